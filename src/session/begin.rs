@@ -1,7 +1,5 @@
 //! How a session begins, or is resumed: its id, its record, its place in the spool.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use anyhow::Result;
 use tasklist::TaskList;
 
@@ -13,10 +11,10 @@ use crate::record::{
     Status, Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta};
-use crate::tasks::{TaskCache, select};
+use crate::tasks::select;
 use crate::worktree::WorkTree;
 
-use super::agent_pool::AgentPool;
+use super::active_agent::ActiveAgent;
 use super::baseline::{self, BaselineRun};
 use super::good_ground::GoodGround;
 use super::hints::Hints;
@@ -28,6 +26,7 @@ use super::redaction::redacted;
 use super::running::Running;
 use super::settings::{progress_strategy, redactor};
 use super::stop_watcher::StopWatcher;
+use super::task_watch::TaskWatch;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -49,12 +48,11 @@ impl<'a> Running<'a> {
         let left_out = (recorder.last_left_out(), resumed_from);
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
-        let ground = GoodGround::beginning(last_passing.is_some(), session.branch.as_ref());
+        let ground = GoodGround::starting(last_passing, session.branch.as_ref());
         say(&started_event((&session, &plan), tasks, measured, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
-            pool: AgentPool::new(plan.agents.len(), plan.config.settings.max_wait),
-            versions: BTreeMap::new(),
+            agents: ActiveAgent::new(plan.agents.len(), plan.config.settings.max_wait),
             plan,
             session,
             recorder,
@@ -69,15 +67,10 @@ impl<'a> Running<'a> {
             say,
             is_promised: false,
             started,
-            current: 0,
             hints: taken_up.hints,
             work,
-            lost: Vec::new(),
-            has_failing_tests: false,
-            last_passing,
+            task_watch: TaskWatch::default(),
             common_failure: Vec::new(),
-            tasks: TaskCache::default(),
-            heard: BTreeSet::new(),
             _stop_watcher: stop_watcher,
             control,
             identity,

@@ -8,6 +8,8 @@ pub(super) struct GoodGround {
     /// `None` if the validation did not pass in this start, or if no snapshot shows what came of an attempt since.
     passed: Option<Passed>,
     attempts: Vec<Attempt>,
+    /// What the work tree held, as a tree, when the validation last passed in this start.
+    pub last_passing: Option<ObjectId>,
 }
 
 /// The last time that the validation passed.
@@ -45,24 +47,31 @@ pub(super) struct FailedAttempts {
 }
 
 impl GoodGround {
-    /// How a start begins, where the validation passes before the first iteration or not.
-    pub fn beginning(is_green: bool, branch: Option<&String>) -> Self {
-        let passed = is_green.then(|| Passed { branch: branch.cloned() });
-        Self { passed, attempts: Vec::new() }
+    /// Returns the state before the first iteration of a start. `last_passing` is the tree of a green baseline.
+    pub fn starting(last_passing: Option<ObjectId>, branch: Option<&String>) -> Self {
+        let passed = last_passing.is_some().then(|| Passed { branch: branch.cloned() });
+        Self { passed, attempts: Vec::new(), last_passing }
+    }
+
+    /// Notes that the validation passed on `tree`. `None` if no snapshot shows what it passed on.
+    pub fn passed_on(&mut self, tree: Option<&ObjectId>) {
+        if let Some(tree) = tree {
+            self.last_passing = Some(tree.clone());
+        }
     }
 
     /// Takes in an iteration that began with the snapshot `before`.
     pub fn ended(&mut self, iteration: &Iteration, before: Option<&ObjectId>) {
         let (Some(before), Some(after)) = (before, &iteration.snapshot) else {
-            return *self = Self::default();
+            return self.begin_again(None);
         };
         if before == after {
             // No snapshot could be taken: what it changed is not known.
-            return *self = Self::default();
+            return self.begin_again(None);
         }
         if iteration.outcome == Outcome::Success && iteration.exit.validation == Some(0) {
             // What was changed before stays.
-            return *self = Self::beginning(true, iteration.branch.as_ref());
+            return self.begin_again(Some(Passed { branch: iteration.branch.clone() }));
         }
         self.attempts.push(Attempt {
             task: iteration.task.clone(),
@@ -71,6 +80,11 @@ impl GoodGround {
             span: Span { before: before.clone(), after: after.clone() },
             commits: iteration.commits.clone(),
         });
+    }
+
+    fn begin_again(&mut self, passed: Option<Passed>) {
+        self.passed = passed;
+        self.attempts.clear();
     }
 
     /// Returns the attempts at `task` whose changes can be taken back on `branch`; `None` if there are none.

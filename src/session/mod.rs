@@ -2,6 +2,7 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod active_agent;
 mod agent_pool;
 mod ask;
 mod baseline;
@@ -37,6 +38,7 @@ mod shown;
 mod snapshot_taken;
 mod steering;
 mod stop_watcher;
+mod task_watch;
 mod units;
 mod waiting;
 mod window;
@@ -50,7 +52,7 @@ use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::record::{
     ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, FailureClass, Iteration, Limit, RALPH, Refusal,
-    Scope, Session, Status, StopReason, Task, TaskCounts, TaskName,
+    Scope, Session, Status, StopReason, Task, TaskCounts,
 };
 use crate::store::{LoopLock, Store};
 use crate::tasks;
@@ -143,8 +145,7 @@ impl Running<'_> {
                     return Ok(Ending::of(StopReason::Stuck));
                 }
             };
-            self.lost.retain(|lost| tasks.copies(&lost.task) < lost.copies);
-            let lost: Vec<TaskName> = self.lost.iter().map(|lost| lost.task.name.clone()).collect();
+            let lost = self.task_watch.still_lost(&tasks);
             let bounds = Bounds {
                 settings: &self.plan.config.settings,
                 tokens: self.session.tokens.total(),
@@ -205,7 +206,8 @@ impl Running<'_> {
         if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
             return Ok(Some(self.unusable(class, iteration.error)));
         }
-        if self.history.cannot_validate() && self.last_passing.is_none() && !self.baseline_could_run() {
+        if self.history.cannot_validate() && self.ground.last_passing.is_none() && !self.baseline_could_run()
+        {
             return Ok(Some(self.validation_unusable(iteration.cause)));
         }
         if let Some(ending) = self.common_failure(&iteration) {
@@ -221,14 +223,14 @@ impl Running<'_> {
 
     /// Returns the task list as it is now.
     fn read_tasks(&mut self) -> Result<Rc<TaskList>> {
-        self.plan.job.cached_tasks(self.plan.feature, &mut self.tasks)
+        self.plan.job.cached_tasks(self.plan.feature, &mut self.task_watch.lists)
     }
 
     /// Warns once for each agent about limits on what it does not report.
     fn warn_about_vain_limits(&mut self, iteration: &Iteration) {
         // One that failed or was cut short may not have come to report it.
         let has_reported = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
-        if !has_reported || !self.heard.insert(self.current) {
+        if !has_reported || !self.agents.is_first_report() {
             return;
         }
         let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
@@ -323,7 +325,7 @@ impl Running<'_> {
     /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
     fn note_passing_state(&mut self) {
         let (tree, _) = self.recorder.last_contents();
-        if tree.is_none() || self.last_passing.as_ref() != tree {
+        if tree.is_none() || self.ground.last_passing.as_ref() != tree {
             return;
         }
         let state = baseline::state(&self.plan, &mut self.recorder, &self.identity, None);

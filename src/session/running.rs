@@ -1,19 +1,15 @@
 //! The state of a running session, and how it ends.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use anyhow::Result;
-use tasklist::Item;
 
 use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
-use crate::record::{Baseline, Event, Limit, ObjectId, RALPH, Session, StopReason, TaskName};
+use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use crate::store::{Control, Identity, LoopLock, Spool};
-use crate::tasks::TaskCache;
 
-use super::agent_pool::AgentPool;
+use super::active_agent::ActiveAgent;
 use super::good_ground::GoodGround;
 use super::hints::Hints;
 use super::memory::Memory;
@@ -21,6 +17,7 @@ use super::pending_commit::PendingCommit;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
 use super::stop_watcher::StopWatcher;
+use super::task_watch::TaskWatch;
 
 /// A running session.
 pub(super) struct Running<'a> {
@@ -42,36 +39,18 @@ pub(super) struct Running<'a> {
     /// Whether the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     pub started: Stopwatch,
-    pub pool: AgentPool,
-    /// Index of the current agent in the plan.
-    pub current: usize,
-    /// Versions of the agents after the first, once they were asked.
-    pub versions: BTreeMap<usize, Option<String>>,
+    pub agents: ActiveAgent,
     pub control: Control,
     /// The key of this clone, which the session is recorded with.
     pub identity: Identity,
     pub hints: Hints,
     /// `None` if nothing is to be committed.
     pub work: Option<PendingCommit>,
-    pub lost: Vec<LostTask>,
-    /// Whether the list asks for tests that fail until a later task is done.
-    pub has_failing_tests: bool,
-    /// What the work tree held, as a tree, when the validation last passed in this start: a green baseline, or since.
-    pub last_passing: Option<ObjectId>,
+    pub task_watch: TaskWatch,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
-    pub tasks: TaskCache,
-    /// Indexes of agents of which it is known what they report about their runs.
-    pub heard: BTreeSet<usize>,
     /// Ends with the session.
     pub _stop_watcher: StopWatcher,
-}
-
-/// A task that was open and left the list without having been done.
-pub(super) struct LostTask {
-    pub task: Item,
-    /// How many like it stood in the list.
-    pub copies: usize,
 }
 
 /// Why a session ends.
@@ -106,7 +85,7 @@ impl Ending {
 impl Running<'_> {
     /// Returns whose turn it is.
     pub fn candidate(&self) -> &Candidate<'_> {
-        &self.plan.agents[self.current]
+        &self.plan.agents[self.agents.index]
     }
 
     pub fn warn(&mut self, message: String) {
@@ -116,7 +95,7 @@ impl Running<'_> {
     /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time
     /// since.
     pub fn baseline_failure(&self) -> Option<String> {
-        let baseline = self.session.baseline.as_ref().filter(|_| self.last_passing.is_none());
+        let baseline = self.session.baseline.as_ref().filter(|_| self.ground.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
     }
 

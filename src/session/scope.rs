@@ -32,8 +32,9 @@ impl Running<'_> {
             return;
         }
         let Ok(source) = feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) else { return };
-        self.has_failing_tests = tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source));
-        if self.has_failing_tests {
+        self.task_watch.has_failing_tests =
+            tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source));
+        if self.task_watch.has_failing_tests {
             let unit = if tasks.stories().is_empty() { "phase" } else { "story" };
             self.warn(format!(
                 "the list asks for tests that fail first, and the validation fails from a test to its code: \
@@ -44,7 +45,7 @@ impl Running<'_> {
 
     /// What happens to the changes of a skipped task. A test that fails until its code is there is work, not damage.
     pub(super) fn on_skip(&self) -> FailedChanges {
-        if self.has_failing_tests && !self.plan.config.is_set("on-skip") {
+        if self.task_watch.has_failing_tests && !self.plan.config.is_set("on-skip") {
             return FailedChanges::Keep;
         }
         self.plan.config.settings.on_skip

@@ -13,12 +13,12 @@ const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 impl Running<'_> {
     /// Chooses the agent that runs next. Waits if none can run.
     pub(super) fn before_turn(&mut self) -> NextStep {
-        if self.pool.is_first_available() {
+        if self.agents.pool.is_first_available() {
             self.change_agent(0);
             return NextStep::Iterate;
         }
         let now = self.plan.clock.now();
-        let (time, waiting) = match self.pool.next(now) {
+        let (time, waiting) = match self.agents.pool.next(now) {
             Next::Go(index) => {
                 self.change_agent(index);
                 return NextStep::Iterate;
@@ -26,7 +26,7 @@ impl Running<'_> {
             Next::TooLong(index, backoff) => return NextStep::Stop(self.too_long(index, backoff)),
             Next::Wait(index, backoff) => {
                 let waiting = self.waiting(index, backoff);
-                (self.pool.wait(now, index), waiting)
+                (self.agents.pool.wait(now, index), waiting)
             }
         };
         if let Some(ending) = self.beyond_its_time(time) {
@@ -43,28 +43,29 @@ impl Running<'_> {
                 let now = self.plan.clock.now();
                 let interruption =
                     Interruption { class, resets_at: run.resets_at, message: run.error.clone() };
-                self.pool.interrupt(self.current, interruption, now);
+                self.agents.pool.interrupt(self.agents.index, interruption, now);
             }
-            None => self.pool.ran(self.current),
+            None => self.agents.pool.ran(self.agents.index),
         }
     }
 
     fn change_agent(&mut self, index: usize) {
-        if index == self.current {
+        if index == self.agents.index {
             return;
         }
         let name = |index: usize| self.plan.agents[index].agent.name().to_owned();
         let event = Event::AgentChanged {
             session: self.session.id.clone(),
-            from: name(self.current),
+            from: name(self.agents.index),
             to: name(index),
             failure_class: self
+                .agents
                 .pool
-                .backoff(self.current)
-                .filter(|_| index > self.current)
+                .backoff(self.agents.index)
+                .filter(|_| index > self.agents.index)
                 .map(|backoff| backoff.class),
         };
-        self.current = index;
+        self.agents.index = index;
         (self.say)(&event);
     }
 

@@ -80,7 +80,7 @@ impl Running<'_> {
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.validation_exit_reason().is_none() {
             let (tree, _) = self.recorder.last_contents();
-            self.last_passing = tree.cloned().or(self.last_passing.take());
+            self.ground.passed_on(tree);
         }
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
@@ -91,13 +91,8 @@ impl Running<'_> {
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
-        let agent_version = match self.current {
-            0 => self.session.agent_version.clone(),
-            place => {
-                let agent = self.plan.agents[place].agent;
-                self.versions.entry(place).or_insert_with(|| agent.version()).clone()
-            }
-        };
+        let agent = self.plan.agents[self.agents.index].agent;
+        let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
         Ok(Begin {
             iteration,
             task: task.clone(),
@@ -105,7 +100,7 @@ impl Running<'_> {
             started_at: self.plan.clock.now(),
             branch: self.plan.store.branch()?,
             head_before: self.plan.store.head()?,
-            agent: self.candidate().agent.name().to_owned(),
+            agent: agent.name().to_owned(),
             agent_version,
             model: self.candidate().model.clone(),
             validation_command: self.plan.config.settings.validation_command.clone(),

@@ -11,13 +11,14 @@ use crate::store::{Slot, names};
 use crate::tasks::set_marks;
 
 use super::super::judge::{self, Evidence, Verdict};
-use super::super::running::{LostTask, Running};
+use super::super::running::Running;
+use super::super::task_watch::LostTask;
 use super::stages::{Judged, Ran, StartedIteration};
 
 impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
-        let before = self.tasks.parse(&started.task_list)?;
+        let before = self.task_watch.lists.parse(&started.task_list)?;
         let after = match self.read_tasks() {
             Ok(after) => after,
             Err(error) => {
@@ -82,6 +83,6 @@ impl Running<'_> {
         }
         let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
         let lost = lost.into_iter().map(|task| LostTask { task: task.clone(), copies: before.copies(task) });
-        self.lost.extend(lost);
+        self.task_watch.lost.extend(lost);
     }
 }

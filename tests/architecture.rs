@@ -416,7 +416,7 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("record/own_command.rs", "pub const CANONICAL"),
     ("store/objects.rs", "pub const COMMITTER"),
     ("view/report/markdown.rs", "pub const MARKDOWN"),
-    ("view/report/mod.rs", "made_by"),
+    ("view/report/mod.rs", "const MADE_BY"),
 ];
 
 #[test]

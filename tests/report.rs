@@ -282,3 +282,36 @@ fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
     let nothing = Sandbox::new();
     nothing.ralph("report").code(1).stderr_has("no session is recorded here");
 }
+
+#[test]
+fn the_index_has_a_row_for_each_session_and_what_came_back() {
+    let scene = recorded_scene();
+    scene.ralph("").code(5);
+    let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    let before = scene.everything();
+    let page = page(&scene, "--all");
+    assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
+    for id in &ids {
+        assert!(page.contains(&format!("<code>{id}</code></th>")), "no row of {id} in {page}");
+    }
+    for part in ["<h1>2 sessions</h1>", "1 task brought to done", "Ask @somebody about #12", "cost unknown"] {
+        assert!(page.contains(part), "no `{part}` in {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("<b>hello"), "{page}");
+    let index = scene.ralph("report --all --json --feature 001").code(0).json();
+    assert_eq!(index["sessions"].as_array().unwrap().len(), 2);
+    assert_eq!(index["sessions"][0]["cost_usd"], serde_json::Value::Null);
+    assert_eq!(index["sessions"][0]["attempts"], 5);
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for part in [&index, &index["sessions"][0], &index["costliest_tasks"][0]] {
+        for key in part.as_object().unwrap().keys() {
+            assert!(text.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
+        }
+    }
+    let written = scene.ralph("report --all").code(0).text();
+    assert!(written.ends_with("/.git/ralph/reports/all.html\n"), "{written}");
+    scene.ralph("report --all --markdown").code(2).stderr_has("cannot be used with");
+    scene.ralph(&format!("report --all --session {}", ids[0])).code(2).stderr_has("cannot be used with");
+    scene.ralph("report --all --feature nowhere").code(1).stderr_has("no session of a feature `nowhere`");
+    Sandbox::new().ralph("report --all").code(1).stderr_has("no session is recorded here");
+}

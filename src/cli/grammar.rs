@@ -12,8 +12,8 @@ use super::args::{Everywhere, ReadArgs};
 use super::run::RunArgs;
 use super::{
     agents, bisect, clean, config, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log,
-    memory, notes, pack, play_script, rebuild, report, restore, run, show, status, sync, tasks, trust, tui,
-    util,
+    memory, notes, pack, play_script, rebuild, report_args, restore, run, show, status, sync, tasks, trust,
+    tui, util,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -66,7 +66,7 @@ pub enum Action {
     Stats(ReadArgs),
     /// Write a report of a session: a page, a picture, Markdown or JSON
     #[command(after_help = help::REPORT)]
-    Report(report::ReportArgs),
+    Report(report_args::ReportArgs),
     /// Show what the next prompt gets of earlier iterations, and why
     #[command(after_help = help::MEMORY)]
     Memory(Box<memory::MemoryArgs>),

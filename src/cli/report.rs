@@ -1,11 +1,9 @@
 //! `specify ralph report`: a session as a page, as a picture, as a summary for a pull request, or as data.
 
-use std::io::{Write, stderr};
+use std::io::stderr;
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, bail};
-use camino::Utf8PathBuf;
-use clap::{ArgGroup, Args};
+use anyhow::{Context, Result, anyhow};
 use redact_stream::Redactor;
 use tasklist::TaskList;
 
@@ -13,7 +11,7 @@ use crate::agent::answer::{answer, recorded_parser};
 use crate::process::Tool;
 use crate::record::{
     FileChange, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
-    RecordKind, Session, SessionName, TaskCounts, Which,
+    RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
 use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
@@ -21,50 +19,15 @@ use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, picture
 use crate::view::status::InFlight;
 use crate::worktree::{ChangedFile, changed_between};
 
-use super::args::Json;
 use super::caller::Caller;
 use super::exit_code::ExitCode;
 use super::iterations::FeatureFiles;
-use super::output::{print_json, stdout, warn};
+use super::output::{print_json, warn};
+use super::report_args::ReportArgs;
+use super::report_output::{deliver, destination};
 use super::sessions::{self, SessionChoice};
 use super::trust::load_to_read;
-use super::{context, iterations, patches, report_file};
-
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
-pub struct ReportArgs {
-    /// File to write; - for stdout [default: a file in the git directory whose path is printed; for --markdown and
-    /// --json stdout]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<Utf8PathBuf>,
-    /// Open the page in $BROWSER or the system's browser
-    #[arg(long, conflicts_with = "text")]
-    pub open: bool,
-    /// Write a Markdown summary for a pull request
-    #[arg(long)]
-    pub markdown: bool,
-    /// Draw an SVG picture for a README or a chat
-    #[arg(long, conflicts_with_all = ["text", "max_size", "max_part"])]
-    pub svg: bool,
-    #[command(flatten)]
-    pub json: Json,
-    /// Maximum size of the page
-    #[arg(long, value_name = "SIZE", default_value = "5MB", value_parser = report_file::size, conflicts_with = "text")]
-    pub max_size: u64,
-    /// Maximum size of one text in it: a prompt, an answer, an output, a patch
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = report_file::size, conflicts_with = "markdown")]
-    pub max_part: u64,
-    /// Overwrite a file that is not a report
-    #[arg(long, requires = "output")]
-    pub force: bool,
-    /// Session [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
-}
+use super::{context, iterations, patches, report_sessions};
 
 /// Bytes of the transcripts of all iterations that are looked through for the agent's last words.
 const TRANSCRIPTS: usize = 64 << 20;
@@ -77,9 +40,13 @@ const MIN_TEXT_BYTES: usize = 2 << 10;
 
 pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     let store = context::open(caller)?;
+    if args.all {
+        return report_sessions::write_index(args, caller, &store);
+    }
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
-    let destination = destination(args, caller, &store, &log)?;
+    let name = format!("{}-{}", slug(log.feature()), log.id());
+    let destination = destination(args, caller, &store, &name)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
     let report = Report::new(found(&store, &log, caller, args, limits)?);
@@ -97,46 +64,7 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
             warn(&format!("the page takes {least} KiB without any text of an iteration"), &mut stderr());
         }
     }
-    let mut out = stdout();
-    match &destination {
-        None => out.write_all(&bytes)?,
-        Some(file) => {
-            report_file::write(file, &bytes)?;
-            writeln!(out, "{file}")?;
-        }
-    }
-    out.flush()?;
-    if let (true, Some(file)) = (args.open, &destination) {
-        report_file::open(file, caller)?;
-    }
-    Ok(ExitCode::Done)
-}
-
-/// Returns the file to write, or `None` for stdout.
-fn destination(
-    args: &ReportArgs,
-    caller: &Caller,
-    store: &Store,
-    log: &SessionLog,
-) -> Result<Option<Utf8PathBuf>> {
-    let is_page = !args.markdown && !args.json.json;
-    let Some(output) = &args.output else {
-        if !is_page {
-            return Ok(None);
-        }
-        let extension = if args.svg { "svg" } else { "html" };
-        let name = format!("{}-{}.{extension}", slug(log.feature()), log.id());
-        return Ok(Some(store.reports()?.join(name)));
-    };
-    if output == "-" {
-        if args.open {
-            bail!("there is no file to open\nhint: omit --open, or -o -");
-        }
-        return Ok(None);
-    }
-    let file = caller.directory.join(output);
-    report_file::check(&file, args.force)?;
-    Ok(Some(file))
+    deliver(&bytes, destination.as_deref(), args, caller)
 }
 
 fn found(

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{
-    Claims, Durations, Exits, Facts, Iteration, Outcome, SCHEMA, Session, SessionId, Timestamp, Tokens,
+    Claims, Durations, Exits, Facts, Iteration, LogEntry, Outcome, RecordKind, SCHEMA, Session, SessionId,
+    Timestamp, Tokens, TrailerCounts,
 };
 
 /// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
@@ -93,4 +94,53 @@ pub fn session(status: &str, stop_reason: Option<&str>, (done, open): (usize, us
         "tool_version": "0.1.0",
     }))
     .unwrap()
+}
+
+/// `T1-a`: T1 failed with the fingerprint `a`; `T1+`: it succeeded; `T1!`: it was skipped.
+pub fn log_entries(words: &str) -> Vec<LogEntry> {
+    let entry = |(place, word): (usize, &str)| {
+        let seconds = i64::try_from(place).unwrap();
+        let (task, rest) = word.split_at(2);
+        let (outcome, fingerprint) = match rest.split_at(1) {
+            ("+", _) => (Outcome::Success, None),
+            ("!", _) => (Outcome::Skipped, None),
+            (_, "") => (Outcome::Failure, None),
+            (_, fingerprint) => (Outcome::Failure, Some(fingerprint.to_owned())),
+        };
+        LogEntry {
+            commit: "0".repeat(40).parse().unwrap(),
+            parent: None,
+            kind: RecordKind::Iteration,
+            subject: String::new(),
+            session: "20260101-120000-00000001".parse().unwrap(),
+            feature: "specs/001-login".to_owned(),
+            iteration: Some(1),
+            task: Some(task.to_owned()),
+            title: None,
+            phase: None,
+            attempt: None,
+            outcome: Some(outcome),
+            failure_class: None,
+            cause: None,
+            false_claim: Vec::new(),
+            started_at: Timestamp::from_seconds(seconds),
+            ended_at: Timestamp::from_seconds(seconds + 1),
+            exit: Exits::default(),
+            duration_ms: Durations { agent: Some(10), validation: None },
+            agent: None,
+            model: None,
+            tokens: Tokens { output: Some(5), ..Tokens::default() },
+            cost_usd: None,
+            closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
+            tasks: TrailerCounts::default(),
+            fingerprint,
+            head_before: None,
+            head_after: None,
+            snapshot: None,
+            status: None,
+            stop_reason: None,
+            limit: None,
+        }
+    };
+    words.split_whitespace().enumerate().map(entry).collect()
 }

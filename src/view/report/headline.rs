@@ -42,6 +42,17 @@ pub enum Level {
 }
 
 impl Level {
+    pub(super) fn of(status: Status, reason: Option<StopReason>) -> Self {
+        match (status, reason) {
+            (Status::Completed, _) => Self::Good,
+            (Status::Running | Status::Later(_), _) => Self::Note,
+            (_, Some(StopReason::LimitReached | StopReason::Interrupted)) | (Status::Interrupted, _) => {
+                Self::Warning
+            }
+            (Status::Failed, _) => Self::Bad,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -72,14 +83,7 @@ pub fn of(
     now: Timestamp,
 ) -> Headline {
     let done = ending::done(session);
-    let level = match (session.status, session.stop_reason) {
-        (Status::Completed, _) => Level::Good,
-        (Status::Running | Status::Later(_), _) => Level::Note,
-        (_, Some(StopReason::LimitReached | StopReason::Interrupted)) | (Status::Interrupted, _) => {
-            Level::Warning
-        }
-        (Status::Failed, _) => Level::Bad,
-    };
+    let level = Level::of(session.status, session.stop_reason);
     let end = session.ended_at.or_else(|| {
         let last = turns.last().map(|turn| turn.record.ended_at);
         match elsewhere {

@@ -13,9 +13,13 @@ mod page_parts;
 mod part;
 mod patch;
 mod picture;
+mod plain_page;
 mod rich;
 #[cfg(test)]
 mod samples;
+mod session_summary;
+mod sessions_index;
+mod shared_causes;
 mod strip;
 mod task_rows;
 mod task_table;
@@ -43,11 +47,15 @@ pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
 pub use picture::{SVG_GENERATOR, picture};
+pub use session_summary::RecordedSession;
+pub use sessions_index::{SessionsIndex, index_page};
 pub use task_rows::{State, TaskRow};
 pub use turn::Turn;
 
 /// The shape of the JSON.
 const REPORT_SCHEMA: u32 = 1;
+/// Tells our JSON from that of others.
+const MADE_BY: &str = "specify ralph report";
 
 /// All that is told of a session.
 #[derive(Debug, Serialize)]
@@ -148,7 +156,7 @@ impl Report {
         let attention = headline::attention(&session, &turns, &not_done, &tasks);
         Self {
             schema: REPORT_SCHEMA,
-            made_by: "specify ralph report",
+            made_by: MADE_BY,
             made_at,
             tool_version: env!("CARGO_PKG_VERSION"),
             session,

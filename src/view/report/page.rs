@@ -25,7 +25,7 @@ use super::{Report, Turn};
 const PAGE: &str = include_str!("../../../templates/report.html");
 const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
 const GROUP: &str = include_str!("../../../templates/report-group.html");
-const STYLE: &str = include_str!("../../../templates/report.css");
+pub(super) const STYLE: &str = include_str!("../../../templates/report.css");
 const SCRIPT: &str = include_str!("../../../templates/report.js");
 
 /// What every page of ours has near its begin, and no file of anybody else's.
@@ -193,7 +193,7 @@ fn classes(report: &Report) -> String {
 }
 
 /// As a policy names the only script and the only style that are ours.
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 

@@ -315,3 +315,36 @@ fn the_index_has_a_row_for_each_session_and_what_came_back() {
     scene.ralph("report --all --feature nowhere").code(1).stderr_has("no session of a feature `nowhere`");
     Sandbox::new().ralph("report --all").code(1).stderr_has("no session is recorded here");
 }
+
+#[test]
+fn two_sessions_stand_side_by_side() {
+    let scene = recorded_scene();
+    scene.ralph("").code(5);
+    let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    let (first, second) = (&ids[0], &ids[1]);
+    let before = scene.everything();
+    let page = page(&scene, &format!("--compare {first} {second}"));
+    assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
+    for part in [
+        "<h1>A began with 2 open tasks, B with 1</h1>",
+        "<td class=\"words\">not tried</td>",
+        "Say &lt;b&gt;hello&lt;/b&gt;",
+    ] {
+        assert!(page.contains(part), "no `{part}` in {page}");
+    }
+    assert!(!page.contains("<script"), "{page}");
+    let data = scene.ralph(&format!("report --compare {first} {second} --json")).code(0).json();
+    assert_eq!(data["tasks"][0]["figures"][1], serde_json::Value::Null);
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for part in [&data, &data["tasks"][0]] {
+        for key in part.as_object().unwrap().keys() {
+            assert!(text.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
+        }
+    }
+    let call = |words: &str| scene.ralph(&format!("report {words}"));
+    call(&format!("--compare {first}")).code(2).stderr_has("2 values required");
+    call(&format!("--compare {first} {first}")).code(1).stderr_has("are the same session");
+    call(&format!("--compare {first} 20010101-000000-00000001")).code(1).stderr_has("there is no session");
+    call(&format!("--compare {first} {second} --all")).code(2).stderr_has("cannot be used with");
+    Sandbox::new().ralph("report --compare 2001 2002").code(1).stderr_has("no session is recorded here");
+}

@@ -43,6 +43,9 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     if args.all {
         return report_sessions::write_index(args, caller, &store);
     }
+    if let [one, other] = args.compare.as_slice() {
+        return report_sessions::write_comparison([one, other], args, caller, &store);
+    }
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     let log = sessions::latest(&store, &choice)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());

@@ -28,6 +28,10 @@ pub struct ReportArgs {
     /// Write an index of all sessions, or of all of a feature
     #[arg(long, conflicts_with_all = ["markdown", "svg", "session", "max_size", "max_part"])]
     pub all: bool,
+    /// Compare two sessions
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    #[arg(conflicts_with_all = ["all", "markdown", "svg", "session", "feature", "max_size", "max_part"])]
+    pub compare: Vec<SessionName>,
     #[command(flatten)]
     pub json: Json,
     /// Maximum size of the page

@@ -1,9 +1,10 @@
-//! `specify ralph report --all`: pages over several sessions.
+//! `specify ralph report --all` and `--compare`: pages over several sessions.
 
 use anyhow::{Result, bail};
 
-use crate::store::{Store, slug};
-use crate::view::report::{RecordedSession, SessionsIndex, index_page};
+use crate::record::{RALPH, SessionName};
+use crate::store::{Holder, SessionLog, Store, slug};
+use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
 
 use super::caller::Caller;
 use super::context;
@@ -29,12 +30,8 @@ pub fn write_index(args: &ReportArgs, caller: &Caller, store: &Store) -> Result<
     let running = sessions::running(store)?;
     let mut recorded = Vec::new();
     for log in &logs {
-        match sessions::describe(store, log, &running) {
-            Ok(session) => recorded.push(RecordedSession {
-                session,
-                iterations: log.iterations().cloned().collect(),
-                is_whole: log.is_whole(),
-            }),
+        match read(store, log, &running) {
+            Ok(session) => recorded.push(session),
             Err(error) => unreadable.push(format!("{error:#}")),
         }
     }
@@ -46,4 +43,43 @@ pub fn write_index(args: &ReportArgs, caller: &Caller, store: &Store) -> Result<
         bytes = index_page(&index)?.into_bytes();
     }
     deliver(&bytes, destination.as_deref(), args, caller)
+}
+
+pub fn write_comparison(
+    names: [&SessionName; 2],
+    args: &ReportArgs,
+    caller: &Caller,
+    store: &Store,
+) -> Result<ExitCode> {
+    let choose = |name: &SessionName| {
+        sessions::latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
+    };
+    let logs = [choose(names[0])?, choose(names[1])?];
+    let ids = logs.each_ref().map(SessionLog::id);
+    if ids[0] == ids[1] {
+        bail!(
+            "`{}` and `{}` are the same session\nhint: `{RALPH} log --sessions` lists all",
+            names[0],
+            names[1]
+        );
+    }
+    let destination = destination(args, caller, store, &format!("{}-{}", ids[0], ids[1]))?;
+    let running = sessions::running(store)?;
+    let recorded = [read(store, &logs[0], &running)?, read(store, &logs[1], &running)?];
+    let comparison = SessionComparison::new(&recorded, context::clock(caller)?.now());
+    let mut bytes = Vec::new();
+    if args.json.json {
+        print_json(&mut bytes, &comparison)?;
+    } else {
+        bytes = comparison_page(&comparison)?.into_bytes();
+    }
+    deliver(&bytes, destination.as_deref(), args, caller)
+}
+
+fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {
+    Ok(RecordedSession {
+        session: sessions::describe(store, log, running)?,
+        iterations: log.iterations().cloned().collect(),
+        is_whole: log.is_whole(),
+    })
 }

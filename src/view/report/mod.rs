@@ -1,6 +1,7 @@
 //! A session as one page to send to somebody, as a picture, as a summary for a pull request, and as data.
 
 mod changes;
+mod comparison;
 mod environment;
 mod first_screen;
 mod fit;
@@ -41,6 +42,7 @@ use crate::store::Elsewhere;
 use super::status::InFlight;
 
 pub use changes::{ChangedFile, Changes};
+pub use comparison::{SessionComparison, comparison_page};
 pub use headline::{Attention, Headline, Level};
 pub use markdown::{MARKDOWN, write_markdown};
 pub use outcomes::Outcomes;

@@ -3,10 +3,10 @@
 use serde_json::json;
 use tasklist::TaskList;
 
-use crate::record::samples::session;
+use crate::record::samples::{log_entries, session};
 use crate::record::{Iteration, NotDone, Outcome, TaskCounts, Timestamp};
 
-use super::{Diff, Found, Report, Text, Turn};
+use super::{Diff, Found, RecordedSession, Report, Text, Turn};
 
 /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
 /// it was cut short.
@@ -107,4 +107,19 @@ pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
         unreadable: Vec::new(),
         made_at: Timestamp::from_seconds(1_767_275_000),
     })
+}
+
+/// A session whose iterations are `words`, of which each cost `usd`.
+pub fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
+    let mut session = session("failed", Some("stuck"), (1, 2));
+    session.id = format!("20260101-120000-{number:08}").parse().unwrap();
+    let mut iterations = log_entries(words);
+    for entry in &mut iterations {
+        entry.session = session.id.clone();
+        entry.cost_usd = usd;
+        entry.cause = entry.fingerprint.as_ref().map(|print| format!("FAILED {print}"));
+    }
+    session.tasks_completed = iterations.iter().map(|entry| entry.closed.len()).sum();
+    session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
+    RecordedSession { session, iterations, is_whole: true }
 }

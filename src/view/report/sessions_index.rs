@@ -300,23 +300,8 @@ pub fn index_page(index: &SessionsIndex) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::recorded;
     use super::*;
-    use crate::record::samples::{log_entries, session};
-
-    /// A session whose iterations are `words`, of which each cost `usd`.
-    fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
-        let mut session = session("failed", Some("stuck"), (1, 2));
-        session.id = format!("20260101-120000-{number:08}").parse().unwrap();
-        let mut iterations = log_entries(words);
-        for entry in &mut iterations {
-            entry.session = session.id.clone();
-            entry.cost_usd = usd;
-            entry.cause = entry.fingerprint.as_ref().map(|print| format!("FAILED {print}"));
-        }
-        session.tasks_completed = iterations.iter().map(|entry| entry.closed.len()).sum();
-        session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
-        RecordedSession { session, iterations, is_whole: true }
-    }
 
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
         SessionsIndex::new(sessions, Vec::new(), Timestamp::from_seconds(1_767_275_000))

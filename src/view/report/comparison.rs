@@ -97,6 +97,9 @@ fn difference([a, b]: &[SessionSummary; 2]) -> Option<String> {
         if !session.is_whole {
             return Some(format!("Only the end of {name} is here"));
         }
+        if session.was_reopened {
+            return Some(format!("Tasks of {name} were opened again"));
+        }
     }
     let open = |session: &SessionSummary| session.tasks_remaining + session.tasks_completed;
     (open(a) != open(b)
@@ -247,6 +250,9 @@ mod tests {
             assert_eq!(compare(&sessions).headline, expected);
             sessions[1].session.tasks_remaining += 1;
             assert_eq!(compare(&sessions).headline, "A began with 3 open tasks, B with 4");
+            sessions[0].session.tasks_completed += 1;
+            assert_eq!(compare(&sessions).headline, "Tasks of A were opened again");
+            sessions[0].session.tasks_completed -= 1;
             sessions[1].is_whole = false;
             assert_eq!(compare(&sessions).headline, "Only the end of B is here");
             "specs/other".clone_into(&mut sessions[1].session.feature);

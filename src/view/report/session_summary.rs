@@ -1,5 +1,7 @@
 //! One session in figures, for pages that show several.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::history::stats::rate;
@@ -29,6 +31,9 @@ pub struct SessionSummary {
     pub last_at: Timestamp,
     pub status: Status,
     pub stop_reason: Option<StopReason>,
+    /// True if a task was done more than once.
+    #[serde(skip)]
+    pub was_reopened: bool,
     /// The status in words.
     pub state: String,
     /// False if this clone lacks its first records: then the counts are too low.
@@ -70,7 +75,9 @@ impl SessionSummary {
         let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
         let last = iterations.last().map_or(session.started_at, |entry| entry.ended_at);
         let last_at = session.ended_at.unwrap_or(last);
-        let completed = session.tasks_completed;
+        // A task that was opened again and done again is one task.
+        let closed: BTreeSet<_> = iterations.iter().flat_map(|entry| &entry.closed).collect();
+        let completed = if *is_whole { closed.len() } else { session.tasks_completed };
         let cost = session.cost();
         let known = cost.usd.filter(|_| !cost.is_partial && completed > 0);
         Self {
@@ -80,6 +87,7 @@ impl SessionSummary {
             last_at,
             status: session.status,
             stop_reason: session.stop_reason,
+            was_reopened: session.tasks_completed > completed,
             state: ending::state(session.status, session.stop_reason, &skipped),
             is_whole: *is_whole,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },

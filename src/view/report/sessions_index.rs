@@ -313,6 +313,7 @@ mod tests {
             ("T1+ T2+", Some(1.0), "100 %", "$2.00", Some(1.0)),
             ("T1-a T1+", Some(1.5), "50 %", "$3.00", Some(3.0)),
             ("T1-a", Some(1.0), "0 %", "$1.00", None),
+            ("T1+ T1+", Some(1.0), "100 %", "$2.00", Some(2.0)),
             ("T1+", None, "100 %", "unknown", None),
             ("", None, NO_VALUE, "unknown", None),
         ] {

@@ -284,12 +284,22 @@ fn claims(record: &Iteration) -> &'static str {
     }
 }
 
-/// The first sentence of what an agent said, without the marks of Markdown around it.
+/// Returns the first sentence of what an agent said, without the marks of Markdown around it. Titles are not sentences,
+/// and neither are labels like `Learnings:` or the list items below them.
 fn first_sentence(message: &str) -> String {
-    let text = message
-        .lines()
-        .map(str::trim)
-        .find(|line| line.contains(char::is_alphabetic) && !line.starts_with('<'));
+    let mut is_below_label = false;
+    let text = message.lines().map(str::trim).find(|line| {
+        let words = line.trim_matches(['#', '*', '_', ' ']);
+        let is_item = line.starts_with(['-', '*', '+']) && !line.starts_with("**");
+        let is_title = (line.starts_with('#') || line.starts_with("**") && line.ends_with("**"))
+            && !words.contains(['.', '!', '?', ':']);
+        if words.ends_with(':') || is_title {
+            is_below_label = true;
+            return false;
+        }
+        is_below_label &= is_item || words.is_empty();
+        !is_below_label && words.contains(char::is_alphabetic) && !line.starts_with('<')
+    });
     let text = text.unwrap_or_default().trim_start_matches(['#', '*', '-', '>', ' ']);
     let is_end = |(at, _): &(usize, &str)| text[at + 1..].starts_with(' ');
     let end = text.match_indices(['.', '!', '?']).find(is_end).map_or(text.len(), |(at, _)| at + 1);
@@ -347,6 +357,11 @@ mod tests {
             ("- I changed `src/a.rs`\nand more.", "I changed src/a.rs"),
             ("Is it done? Yes", "Is it done?"),
             ("ü. ö", "ü."),
+            ("## Summary\n\nThe parser reads it.\n", "The parser reads it."),
+            ("**Summary**\nIt works. Really.", "It works."),
+            ("Learnings:\n- the frob needs a knob\n\nAll is done.", "All is done."),
+            ("**Decisions**:\n\n* tabs\n* spaces\n", ""),
+            ("---\n**Fixed** the parser.", "Fixed the parser."),
         ] {
             assert_eq!(first_sentence(message), expected, "{message}");
         }

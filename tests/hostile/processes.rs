@@ -181,8 +181,9 @@ fn a_hook_that_hangs_at_the_end_of_a_session_heeds_a_stop() {
 #[test]
 fn ctrl_z_stops_the_agent_with_the_loop_and_both_go_on() {
     let scene = Sandbox::new();
+    // It waits without a child: while a shell waits for a stopped one to exec, its own state is not "stopped".
     scene.agent_sh(
-        "echo $$ > ../agent-pid; : > begun; while [ ! -e go ]; do sleep 0.05; done\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS",
+        "echo $$ > ../agent-pid; mkfifo ../go; : > begun; read -r _ < ../go\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS",
     );
     let mut running = scene.spawn("");
     running.wait_for_file("begun").signal(Signal::TSTP);
@@ -191,8 +192,8 @@ fn ctrl_z_stops_the_agent_with_the_loop_and_both_go_on() {
     for pid in [&own, &agent] {
         wait_until("a stop", || (state(pid)? == "T").then_some(()));
     }
-    scene.write("go", "");
     running.signal(Signal::CONT);
+    fs::write(scene.outside("go"), "\n").unwrap();
     running.wait().code(0);
 }
 

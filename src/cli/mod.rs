@@ -31,6 +31,7 @@ mod help_topic;
 mod hooks;
 mod init;
 mod iterations;
+mod kept_commands;
 mod log;
 mod man;
 mod memory;

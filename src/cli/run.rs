@@ -154,6 +154,9 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     // Flags of this call win over what the session began with.
     flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
+    if let Some(begun) = &keeps {
+        flags.keep_commands(begun, &store, caller).map_err(refusal)?;
+    }
     let request = RunRequest { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
     start(&store, &feature, request, caller, voice(args.talk, paint))
 }

@@ -371,3 +371,21 @@ fn an_artifact_of_a_loop_type_lies_in_the_project() {
     let path = scene.session().end()["artifact"]["path"].as_str().unwrap().to_owned();
     assert_eq!(path, "docs/plan.md");
 }
+
+#[test]
+fn a_resumed_session_keeps_the_commands_of_its_flags_if_this_clone_vouches_for_them() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 A\n- [ ] T002 B\n- [ ] T003 C\n");
+    scene.write("agent.sh", "sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n").commit("An agent");
+    scene.ralph(["-n", "1", "--agent-command", "sh agent.sh", "--validate", "test -e agent.sh"]).code(4);
+    scene.ralph("resume -n 1").code(4);
+    let second = scene.session().iteration(2);
+    assert_eq!((&second["agent"], &second["outcome"]), (&"command".into(), &"success".into()));
+    assert_eq!(second["validation_command"], "test -e agent.sh");
+    // What is set now is compared, not replaced.
+    is_refused(&scene, "resume --validate true", "validation.command", "(--validate)");
+    // Without the key of this clone, the record is but a claim.
+    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
+    scene.ralph("resume").code(3);
+    assert_eq!(scene.session().iterations().len(), 2);
+}

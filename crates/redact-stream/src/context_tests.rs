@@ -167,3 +167,60 @@ fn a_key_in_the_colours_and_escapes_of_its_medium_goes_whole() {
         goes(&text, &most[..12]);
     }
 }
+
+/// How programs colour a text: before and after each of its parts.
+const COLOURS: [(&str, &str); 12] = [
+    ("\u{1b}[01;31m\u{1b}[K", "\u{1b}[m\u{1b}[K"),
+    ("\u{1b}[34;1m", "\u{1b}[0m"),
+    ("\u{1b}[38;5;149m", "\u{1b}[39m"),
+    ("\u{1b}[38;2;255;255;255m\u{1b}[48;2;10;20;30m", "\u{1b}[0m"),
+    ("\u{1b}[38:2::255:0:0m", "\u{1b}[m"),
+    ("\u{1b}[1m", "\u{1b}(B\u{1b}[m"),
+    ("\u{1b}[32m", "\u{1b}[0m\u{1b}[2K"),
+    (r"\u001b[31m", r"\u001b[0m"),
+    (r"\\u001B[31m", r"\\u001B[0m"),
+    (r"\x1b[31m", r"\x1b[0m"),
+    (r"\033[1;33m", r"\033[0m"),
+    (r"\e[31m", r"\e[0m"),
+];
+
+#[test]
+fn a_secret_goes_however_its_line_is_coloured() {
+    let key = "aB3dE5gH7jK9mN1pQ2aB3dE5gH7jK9mN1pQ2";
+    // At each `|` a colour, by turns begun and ended.
+    for (text, rule) in [
+        ("|DB_PASSWORD|=BODY", "password"),
+        ("DB_|PASSWORD|=BODY", "password"),
+        ("DB_PASSWORD=|BODY|", "password"),
+        ("DB_PASSWORD|=|BODY", "password"),
+        (".env|:|3|:|DB_|PASSWORD|=BODY", "password"),
+        ("{|\"password\"||:| |\"BODY\"|}", "password"),
+        ("|\"|password|\"|: |\"|BODY|\"|", "password"),
+        ("|password|:| |BODY", "password"),
+        ("|+||DB_PASSWORD=BODY|", "password"),
+        ("|Authorization|: |Bearer| BODY", "authorization"),
+        ("|Authorization: Bearer |BODY|", "authorization"),
+        ("curl |-u| me:BODY https://x", "password"),
+        ("curl --user |me:||BODY|", "password"),
+        ("postgres://app|:|BODY@host/db", "url-password"),
+        ("|postgres|://app:BODY|@|host/db", "url-password"),
+        ("|ghp_|BODY", "github-token"),
+        ("g|hp|_BODY", "github-token"),
+        ("token is|ghp_BODY|it", "github-token"),
+        ("|AKIA|IOSFODNN7QWERTYU", "aws-access-key"),
+        ("was|AKIAIOSFODNN7QWERTYU||AKIAIOSFODNN7QWERTYV|", "aws-access-key"),
+    ] {
+        for (begin, end) in COLOURS {
+            let parts = text.split('|').enumerate().map(|(turn, part)| {
+                let colour = if turn == 0 { "" } else { [end, begin][turn % 2] };
+                format!("{colour}{}", part.replace("BODY", key))
+            });
+            let coloured: String = parts.collect();
+            let redacted = REDACTOR.redact_text(&coloured).0;
+            let seen = redacted.replace(begin, "").replace(end, "");
+            assert!(redacted.contains(&format!("[redacted:{rule}]")), "{coloured:?} is {redacted:?}");
+            assert!(!seen.contains(&key[18..]) && !seen.contains("IOSFODNN"), "{coloured:?} is {redacted:?}");
+            assert_eq!(REDACTOR.redact_text(&redacted).0, redacted, "{coloured:?} a second time");
+        }
+    }
+}

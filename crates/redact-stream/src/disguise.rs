@@ -1,5 +1,4 @@
-//! Keys with something within them that belongs to the medium: colours, escapes of JSON and addresses, line breaks of
-//! terminals.
+//! Keys with something within them that belongs to the medium: escapes of JSON and addresses, line breaks of terminals.
 
 use super::class::is_word;
 use super::gate::{Window, WindowByte};
@@ -19,19 +18,12 @@ const MIN_KEY: usize = 16;
 /// What the medium puts in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Disguise {
-    Colour,
     Escape,
     Percent,
 }
 
 pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
     let word = WindowByte::Of(is_word);
-    let colour = [
-        word,
-        WindowByte::Byte(0x1b),
-        WindowByte::Byte(b'['),
-        WindowByte::Of(|byte| byte.is_ascii_digit() || b"mK".contains(&byte)),
-    ];
     let escape =
         [WindowByte::Byte(b'\\'), WindowByte::Byte(b'u'), WindowByte::Byte(b'0'), WindowByte::Byte(b'0')];
     let hexadecimal = WindowByte::Of(|byte| byte.is_ascii_hexdigit());
@@ -47,19 +39,14 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
         WindowByte::Of(|byte| b"dDeE".contains(&byte)),
         word,
     ];
-    [
-        (colour, Disguise::Colour),
-        (escape, Disguise::Escape),
-        (letter, Disguise::Percent),
-        (sign, Disguise::Percent),
-    ]
-    .map(|(window, disguise)| (window, super::Rule::Disguise(disguise)))
-    .into_iter()
+    [(escape, Disguise::Escape), (letter, Disguise::Percent), (sign, Disguise::Percent)]
+        .map(|(window, disguise)| (window, super::Rule::Disguise(disguise)))
+        .into_iter()
 }
 
 /// Returns a key around the escape at the anchor.
 pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
-    let gap = view.anchor + usize::from(matches!(disguise, Disguise::Colour));
+    let gap = view.anchor;
     let width = gap_at(view, gap)?.0;
     // Mostly a blank follows, or another escape: no key goes on.
     if !matches!(disguise, Disguise::Percent)
@@ -76,32 +63,31 @@ pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }
 
-/// Returns the end of what goes on with a key after `end`, past colours, escapes and a line break.
+/// Returns the end of what goes on with a key after `end`, past escapes and a line break.
 pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
     let mut end = end;
-    while let Some((width, letter)) = gap_at(view, end).or_else(|| wrap_at(view, end)) {
+    loop {
+        let escape = gap_at(view, end).map(|(width, letter)| (width, Some(letter)));
+        let Some((width, letter)) = escape.or_else(|| Some((wrap_at(view, end)?, None))) else { return end };
         let next = end + width;
         let rest = view.run_most(next, MAX_KEY, &class);
-        let is_wrap =
-            letter.is_none() && view.byte(end).is_some_and(|byte| byte != 0x1b) && !view.has(end, b"\\u");
         let goes_on = match letter {
             Some(letter) => class(letter),
-            None => rest > next && (!is_wrap || view.text(next, rest).iter().any(u8::is_ascii_digit)),
+            None => rest > next && view.text(next, rest).iter().any(u8::is_ascii_digit),
         };
         if !goes_on {
-            break;
+            return end;
         }
         end = rest;
     }
-    end
 }
 
 /// Whether a key that begins at `start` may go on after a break or an escape.
 pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     let end = view.run_most(start, MAX_KEY, is_token);
-    view.byte(end).filter(|byte| b"\x1b%\\\r\n".contains(byte))?;
-    gap_at(view, end).or_else(|| wrap_at(view, end))?;
-    Some(Plain::from(view, start))
+    view.byte(end).filter(|byte| b"%\\\r\n".contains(byte))?;
+    let goes_on = gap_at(view, end).is_some() || wrap_at(view, end).is_some();
+    goes_on.then(|| Plain::from(view, start))
 }
 
 /// A text without what the medium put in, and where its bytes stand.
@@ -114,7 +100,7 @@ impl Plain {
     /// What is around `gap`.
     fn around(view: &View<'_>, gap: usize) -> Self {
         let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
-        let is_part = |byte: &&u8| is_token(**byte) || b"\x1b[;%\\".contains(byte);
+        let is_part = |byte: &&u8| is_token(**byte) || b"%\\".contains(byte);
         let mut at = gap - view.before(gap).iter().rev().take(MAX_LEAD).take_while(is_part).count();
         while at < gap {
             if let Some(next) = plain.step(view, at) {
@@ -138,7 +124,7 @@ impl Plain {
     fn go_on(&mut self, view: &View<'_>, start: usize) {
         let mut at = start;
         while self.bytes.len() < MAX_KEY {
-            let next = self.step(view, at).or_else(|| wrap_at(view, at).map(|(width, _)| at + width));
+            let next = self.step(view, at).or_else(|| Some(at + wrap_at(view, at)?));
             let Some(next) = next else { break };
             at = next;
         }
@@ -147,10 +133,8 @@ impl Plain {
     /// Takes what is at `at`, if it may be part of a key.
     fn step(&mut self, view: &View<'_>, at: usize) -> Option<usize> {
         if let Some((width, letter)) = gap_at(view, at) {
-            if let Some(letter) = letter {
-                self.bytes.push(letter);
-                self.places.push((at, at + width));
-            }
+            self.bytes.push(letter);
+            self.places.push((at, at + width));
             return Some(at + width);
         }
         let byte = view.byte(at).filter(|&byte| is_token(byte))?;
@@ -165,10 +149,9 @@ impl Plain {
     }
 }
 
-/// Returns how long the colour or the escape at `at` is, and the letter of a key for which it stands.
-fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
+/// Returns how long the escape at `at` is, and the letter of a key for which it stands.
+fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, u8)> {
     let (width, letter) = match view.byte(at)? {
-        0x1b => (1, 0x1b),
         b'%' => (3, hexadecimal(view, at + 1)?),
         b'\\' => {
             let u = view.run_most(at, 8, |byte| byte == b'\\');
@@ -179,14 +162,7 @@ fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
         }
         _ => return None,
     };
-    if letter != 0x1b {
-        return is_token(letter).then_some((width, Some(letter)));
-    }
-    if view.byte(at + width) != Some(b'[') {
-        return None;
-    }
-    let end = view.run_most(at + width + 1, 16, |byte| byte.is_ascii_digit() || byte == b';');
-    view.byte(end)?.is_ascii_alphabetic().then_some((end + 1 - at, None))
+    is_token(letter).then_some((width, letter))
 }
 
 fn hexadecimal(view: &View<'_>, at: usize) -> Option<u8> {
@@ -195,14 +171,14 @@ fn hexadecimal(view: &View<'_>, at: usize) -> Option<u8> {
 }
 
 /// Returns how long the line break at `at` is, where a terminal may have put it.
-fn wrap_at(view: &View<'_>, at: usize) -> Option<(usize, Option<u8>)> {
+fn wrap_at(view: &View<'_>, at: usize) -> Option<usize> {
     let width = [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"].into_iter().find(|text| view.has(at, text))?.len();
     let before = view.before(at);
     let line = &before[before.len().saturating_sub(MIN_COLUMNS)..];
     let is_long =
         line.len() == MIN_COLUMNS && !line.contains(&b'\n') && !line.windows(2).any(|two| two == b"\\n");
     let goes_on = || view.byte(at + width).is_some_and(|byte| byte.is_ascii_alphanumeric());
-    (is_long && goes_on()).then_some((width, None))
+    (is_long && goes_on()).then_some(width)
 }
 
 /// Returns what keys consist of.

@@ -77,7 +77,7 @@ impl Around {
         let seen = self.bytes[..self.length].iter().zip(&bytes[at..]);
         let other = seen.enumerate().find(|(_, (set, byte))| !set.has(**byte));
         // After the window, a key may be broken.
-        other.is_none_or(|(place, (_, byte))| place >= WIDTH && b"\x1b%\\\r\n".contains(byte))
+        other.is_none_or(|(place, (_, byte))| place >= WIDTH && b"%\\\r\n".contains(byte))
     }
 }
 

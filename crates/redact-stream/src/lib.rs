@@ -4,6 +4,7 @@
 
 mod assignment;
 mod class;
+mod colour;
 mod command;
 mod custom;
 mod disguise;
@@ -26,6 +27,7 @@ pub use custom::{PatternError, PatternList, PatternProblem};
 pub use reader::RedactingReader;
 
 use class::{Class, is_word};
+use colour::{Colours, End};
 use custom::Customs;
 use gate::{Gate, Window, window};
 use view::View;
@@ -115,7 +117,7 @@ impl Redactor {
 
     /// Returns true if it is certain, after a check that is faster than redaction, that `text` stays as it is.
     pub fn finds_nothing(&self, text: &str) -> bool {
-        self.rules.is_empty() && !GATE.has_window(text.as_bytes())
+        self.rules.is_empty() && !GATE.has_window(&Colours::default().without(text.as_bytes()))
     }
 
     /// Returns `text` without its secrets, and which rules matched.
@@ -134,7 +136,8 @@ impl Redactor {
     pub fn redact_bytes(&self, bytes: &[u8]) -> (Vec<u8>, Counts) {
         let mut redacted = Vec::with_capacity(bytes.len());
         let mut scan = Scan::default();
-        let Ok(()) = self.scan::<Infallible>(bytes, &mut scan, End::Final, &mut |part| {
+        let bytes = scan.colours.without(bytes);
+        let Ok(()) = self.scan::<Infallible>(&bytes, &mut scan, End::Final, &mut |part| {
             redacted.extend_from_slice(part);
             Ok(())
         });
@@ -196,7 +199,7 @@ impl Redactor {
             let custom = custom.filter(|found| found.start < until);
             let before = custom.as_ref().map_or(until, |found| found.start);
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
-            let seen = Seen { bytes, floor: scan.floor, barrier };
+            let seen = Seen { bytes, colours: &scan.colours, floor: scan.floor, barrier };
             let stop = GATE.find(bytes, scan.at, before, |at, key| self.stop(&seen, at, key));
             match (stop, custom) {
                 (Some((_, Stop::Marker(end))), _) => {
@@ -223,9 +226,8 @@ impl Redactor {
             End::Final => scan.at,
             End::MoreToCome => scan.at.saturating_sub(BEHIND).max(scan.floor).min(scan.at),
         };
-        if done > scan.given {
-            sink(&bytes[scan.given..done])?;
-            scan.given = done;
+        if done > scan.given || end == End::Final {
+            scan.give(bytes, done, sink)?;
         }
         Ok(())
     }
@@ -236,7 +238,9 @@ impl Redactor {
 
     /// Returns what is at the place `at`, where a window with this key begins, if it is anything.
     fn stop(&self, seen: &Seen<'_>, at: usize, key: u32) -> Option<Stop> {
-        let mut rules = GATE.rules(seen.bytes, at, key, seen.floor);
+        // A colour ends a word, too.
+        let floor = if seen.colours.is_at(at) { at } else { seen.floor };
+        let mut rules = GATE.rules(seen.bytes, at, key, floor);
         let rules = std::iter::once(rules.next()?).chain(rules);
         if let Some(end) = marker_end(seen.bytes, at) {
             return Some(Stop::Marker(end));
@@ -251,14 +255,18 @@ impl Redactor {
 
     /// Returns what the rules of the window at `start` say, the nearest secret last.
     fn examine(seen: &Seen<'_>, start: usize, mut rules: impl Iterator<Item = Rule>) -> Vec<Secret> {
-        let Seen { bytes, floor, barrier } = *seen;
+        let Seen { bytes, colours, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
-        let view = View::new(&bytes[from..to], start - from);
+        let view = View::new(&bytes[from..to], start - from).with_colours(colours, from);
         let mut is_name = false;
+        // As differences of words are shown, a key ends where its colour does.
+        let end_of_colour = colours.next_place(start + gate::WIDTH).filter(|&end| end < to);
+        let in_colour =
+            end_of_colour.map(|end| View::new(&bytes[from..end], start - from).with_colours(colours, from));
         let found = rules.find_map(|rule| {
             is_name |= matches!(rule, Rule::Name);
-            rule.find(&view)
+            rule.find(&view).or_else(|| rule.find(in_colour.as_ref().filter(|_| rule.is_key())?))
         });
         let mut found: Vec<Secret> = found.into_iter().collect();
         if found.is_empty() && is_name {
@@ -312,6 +320,11 @@ enum Rule {
 }
 
 impl Rule {
+    /// Returns true if it knows a secret by its own letters.
+    fn is_key(self) -> bool {
+        matches!(self, Self::Shape(_) | Self::Issuer(_) | Self::Named(_) | Self::Inner(_))
+    }
+
     fn find(self, view: &View<'_>) -> Option<Secret> {
         match self {
             Self::Marker => None,
@@ -351,17 +364,11 @@ fn windows() -> impl Iterator<Item = (Window, Rule)> {
         .chain(assignment::windows())
 }
 
-/// Whether `bytes` are the last of their stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    MoreToCome,
-    Final,
-}
-
 /// What rules see of a text: nothing before `floor`, and nothing counts that depends on bytes behind `barrier` or
 /// of an earlier replacement.
 struct Seen<'a> {
     bytes: &'a [u8],
+    colours: &'a Colours,
     floor: usize,
     barrier: usize,
 }
@@ -395,6 +402,8 @@ struct Scan {
     floor: usize,
     /// Set within a secret that goes on.
     tail: Option<Class>,
+    /// What stood between the bytes and was not handed on.
+    colours: Colours,
     counts: Counts,
 }
 
@@ -406,12 +415,34 @@ impl Scan {
         secret: &Secret,
         sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        sink(&bytes[self.given..secret.start])?;
+        self.give(bytes, secret.start, sink)?;
         sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
         *self.counts.entry(secret.rule).or_default() += 1;
         self.tail = secret.belongs;
         self.move_to(secret.end);
         self.finish_tail(bytes);
+        Ok(())
+    }
+
+    /// Hands on what is before `until`, in its colours.
+    fn give<E>(
+        &mut self,
+        bytes: &[u8],
+        until: usize,
+        sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(run) = self.colours.pop(until) {
+            let at = run.at.max(self.given);
+            if at > self.given {
+                sink(&bytes[self.given..at])?;
+            }
+            self.given = at;
+            sink(&run.bytes)?;
+        }
+        if until > self.given {
+            sink(&bytes[self.given..until])?;
+        }
+        self.given = until;
         Ok(())
     }
 
@@ -430,6 +461,7 @@ impl Scan {
         self.at = at;
         self.given = at;
         self.floor = at;
+        self.colours.skip(at);
     }
 
     /// The first `length` bytes are forgotten.
@@ -437,6 +469,7 @@ impl Scan {
         self.at -= length;
         self.given -= length;
         self.floor = self.floor.saturating_sub(length);
+        self.colours.forget(length);
     }
 }
 

@@ -3,19 +3,22 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 
-use super::{AHEAD, BEHIND, Counts, End, Redactor, Scan, WINDOW};
+use super::colour::End;
+use super::{AHEAD, BEHIND, Counts, Redactor, Scan, WINDOW};
 
 /// Cuts a stream into windows that overlap. Where they are cut depends on nothing but the bytes.
 #[derive(Debug)]
 pub(super) struct Windows<R> {
     reader: R,
     bytes: Vec<u8>,
+    /// What was read and may be the beginning of an escape.
+    cut: Vec<u8>,
     is_at_end: bool,
 }
 
 impl<R: Read> Windows<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, bytes: Vec::new(), is_at_end: false }
+        Self { reader, bytes: Vec::new(), cut: Vec::new(), is_at_end: false }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -33,9 +36,13 @@ impl<R: Read> Windows<R> {
 
         // Grows with what is there: most of what is redacted is far smaller than a window.
         let missing = WINDOW + AHEAD + BEHIND - self.bytes.len();
+        let start = self.bytes.len();
+        self.bytes.append(&mut self.cut);
         let read = (&mut self.reader).take(missing as u64).read_to_end(&mut self.bytes)?;
         self.is_at_end = read < missing;
-        Ok(Some(if self.is_at_end { End::Final } else { End::MoreToCome }))
+        let end = if self.is_at_end { End::Final } else { End::MoreToCome };
+        self.cut = scan.colours.take_out(&mut self.bytes, start, end);
+        Ok(Some(end))
     }
 }
 

@@ -145,7 +145,7 @@ impl Rule {
 
 /// What may be before a key: no word, but for the ends of escapes. See `View::is_word_start`.
 static BOUNDARY: LazyLock<Set> =
-    LazyLock::new(|| Set::of(|byte| !is_word(byte) || byte.is_ascii_hexdigit() || b"nrtm".contains(&byte)));
+    LazyLock::new(|| Set::of(|byte| !is_word(byte) || byte.is_ascii_hexdigit() || b"nrt".contains(&byte)));
 
 /// Returns what there is to see around the window of a key of such bytes that begins `shown_at` bytes after its start.
 fn around_window(shown_at: usize, mut key: impl Iterator<Item = Set>) -> Around {

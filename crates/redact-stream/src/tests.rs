@@ -401,7 +401,7 @@ fn text(separators: &'static [&'static str]) -> impl Strategy<Value = String> {
             "abc", "[redacted:", "[redacted:token]", "[redacted:x", "hush-1", "hush-", "Cookie: a=", "; ", "curl -u ", "&sig=",
             "<password>", "</", ",\"value\":\"", "Basic dXNlcjpwYXNzd29yZA==", "aB3dE5gH7jK9mN1pQ2", "api key: ", "_KEY=",
             ":AAaB3dE5gH7jK9mN1pQ2aB3dE5gH7jK9mN1pQ2", "110201543", "Private-Lines: 2\n", "-----END", "\n-----END PRIVATE KEY-----",
-            "MIIEpAIBAAKCAQEA7bq3fQ2v0Zk1cX9wYd5uR8sT4nJ6hL0pQeWrAsDfGhJkLzXc\n", "\u{1b}[1m", "%3D", "allowed-1", "machine login ", "AKIA", "eyJ", "ghp_", "SK", "--password ", "é", "\0", "/", "Basic ",
+            "MIIEpAIBAAKCAQEA7bq3fQ2v0Zk1cX9wYd5uR8sT4nJ6hL0pQeWrAsDfGhJkLzXc\n", "\u{1b}[1m", "\u{1b}[m\u{1b}[K", "\\u001b[38;5;1m", "\u{1b}", "%3D", "allowed-1", "machine login ", "AKIA", "eyJ", "ghp_", "SK", "--password ", "é", "\0", "/", "Basic ",
             "\\n", "%20", "\\u003d", "apiKey", "swordfish", "a b",
         ]).prop_map(str::to_owned),
         1 => "[ -~]{0,12}",
@@ -432,6 +432,30 @@ proptest! {
     }
 
     #[test]
+    fn colours_stay_and_hide_nothing(text in text(&[" ", "\n"]), places in prop::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+        const COLOUR: &str = "\u{1b}[38;5;7m";
+        let plain = text.replace('\u{1b}', "").replace("u001b", "");
+        let ends: Vec<usize> = (0..=plain.len()).filter(|&at| plain.is_char_boundary(at)).collect();
+        let mut places: Vec<usize> = places.into_iter().map(|place| *place.get(&ends)).collect();
+        places.sort_unstable();
+        let mut coloured = String::new();
+        let mut from = 0;
+        for &place in &places {
+            coloured.push_str(&plain[from..place]);
+            coloured.push_str(COLOUR);
+            from = place;
+        }
+        coloured.push_str(&plain[from..]);
+        // A key that begins or ends in the midst of a word is one in its colour alone.
+        let redacted = redact(&coloured);
+        let seen = redacted.replace(COLOUR, "");
+        for (_, secret) in secrets() {
+            prop_assert!(!seen.contains(&secret) || redact(&plain).contains(&secret), "{:?}", redacted);
+        }
+        prop_assert_eq!(redact(&redacted), redacted);
+    }
+
+    #[test]
     fn lines_are_redacted_one_by_one(a in text(&[" ", "\n "]), b in text(&[" ", "\n ", "\r\n "])) {
         // Key files, and values beside the names of others, are more than a line.
         let parts = ["Private-Lines", "\"value\"", "machine", "|", "<<", ": >", ":>"];
@@ -458,6 +482,7 @@ proptest! {
             for part in &parts {
                 text.push_str(part);
                 text.push_str(&filler);
+                text.push_str("\u{1b}[31m");
             }
         }
         let (whole, whole_counts) = redactor.redact_bytes(text.as_bytes());

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use super::colour::Colours;
 use super::gate::WIDTH;
 use super::{Class, is_word};
 
@@ -14,12 +15,19 @@ pub(super) struct View<'a> {
     bytes: &'a [u8],
     /// Where the window begins.
     pub(super) anchor: usize,
+    /// The colours of the text, and where in it the bytes begin.
+    colours: Option<(&'a Colours, usize)>,
     reach: Cell<usize>,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(bytes: &'a [u8], anchor: usize) -> Self {
-        Self { bytes, anchor, reach: Cell::new(anchor + WIDTH) }
+        Self { bytes, anchor, colours: None, reach: Cell::new(anchor + WIDTH) }
+    }
+
+    /// The bytes are those from `from` on of a text with these colours.
+    pub(super) fn with_colours(self, colours: &'a Colours, from: usize) -> Self {
+        Self { colours: Some((colours, from)), ..self }
     }
 
     /// Returns the end of what was looked at.
@@ -89,27 +97,16 @@ impl<'a> View<'a> {
         self.byte(at).is_none()
     }
 
-    /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word.
+    /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word, and a colour ends one.
     pub(super) fn is_word_start(&self, at: usize) -> bool {
         let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        let is_coloured = self.colours.is_some_and(|(colours, from)| colours.is_at(from + at));
         match self.before(at) {
+            _ if is_coloured => true,
             [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
             [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
             [.., b'%', a, b] if is_hex(&[*a, *b]) => true,
-            // The end of a colour: `ESC[31m`.
-            [rest @ .., b'm'] => is_colour(rest),
             [.., last] => !is_word(*last),
         }
     }
-}
-
-/// Returns true if `bytes` end in a terminal's colour, but for its last byte.
-fn is_colour(bytes: &[u8]) -> bool {
-    let numbers =
-        bytes.iter().rev().take(12).take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
-    let rest = &bytes[..bytes.len() - numbers];
-    rest.ends_with(b"\x1b[")
-        || rest.ends_with(b"u001b[")
-        || rest.ends_with(b"u001B[")
-        || rest.ends_with(b"x1b[")
 }

@@ -42,7 +42,7 @@ impl Value<'_> {
 /// Goes over what ties a name to its value: `=`, `: `, `" => `.
 pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     // Most names are words of a text.
-    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\x1b\\\"'`:=%<>;],".contains(byte))?;
+    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:=%<>;],".contains(byte))?;
     let mut at = quote_at(view, name_end).map_or(name_end, |(_, end)| end);
     if at > name_end && view.byte(at) == Some(b']') {
         at += 1;
@@ -123,20 +123,9 @@ fn typed(view: &View<'_>, from: usize) -> Option<usize> {
     quote_at(view, at).map(|_| at)
 }
 
-/// Returns the end of spaces, and of a terminal's colour between them.
+/// Returns the end of spaces.
 pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
-    let is_space = |byte| byte == b' ' || byte == b'\t';
-    let at = view.run_most(at, MAX_SPACES, is_space);
-    let escape = match view.byte(at) {
-        Some(0x1b) => 1,
-        Some(b'\\') if view.has(at, b"\\u001b") => 6,
-        _ => return at,
-    };
-    if view.byte(at + escape) != Some(b'[') {
-        return at;
-    }
-    let end = view.run_most(at + escape + 1, 12, |byte| byte.is_ascii_digit() || byte == b';');
-    if view.byte(end) == Some(b'm') { view.run_most(end + 1, MAX_SPACES, is_space) } else { at }
+    view.run_most(at, MAX_SPACES, |byte| byte == b' ' || byte == b'\t')
 }
 
 /// Returns a quote, however often it is escaped: the mark, and where it ends.

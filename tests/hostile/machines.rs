@@ -98,7 +98,7 @@ fn bare_resume_takes_the_older_session_that_is_ours() {
 fn a_session_that_died_here_is_interrupted_whatever_the_machine_is_called_now() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_sh("touch ready; until test -e go; do sleep 0.01; done\n").commit("Two tasks");
+    scene.agent_sh("touch ready; while test -e ready; do sleep 0.01; done\n").commit("Two tasks");
     let mut running = scene.spawn("");
     running.wait_for_file("ready");
     running.kill();

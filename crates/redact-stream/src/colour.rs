@@ -44,11 +44,9 @@ pub(super) struct Run {
 impl Colours {
     /// Returns the whole text `bytes` without its escapes.
     pub(super) fn without<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        if memchr2(ESCAPE, b'\\', bytes).is_none() {
-            return Cow::Borrowed(bytes);
-        }
+        let Some(first) = memchr2(ESCAPE, b'\\', bytes) else { return Cow::Borrowed(bytes) };
         let mut plain = bytes.to_vec();
-        self.take_out(&mut plain, 0, End::Final);
+        self.take_out(&mut plain, first, End::Final);
         Cow::Owned(plain)
     }
 

@@ -47,9 +47,9 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
 /// Returns a key around the escape at the anchor.
 pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     let gap = view.anchor;
-    let width = gap_at(view, gap)?.0;
+    let (width, _) = gap_at(view, gap)?;
     // Mostly a blank follows, or another escape: no key goes on.
-    if !matches!(disguise, Disguise::Percent)
+    if matches!(disguise, Disguise::Escape)
         && !view.byte(gap + width).is_some_and(|byte| is_token(byte) || byte == b'\\')
     {
         return None;

@@ -258,15 +258,18 @@ impl Redactor {
         let Seen { bytes, colours, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
-        let view = View::new(&bytes[from..to], start - from).with_colours(colours, from);
-        let mut is_name = false;
+        let view_until = |end| View::new(&bytes[from..end], start - from).with_colours(colours, from);
+        let view = view_until(to);
         // As differences of words are shown, a key ends where its colour does.
-        let end_of_colour = colours.next_place(start + gate::WIDTH).filter(|&end| end < to);
-        let in_colour =
-            end_of_colour.map(|end| View::new(&bytes[from..end], start - from).with_colours(colours, from));
+        let in_colour = || {
+            let end = colours.next_place(start + gate::WIDTH)?;
+            (end < to).then(|| view_until(end))
+        };
+        let mut is_name = false;
         let found = rules.find_map(|rule| {
             is_name |= matches!(rule, Rule::Name);
-            rule.find(&view).or_else(|| rule.find(in_colour.as_ref().filter(|_| rule.is_key())?))
+            let found = rule.find(&view);
+            if found.is_none() && rule.is_key() { rule.find(&in_colour()?) } else { found }
         });
         let mut found: Vec<Secret> = found.into_iter().collect();
         if found.is_empty() && is_name {
@@ -433,15 +436,11 @@ impl Scan {
     ) -> Result<(), E> {
         while let Some(run) = self.colours.pop(until) {
             let at = run.at.max(self.given);
-            if at > self.given {
-                sink(&bytes[self.given..at])?;
-            }
-            self.given = at;
+            sink(&bytes[self.given..at])?;
             sink(&run.bytes)?;
+            self.given = at;
         }
-        if until > self.given {
-            sink(&bytes[self.given..until])?;
-        }
+        sink(&bytes[self.given..until])?;
         self.given = until;
         Ok(())
     }

@@ -97,7 +97,8 @@ impl<'a> View<'a> {
         self.byte(at).is_none()
     }
 
-    /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word, and a colour ends one.
+    /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word, and a colour
+    /// ends one.
     pub(super) fn is_word_start(&self, at: usize) -> bool {
         let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
         let is_coloured = self.colours.is_some_and(|(colours, from)| colours.is_at(from + at));

@@ -155,12 +155,33 @@ fn readme_and_design_are_short_and_the_book_has_every_page() {
     assert!(words <= 2000, "README.md has {words} words");
     let lines = read("DESIGN.md").lines().count();
     assert!(lines <= 250, "DESIGN.md has {lines} lines");
+    let words = read("DESIGN.md").split_whitespace().count();
+    assert!(words <= 4500, "DESIGN.md has {words} words");
     let summary = read("docs/SUMMARY.md");
     for page in documents() {
         let name = page.file_name().unwrap().to_str().unwrap();
         let Ok(page) = page.strip_prefix(root().join("docs")) else { continue };
         let listed = format!("]({})", page.display());
         assert!(name == "SUMMARY.md" || summary.contains(&listed), "docs/SUMMARY.md does not list {name}");
+    }
+}
+
+#[test]
+fn every_decision_has_its_context_and_consequence() {
+    let decisions: Vec<PathBuf> =
+        documents().into_iter().filter(|path| path.parent().unwrap().ends_with("decisions")).collect();
+    assert!(decisions.len() > 10, "{decisions:?}");
+    for path in decisions.iter().filter(|path| !path.ends_with("index.md")) {
+        let text = read(path);
+        let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+        assert_eq!(headings, ["## Context", "## Decision", "## Consequence"], "{}", path.display());
+        assert!(text.split_whitespace().count() <= 150, "{} is too long", path.display());
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(
+            read("docs/decisions/index.md").contains(&format!("({name})")),
+            "index.md does not list {name}"
+        );
+        assert!(text.starts_with(&format!("# {}. ", &name[..4])), "{name} has another number in its title");
     }
 }
 
@@ -203,6 +224,10 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
+fn is_in_docs(path: &Path) -> bool {
+    path.canonicalize().unwrap().starts_with(root().join("docs").canonicalize().unwrap())
+}
+
 /// The anchors that headings get on the usual hosts.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
@@ -230,6 +255,10 @@ fn links_in_the_documents_lead_somewhere() {
             let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
             let path = if path.is_empty() { document.clone() } else { document.with_file_name(path) };
             assert!(path.exists(), "{}: {target}", document.display());
+            // A page of the book leads to no file outside of it: the book is read without the repository.
+            let is_outside =
+                document.starts_with(root().join("docs")) && target.starts_with("../") && !is_in_docs(&path);
+            assert!(!is_outside, "{}: {target}", document.display());
             assert!(
                 anchor.is_empty() || anchors(&read(&path)).contains(anchor),
                 "{}: {target}",

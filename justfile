@@ -54,9 +54,10 @@ test-page *args:
     cargo build --release --locked
     node tests/page/run.mjs {{args}}
 
-# Build the documents as a book, into target/book (cargo install mdbook)
+# Build the documents as a book into target/book, and check its links (cargo install mdbook)
 book:
     mdbook build docs
+    python3 -B scripts/check-book.py target/book
 
 # Measure what we promise: `just bench --large`, `just bench log`
 bench *args:

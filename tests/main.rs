@@ -12,6 +12,7 @@ mod completions;
 mod concurrency;
 mod crash;
 mod docs;
+mod examples;
 mod excerpt;
 mod figures;
 mod finding;

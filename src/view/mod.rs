@@ -13,6 +13,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod row;
+pub mod sgr;
 pub mod show;
 pub mod stats;
 pub mod status;

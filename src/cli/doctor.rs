@@ -302,8 +302,13 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                 .hinted(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
         );
     }
-    let lock = repository.git_dir.join("index.lock");
-    if lock.exists() && running.is_empty() {
+    // A git that was killed leaves these, and no one may remove them but the user, who knows what runs.
+    let locks = [
+        repository.git_dir.join("index.lock"),
+        repository.common_dir.join("packed-refs.lock"),
+        repository.common_dir.join("packed-refs.new"),
+    ];
+    for lock in locks.iter().filter(|lock| lock.exists() && running.is_empty()) {
         findings.push(
             Finding::note("leftovers", format!("{lock} exists: a git command runs, or died"))
                 .hinted(format!("if none runs: rm {lock}")),

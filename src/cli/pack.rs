@@ -1,4 +1,4 @@
-//! `specify ralph pack`: our loose objects into one pack. A loop has it done beside itself where there are many.
+//! `specify ralph pack`: our loose objects into one pack, and loose refs of finished sessions into `packed-refs`. A loop has it done beside itself where there are many.
 
 use std::fs::File;
 use std::io::Write;
@@ -34,7 +34,7 @@ pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
     let mut out = stdout();
     match args.json {
         Json { json: true } => {
-            let Packed { objects, bytes, removed, freed, merged } = packed.unwrap_or_default();
+            let Packed { objects, bytes, removed, freed, merged, refs } = packed.unwrap_or_default();
             let report = json!({
                 "is_done": packed.is_some(),
                 "objects": objects,
@@ -42,6 +42,7 @@ pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
                 "removed_files": removed,
                 "removed_bytes": freed,
                 "merged_packs": merged,
+                "packed_refs": refs,
             });
             print_json(&mut out, &report)?;
         }
@@ -52,7 +53,7 @@ pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 fn words(packed: Option<Packed>) -> String {
-    let Some(Packed { objects, bytes, removed, freed, merged }) = packed else {
+    let Some(Packed { objects, bytes, removed, freed, merged, refs }) = packed else {
         return "another process is packing here".to_owned();
     };
     let mut text = "nothing of ours is loose".to_owned();
@@ -67,6 +68,9 @@ fn words(packed: Option<Packed>) -> String {
     }
     if merged > 0 {
         text.push_str(&format!("; {} merged into one", Count(merged as u64, "older pack")));
+    }
+    if refs > 0 {
+        text.push_str(&format!("; {} packed", Count(refs as u64, "ref")));
     }
     text
 }
@@ -138,7 +142,8 @@ mod tests {
 
     #[test]
     fn what_was_packed_is_reported_in_one_line() {
-        let packed = Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001, merged: 0 };
+        let packed =
+            Packed { objects: 1802, bytes: 3_000_000, removed: 1, freed: 8_800_001, merged: 0, refs: 0 };
         assert_eq!(
             words(Some(packed)),
             "packed 1,802 objects into 2,930 KB; 1 loose file of 8,594 KB removed"
@@ -146,6 +151,8 @@ mod tests {
         assert_eq!(words(Some(Packed::default())), "nothing of ours is loose");
         let merged = Packed { merged: 9, ..Packed::default() };
         assert_eq!(words(Some(merged)), "nothing of ours is loose; 9 older packs merged into one");
+        let refs = Packed { refs: 240, ..Packed::default() };
+        assert_eq!(words(Some(refs)), "nothing of ours is loose; 240 refs packed");
         assert_eq!(words(None), "another process is packing here");
     }
 }

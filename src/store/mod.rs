@@ -33,6 +33,7 @@ mod overview;
 mod own_packs;
 mod pack;
 mod pack_merge;
+mod pack_refs;
 mod partial_clone;
 mod passed;
 mod progress_reset;

@@ -1,5 +1,6 @@
 //! Our loose objects, put into a pack: a night of iterations leaves thousands of small files otherwise, and git
-//! would collect the whole repository in the middle of a user's commit. Small packs of ours are merged then.
+//! would collect the whole repository in the middle of a user's commit. Small packs of ours are merged then, and loose
+//! refs packed.
 //!
 //! A pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
 //! what is in it go. Nothing else is packed or removed. Can be killed at any moment and run beside loops and git.
@@ -44,6 +45,8 @@ pub struct Packed {
     pub freed: u64,
     /// Older packs of ours that were merged into another, and removed.
     pub merged: usize,
+    /// Loose refs of sessions that are in `packed-refs` now.
+    pub refs: usize,
 }
 
 /// The files of a pack. The index makes it one, so it comes last.
@@ -65,7 +68,8 @@ impl Store {
         disk::free(&self.repository().common_dir)
     }
 
-    /// Packs what is loose of our records, and merges small packs of ours. `None` if another process does that now.
+    /// Packs what is loose of our records and their refs, and merges small packs of ours. `None` if another process does
+    /// that now.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("packing");
@@ -83,7 +87,8 @@ impl Store {
             merged += packs.remove_replaced(&drafts)?;
         }
         disk::remove_dir_if_there(&drafts)?;
-        Ok(Some(Packed { merged, ..packed }))
+        let refs = self.pack_refs()?;
+        Ok(Some(Packed { merged, refs, ..packed }))
     }
 
     /// Held while packing.

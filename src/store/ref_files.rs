@@ -1,7 +1,8 @@
 //! Refs that are files: read and moved through the library, and by the git program where they are packed.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Error, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -43,6 +44,20 @@ impl<'a> RefFiles<'a> {
             Some(Some(id)) => objects::from_gix(&id).map(Some),
             _ => Ok(None),
         }
+    }
+
+    fn list_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let git = self.store.open_git()?;
+        let platform = git.references().map_err(|error| caused("list refs", &error))?;
+        let found = platform.prefixed(prefix).map_err(|error| caused(&format!("list {prefix}"), &error))?;
+        let mut refs = Vec::new();
+        // A ref that cannot be read, or that points at no object, is not one that we can list.
+        for reference in found.flatten() {
+            if let Some(id) = reference.try_id() {
+                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
+            }
+        }
+        Ok(refs)
     }
 
     fn lock_of(&self, name: &str) -> Utf8PathBuf {
@@ -88,17 +103,10 @@ impl RefDatabase for RefFiles<'_> {
     }
 
     fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let git = self.store.open_git()?;
-        let platform = git.references().map_err(|error| caused("list refs", &error))?;
-        let found = platform.prefixed(prefix).map_err(|error| caused(&format!("list {prefix}"), &error))?;
-        let mut refs = Vec::new();
-        // A ref that cannot be read, or that points at no object, is not one that we can list.
-        for reference in found.flatten() {
-            if let Some(id) = reference.try_id() {
-                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
-            }
-        }
-        Ok(refs)
+        // The library reads the packed refs first: what is packed after that has left its own file when the library
+        // gets there, and is missing.
+        let packed = self.common_dir().join("packed-refs");
+        read_until_unchanged(|| version(&packed), || self.list_below(prefix))
     }
 
     fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>> {
@@ -229,6 +237,33 @@ impl RefDatabase for RefFiles<'_> {
     }
 }
 
+/// How often refs are listed at most while others pack them.
+const MAX_LISTINGS: usize = 10;
+
+/// Reads until `version` was the same before and after.
+fn read_until_unchanged<V: PartialEq, T>(
+    mut version: impl FnMut() -> V,
+    mut read: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let mut before = version();
+    let mut found = read()?;
+    for _ in 1..MAX_LISTINGS {
+        let after = version();
+        if after == before {
+            break;
+        }
+        before = after;
+        found = read()?;
+    }
+    Ok(found)
+}
+
+/// Returns what changes when git replaces a file.
+fn version(path: &Utf8Path) -> Option<(u64, u64, SystemTime)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
+}
+
 fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be overwritten without a word.
@@ -244,4 +279,31 @@ fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
     let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
     let log = LogChange { message: reason.line().into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_counts_if_nothing_was_packed_while_it_was_read() {
+        for (versions, expected) in [(vec![1, 1], 1), (vec![1, 2, 2], 2), (vec![1, 2, 3, 3], 3)] {
+            let (mut versions, mut reads) = (versions.into_iter(), 0);
+            let read = || {
+                reads += 1;
+                Ok(reads)
+            };
+            assert_eq!(read_until_unchanged(|| versions.next(), read).unwrap(), expected);
+        }
+        let (mut version, mut reads) = (0, 0);
+        let changing = || {
+            version += 1;
+            version
+        };
+        let found = read_until_unchanged(changing, || {
+            reads += 1;
+            Ok(reads)
+        });
+        assert_eq!(found.unwrap(), MAX_LISTINGS);
+    }
 }

@@ -1,16 +1,20 @@
-//! What a long life leaves in a repository, and what keeps it small: packs of ours are merged, and nobody else's.
+//! What a long life leaves in a repository, and what keeps it small: packs of ours are merged and our refs packed, and
+//! nobody else's.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::time::Duration;
 
 use crate::sandbox::{Housekeeping, Sandbox, WILLING_AGENT};
 
 /// A project in which a session did so many tasks.
 fn recorded(tasks: usize) -> Sandbox {
-    let scene = Sandbox::new();
+    recorded_in(Sandbox::new(), tasks)
+}
+
+fn recorded_in(scene: Sandbox, tasks: usize) -> Sandbox {
     let list: Vec<String> = (1..=tasks).map(|task| format!("- [ ] T{task:03} Task {task}")).collect();
     scene.tasks(&list.join("\n")).agent_script(WILLING_AGENT).ralph("-n 40").code(0);
     scene
@@ -158,5 +162,101 @@ fn packs_are_merged_beside_a_user_who_collects_the_repository() {
     scene.tasks("- [ ] T999 The last").ralph("").code(0);
     scene.scatter(9);
     scene.ralph("pack").code(0).stdout_has("merged into one");
+    is_sound(&scene);
+}
+
+/// Gives the record of the last session the names of many more, as after as many sessions. Returns their prefix.
+fn many_sessions(scene: &Sandbox, count: usize) -> String {
+    // Git writes `packed-refs`, which is everyone's: the scenes compare all refs instead.
+    scene.agent_uses_git();
+    let session = scene.session();
+    let name = session.refname();
+    let copies = name.replace("refs/ralph/", "refs/ralph/copies-of-");
+    let tip = scene.git(["rev-parse", name]);
+    let names = (0..count).map(|number| format!("{copies}/20250101-000000-{number:08x}"));
+    let commands: String = names.map(|name| format!("create {name} {tip}\n")).collect();
+    let list = scene.outside("refs-to-create");
+    fs::write(&list, commands).unwrap();
+    let mut git = scene.hermetic("git");
+    assert!(
+        git.args(["update-ref", "--stdin"]).stdin(File::open(&list).unwrap()).status().unwrap().success()
+    );
+    copies
+}
+
+/// Removes them again, for they are no records of their own.
+fn remove_copies(scene: &Sandbox, copies: &str) {
+    for name in scene.git(["for-each-ref", "--format=%(refname)", copies]).lines() {
+        scene.git(["update-ref", "-d", name]);
+    }
+}
+
+/// All refs, and how many of those below a prefix have a file of their own.
+fn refs(scene: &Sandbox, prefix: &str) -> (String, usize) {
+    let all = scene.git("for-each-ref");
+    let names = scene.git(["for-each-ref", "--format=%(refname)", prefix]);
+    (all, names.lines().filter(|name| scene.path(&format!(".git/{name}")).is_file()).count())
+}
+
+#[test]
+fn loose_refs_of_sessions_become_one_file_and_those_of_others_stay() {
+    let scene = recorded_in(Sandbox::with_refs_in_files(), 1);
+    scene.git("tag v1");
+    scene.git("update-ref refs/elsewhere/ralph/one HEAD");
+    let copies = many_sessions(&scene, 50);
+    let (all, loose) = refs(&scene, "refs/ralph/");
+    assert_eq!(loose, 51);
+    // They are few.
+    scene.ralph("pack").code(0);
+    assert_eq!(refs(&scene, "refs/ralph/"), (all, 51));
+    remove_copies(&scene, &copies);
+    many_sessions(&scene, 120);
+    let (all, others) = refs(&scene, "refs/heads/");
+    let result = scene.ralph("pack --json").code(0).json();
+    assert_eq!(result["packed_refs"], 122);
+    assert_eq!(refs(&scene, "refs/ralph/"), (all.clone(), 0));
+    assert_eq!(refs(&scene, "refs/ralph-snap/"), (all.clone(), 0));
+    assert_eq!(refs(&scene, "refs/heads/"), (all.clone(), others));
+    assert_eq!(refs(&scene, "refs/tags/"), (all.clone(), 1));
+    assert_eq!(refs(&scene, "refs/elsewhere/"), (all, 1));
+    remove_copies(&scene, &copies);
+    // The next session moves refs beside those that are packed, and resumes what is packed.
+    scene.tasks("- [ ] T009 Another").ralph("").code(0);
+    is_sound(&scene);
+}
+
+#[test]
+fn a_lock_on_packed_refs_is_neither_waited_for_nor_removed() {
+    let scene = recorded_in(Sandbox::with_refs_in_files(), 1);
+    let copies = many_sessions(&scene, 120);
+    for left in [".git/packed-refs.lock", ".git/packed-refs.new"] {
+        let before = refs(&scene, "refs/ralph/");
+        scene.write(left, "");
+        let result = scene.ralph("pack --json").code(0).json();
+        assert_eq!((&result["packed_refs"], &result["is_done"]), (&0.into(), &true.into()), "{left}");
+        assert_eq!(refs(&scene, "refs/ralph/"), before, "{left}");
+        scene.ralph("doctor").stdout_has(&format!("{left} exists")).stdout_has(&format!("{left}\n"));
+        fs::remove_file(scene.path(left)).unwrap();
+    }
+    scene.ralph("pack").code(0).stdout_has("122 refs packed");
+    remove_copies(&scene, &copies);
+    is_sound(&scene);
+}
+
+#[test]
+fn refs_of_a_session_that_runs_are_not_packed() {
+    let scene = recorded_in(Sandbox::with_refs_in_files(), 1);
+    let copies = many_sessions(&scene, 120);
+    scene.tasks("- [ ] T002 Pack").agent_sh(&format!(
+        "{} ralph pack --json > packed.json; ls .git/refs/ralph/* > loose.txt; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+        env!("CARGO_BIN_EXE_specify")
+    ));
+    scene.ralph("").code(0);
+    let said = scene.read("packed.json");
+    assert!(said.contains("\"packed_refs\":122") || said.contains("\"packed_refs\": 122"), "{said}");
+    remove_copies(&scene, &copies);
+    let (loose, sessions) = (scene.read("loose.txt"), scene.sessions());
+    let is_loose: Vec<bool> = sessions.iter().map(|session| loose.contains(session.id())).collect();
+    assert_eq!(is_loose, [false, true], "{loose}");
     is_sound(&scene);
 }

@@ -1,6 +1,7 @@
 //! Why an iteration did not succeed, in one line: from what was measured, never from what one would guess.
 
 use failure_excerpt::{Examination, Output, clean, examine};
+use serde_json::Value;
 
 use crate::record::{
     CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, ToolCall,
@@ -74,7 +75,8 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     if code == 0 && class.is_none() {
         return None;
     }
-    let error = iteration.error.as_deref().map(one_line).filter(|error| !error.is_empty());
+    let error = iteration.error.as_deref().map(|error| one_line(&with_messages(error)));
+    let error = error.filter(|error| !error.is_empty());
     let reason = iteration.exit_reason.filter(|_| code == -1);
     let how = match (reason, class) {
         (Some(reason), _) => {
@@ -96,12 +98,28 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
 /// Returns the line by which a failing agent says why, on its stderr, else in its last words.
 fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
     let said = |text: &str| {
-        let output = Output { stderr: text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
+        let text = with_messages(text);
+        let output = Output { stderr: &text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
         examine(&output).cause(MAX_CAUSE_CHARS)
     };
     // What was killed did not choose its last words.
     let is_killed = evidence.iteration.exit.agent.is_some_and(|code| code > 128);
     said(evidence.agent_stderr).or_else(|| if is_killed { None } else { said(evidence.final_text) })
+}
+
+/// Returns `text` with the message in place of each JSON object that a line ends in: providers answer `{"error": {"message": ...}}`.
+fn with_messages(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let message = line.find('{').and_then(|start| Some((&line[..start], message(&line[start..])?)));
+        message.map_or_else(|| line.to_owned(), |(before, message)| format!("{before}{message}"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn message(json: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(json).ok()?;
+    let places = ["/error/message", "/message", "/error"];
+    places.iter().find_map(|place| value.pointer(place)?.as_str()).map(str::to_owned)
 }
 
 fn class_words(class: FailureClass) -> String {
@@ -232,7 +250,7 @@ fn ended_by(reason: ExitReason, after: &str) -> String {
     match reason {
         ExitReason::Timeout => format!("timed out{after}"),
         ExitReason::IdleTimeout => format!("was stopped{after}: it wrote nothing for too long"),
-        ExitReason::OutputLimit => format!("was stopped{after}: it wrote too much"),
+        ExitReason::OutputLimit => format!("was stopped{after}: its output exceeded the limit (max-output)"),
         ExitReason::ErrorLoop => format!("was stopped{after}: one error after the other"),
         ExitReason::StartFailed => "could not be started".to_owned(),
         ExitReason::Interrupted => "was interrupted".to_owned(),

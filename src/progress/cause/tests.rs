@@ -45,6 +45,25 @@ fn shell(command: &str, last_line: &str) -> ToolCall {
 }
 
 #[test]
+fn the_error_that_a_provider_sends_as_json_is_shown_without_the_json() {
+    let too_long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 214301 tokens > 200000"}}"#;
+    let failed = |stderr: &str, expected: &str| {
+        agent(&Agent { code: 1, stderr, ..Agent::default() }, expected);
+    };
+    failed(too_long, "agent exited 1: prompt is too long: 214301 tokens > 200000");
+    failed(
+        &format!("API Error: 400 {too_long}"),
+        "agent exited 1: API Error: 400 prompt is too long: 214301 tokens > 200000",
+    );
+    failed(r#"{"message":"no such project"}"#, "agent exited 1: no such project");
+    failed(r#"{"error":"disk full"}"#, "agent exited 1: disk full");
+    failed("cannot parse {x}", "agent exited 1: cannot parse {x}");
+    failed(r#"{"code":7}"#, r#"agent exited 1: {"code":7}"#);
+    let reported = Agent { class: Some(FailureClass::Context), error: too_long, ..Agent::default() };
+    agent(&reported, "agent ran out of context: prompt is too long: 214301 tokens > 200000");
+}
+
+#[test]
 fn an_agent_that_failed_says_why_itself() {
     let killed = |reason, ms, expected: &str| {
         agent(
@@ -58,7 +77,11 @@ fn an_agent_that_failed_says_why_itself() {
     killed(ExitReason::Timeout, 7_200_100, "agent timed out after 2h");
     killed(ExitReason::Timeout, 400, "agent timed out after 400ms");
     killed(ExitReason::IdleTimeout, 600_000, "agent was stopped after 10m: it wrote nothing for too long");
-    killed(ExitReason::OutputLimit, 5_000, "agent was stopped after 5s: it wrote too much");
+    killed(
+        ExitReason::OutputLimit,
+        5_000,
+        "agent was stopped after 5s: its output exceeded the limit (max-output)",
+    );
     let in_command = Iteration {
         exit: Exits { agent: Some(-1), validation: None },
         exit_reason: Some(ExitReason::Timeout),

@@ -250,12 +250,29 @@ fn push_list(text: &mut String, title: &str, lines: &str) {
 
 /// Returns the last `most` characters, after an ellipsis if there are more.
 fn end(text: &str, max_chars: usize) -> String {
-    let text = text.trim();
-    if max_chars == 0 || text.chars().count() <= max_chars {
-        return if max_chars == 0 { String::new() } else { text.to_owned() };
+    if max_chars == 0 {
+        return String::new();
+    }
+    let text = without_repeats(text.trim());
+    if text.chars().count() <= max_chars {
+        return text;
     }
     let start = text.char_indices().rev().nth(max_chars - 1).map_or(0, |(start, _)| start);
     format!("…{}", &text[start..])
+}
+
+/// Returns `text` with runs of equal lines as one line and their number: an agent that hangs often says one thing until it is stopped.
+fn without_repeats(text: &str) -> String {
+    const MIN_REPEATS: usize = 3;
+    let lines: Vec<&str> = text.lines().collect();
+    let runs = lines.chunk_by(|one, next| one == next);
+    let shown = runs.map(|run| match run {
+        [line, ..] if run.len() >= MIN_REPEATS && !line.trim().is_empty() => {
+            format!("{line}\n(this line {} times)", run.len())
+        }
+        _ => run.join("\n"),
+    });
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -282,6 +299,19 @@ mod tests {
     fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
         last_attempt(past, query(session.as_ref())).text
+    }
+
+    #[test]
+    fn a_line_that_a_hanging_agent_repeats_is_shown_once() {
+        let waiting = "retrying :9092\n".repeat(400);
+        let cases = [
+            (format!("start\n{waiting}end"), "start\nretrying :9092\n(this line 400 times)\nend"),
+            ("a\na\nb".to_owned(), "a\na\nb"),
+            ("a\n\n\n\nb".to_owned(), "a\n\n\n\nb"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(end(&text, 1500), expected);
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
         let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
         write_indented(out, &render(&items, paint))?;
     }
-    writeln!(out, "\n{}", render(entry, paint))?;
+    writeln!(out, "\n{}", render(&as_sections(entry, iteration, final_message), paint))?;
     writeln!(
         out,
         "\n{}",
@@ -149,6 +149,25 @@ fn lists<'a>(iteration: &'a Iteration, entry: &str) -> impl Iterator<Item = (&'s
     missing.into_iter().map(|(title, _, items)| (title, items))
 }
 
+/// Returns an entry of progress.txt without what is shown above it, and with a blank line before each heading, as Markdown wants it.
+///
+/// If no validation failed, the excerpt of an entry is the end of the final message.
+fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
+    const SHOWN: [&str; 5] = ["## Iteration ", "**Task**:", "**Status**:", "**Cause**:", "**Validation**:"];
+    let entry = entry.trim_end().trim_end_matches("---");
+    let (head, excerpt) = entry.split_at(entry.find("\n```").unwrap_or(entry.len()));
+    let lines = head.lines().filter(|line| !SHOWN.iter().any(|shown| line.starts_with(shown)));
+    let head: String = lines
+        .map(|line| if line.starts_with("**") { format!("\n{line}\n") } else { format!("{line}\n") })
+        .collect();
+    let head = head.replace("\n**Learnings**:\n- none\n", "");
+    match iteration.exit.validation {
+        Some(code) if code != 0 => format!("{head}\n**Output of the validation**:\n{excerpt}"),
+        _ if final_message.trim().is_empty() => format!("{head}{excerpt}"),
+        _ => head,
+    }
+}
+
 fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
 }
@@ -183,5 +202,35 @@ fn end(code: Option<i32>, milliseconds: Option<u64>) -> String {
         (Some(code), Some(time)) => format!(", exit {code} after {}", duration(time)),
         (Some(code), None) => format!(", exit {code}"),
         (None, _) => ", did not end by itself".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::samples::iteration;
+    use crate::record::{Exits, Outcome};
+
+    #[test]
+    fn an_entry_is_shown_by_sections_and_without_what_the_facts_say() {
+        let head = "## Iteration 1 - 2026-11-24T21:16:35Z\n**Task**: T001 Greet\n**Status**: ❌ Failed\n**Cause**: boom\n";
+        let files = "**Files Changed**:\n- a.py\n";
+        let lists = format!("{head}{files}**Learnings**:\n- none\n");
+        let excerpt = "```\nboom\n```\n";
+        let failed = format!("{lists}**Validation**: `make` exited 2\n{excerpt}---\n");
+        let passed = format!("{lists}**Validation**: `make` exited 0\n{excerpt}---\n");
+        let learned = format!("{head}{files}**Learnings**:\n- port 5433\n---\n");
+        let cases = [
+            (&failed, Some(2), "Done.", format!("\n{files}\n**Output of the validation**:\n\n{excerpt}")),
+            (&passed, Some(0), "boom", format!("\n{files}")),
+            (&passed, None, "", format!("\n{files}\n{excerpt}")),
+            (&learned, Some(0), "Done.", format!("\n{files}\n**Learnings**:\n- port 5433\n")),
+        ];
+        for (entry, validation, final_message, expected) in cases {
+            let iteration =
+                Iteration { exit: Exits { agent: Some(0), validation }, ..iteration(Outcome::Failure) };
+            let shown = as_sections(entry, &iteration, final_message);
+            assert_eq!(shown, expected, "{entry}");
+        }
     }
 }

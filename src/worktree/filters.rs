@@ -1,11 +1,14 @@
 //! Clean filters of the user's, as git-lfs: whether one failed, and which files it was for.
+//!
+//! If a file is as new as the index, git does not trust its entry and runs the filter again with any command that reads
+//! or writes the index, also for other files. A filter that fails would cost all of them.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::process::Captured;
+use crate::process::{Captured, Tool};
 use crate::record::join_truncated;
 
 use super::WorkTree;
@@ -57,17 +60,11 @@ impl WorkTree {
         if named.is_none() && complaint != HUNG_UP {
             return Ok(None);
         }
-        let asked = self.git_with(index).args(["check-attr", "-z", "--stdin", "filter"]);
-        let output = asked.stdin(joined(paths)).read()?;
-        let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
-        let filtered = || fields.chunks_exact(3).filter(|triple| triple[2] != b"unspecified");
-        let Some(driver) =
-            named.map(str::to_owned).or_else(|| filtered().map(|triple| lossy(triple[2])).next())
-        else {
-            return Ok(None);
-        };
-        let of_driver = filtered().filter(|triple| triple[2] == driver.as_bytes());
-        let files: Vec<String> = of_driver.map(|triple| lossy(triple[0])).collect();
+        let filtered = filtered(self.git_with(index), joined(paths))?;
+        let first = || filtered.first().map(|(_, driver)| lossy(driver));
+        let Some(driver) = named.map(str::to_owned).or_else(first) else { return Ok(None) };
+        let of_driver = filtered.iter().filter(|(_, found)| *found == driver.as_bytes());
+        let files: Vec<String> = of_driver.map(|(path, _)| lossy(path)).collect();
         // What the filter itself printed is before git's words.
         let stderr = String::from_utf8_lossy(&failed.stderr);
         let first = stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -78,6 +75,43 @@ impl WorkTree {
             join_truncated(&files, MAX_NAMED_FILES)
         )))
     }
+}
+
+/// Has git forget sizes and times of all tracked files that a filter is set for, so that it runs the filter only for
+/// those that it is fed.
+pub(super) fn forget_filtered(git: &dyn Fn() -> Tool) -> Result<()> {
+    let listed = git().args(["ls-files", "-z", "-v", "--stage"]).read()?;
+    // The user asked git to take the others for unchanged.
+    let entries = split(&listed).filter_map(|line| line.strip_prefix(b"H "));
+    let entries: Vec<(&[u8], &[u8])> =
+        entries.filter_map(|entry| Some((entry, entry.splitn(2, |byte| *byte == b'\t').nth(1)?))).collect();
+    let filtered = filtered_paths(git(), entries.iter().map(|(_, path)| *path))?;
+    let forgotten = entries.iter().filter(|(_, path)| filtered.contains(*path));
+    let lines: Vec<u8> = forgotten.flat_map(|(entry, _)| entry.iter().copied().chain([0])).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    git().args(["update-index", "-z", "--index-info"]).stdin(lines).read().map(drop)
+}
+
+/// Returns those of `paths` that a filter is set for.
+pub(super) fn filtered_paths<'a>(
+    git: Tool,
+    paths: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<BTreeSet<RawPath>> {
+    let paths = paths.into_iter().flat_map(|path| path.iter().copied().chain([0])).collect();
+    Ok(filtered(git, paths)?.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Returns each of `paths`, which end in a NUL, that a filter is set for, and the name of the filter.
+fn filtered(git: Tool, paths: Vec<u8>) -> Result<Vec<(RawPath, RawPath)>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let output = git.args(["check-attr", "-z", "--stdin", "filter"]).stdin(paths).read()?;
+    let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
+    let set = fields.chunks_exact(3).filter(|triple| triple[2] != b"unspecified");
+    Ok(set.map(|triple| (triple[0].to_vec(), triple[2].to_vec())).collect())
 }
 
 /// Returns the name in `fatal: PATH: clean filter 'NAME' failed`.

@@ -8,10 +8,11 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::budget::Budget;
+use super::filters::{filtered_paths, forget_filtered};
 use super::raw_path::{RawPath, joined, leave, split};
 use super::users_index::{self, Stamp};
 use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
-use crate::process::was_cut_short;
+use crate::process::{Captured, was_cut_short};
 use crate::record::LeftOut;
 
 /// Maximum number of refused paths that are searched for by halving; beyond it, the rest is left out.
@@ -107,9 +108,27 @@ impl WorkTree {
         Ok(split(&ours).filter(|path| !users.contains(path)).map(<[u8]>::to_vec).collect())
     }
 
-    /// Feeds paths to the private index. Where git refuses, halves the list until it is clear which path it
-    /// refuses, and leaves that one out: a file that cannot be read costs that file, never the iteration.
+    /// Feeds paths to the private index. Where git refuses, paths with a filter are fed last, because each of them can
+    /// make it refuse others, and each list is halved until it is clear which path git refuses.
     pub(super) fn feed(
+        &self,
+        private_index: PrivateIndex<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+        (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
+    ) -> Result<()> {
+        if paths.is_empty() || self.update_index(private_index, options, paths)?.is_success() {
+            return Ok(());
+        }
+        self.forget_filtered(private_index)?;
+        let filtered = filtered_paths(self.git_private(private_index), paths.iter().map(Vec::as_slice))?;
+        let (last, first): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| filtered.contains(path));
+        self.feed_by_halves(private_index, options, &first, (left_out, refused))?;
+        self.feed_by_halves(private_index, options, &last, (left_out, refused))
+    }
+
+    /// Leaves out each path that git refuses: a file that cannot be read costs that file, never the iteration.
+    fn feed_by_halves(
         &self,
         private_index: PrivateIndex<'_>,
         options: &[&str],
@@ -119,10 +138,7 @@ impl WorkTree {
         if paths.is_empty() {
             return Ok(());
         }
-        let stdin = joined(paths);
-        let update =
-            self.git_private(private_index).args(["-c", ALL_LOOSE]).arg("update-index").args(options);
-        let captured = update.args(["-z", "--stdin"]).stdin(stdin).run()?;
+        let captured = self.update_index(private_index, options, paths)?;
         if captured.is_success() {
             return Ok(());
         }
@@ -137,8 +153,22 @@ impl WorkTree {
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.feed(private_index, options, one, (left_out, refused))?;
-        self.feed(private_index, options, other, (left_out, refused))
+        self.feed_by_halves(private_index, options, one, (left_out, refused))?;
+        self.feed_by_halves(private_index, options, other, (left_out, refused))
+    }
+
+    fn update_index(
+        &self,
+        private_index: PrivateIndex<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+    ) -> Result<Captured> {
+        let git = self.git_private(private_index).args(["-c", ALL_LOOSE]).arg("update-index");
+        git.args(options.iter().copied()).args(["-z", "--stdin"]).stdin(joined(paths)).run()
+    }
+
+    pub(super) fn forget_filtered(&self, private_index: PrivateIndex<'_>) -> Result<()> {
+        forget_filtered(&|| self.git_private(private_index))
     }
 }
 

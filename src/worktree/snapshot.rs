@@ -101,13 +101,25 @@ impl WorkTree {
             let dirty = self.dirty_submodules(private_index);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
-        // An object that is not here is committed and at the remote. git would fetch it to look at it.
-        let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
-        let tree = self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line()?;
-        let tree = tree.parse()?;
+        let tree = self.tree_of_index(private_index)?;
         left_out.sort();
         left_out.dedup();
         Ok(Contents { tree, left_out, refused })
+    }
+
+    fn tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
+        // An object that is not here is committed and at the remote. git would fetch it to look at it.
+        let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
+        let write = || self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line();
+        let tree = write().or_else(|error| {
+            if was_cut_short(&error) {
+                return Err(error);
+            }
+            // It may have run a filter again that failed this time.
+            self.forget_filtered(private_index)?;
+            write()
+        })?;
+        tree.parse()
     }
 
     fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {

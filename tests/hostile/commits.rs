@@ -79,6 +79,41 @@ fn a_snapshot_without_a_file_that_a_filter_failed_for_says_so() {
     assert_eq!(scene.read("a.bin"), "1\n");
 }
 
+/// A file that is always as new as the index: git runs its filter again whenever it reads or writes the index.
+const AS_NEW_AS_ANY_INDEX: &str =
+    "echo $RALPH_TASK >> a.bin; touch -d 2060-01-01 a.bin; echo 1 > $RALPH_TASK.txt";
+
+#[test]
+fn a_filter_that_fails_by_turns_costs_no_snapshot_and_no_other_file() {
+    for works in
+        ["false", "test $((n % 2)) = 1", "test $((n % 2)) = 0", "test $((n % 3)) = 1", "test $n -lt 5"]
+    {
+        let scene = Sandbox::new();
+        scene.tasks(TWO).agent_sh(&agent(AS_NEW_AS_ANY_INDEX)).write("a.bin", "as it was\n");
+        scene.write(".gitattributes", "*.bin filter=up\n").commit("Ready");
+        let count = "n=$(cat ../calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > ../calls";
+        scene.git(["config", "filter.up.clean", &format!("{count}; {works} || exit 1; cat")]);
+        scene.git("config filter.up.required true");
+        let run = scene.ralph("").code(0).stdout_lacks("no snapshot");
+        for number in [1, 2] {
+            let record = scene.session().iteration(number);
+            let left_out = record["left_out"].as_array().cloned().unwrap_or_default();
+            assert!(
+                left_out.iter().all(|file| file["path"] == "a.bin"),
+                "{works}: {left_out:?} {}",
+                run.text()
+            );
+            let mut changed = record["files_changed"].as_array().cloned().unwrap_or_default();
+            changed.retain(|path| path != "a.bin");
+            assert_eq!(
+                changed,
+                [json!(format!("T00{number}.txt")), json!("specs/001-login/tasks.md")],
+                "{works}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_filter_that_works_again_commits_what_it_had_refused() {
     let scene = scene(TWO, "echo $RALPH_TASK >> a.bin; test $RALPH_TASK = T001 || : > ../works");

@@ -68,7 +68,6 @@ mod trailer_value;
 mod unreadable;
 mod verify;
 
-pub use append::Conflict;
 pub use bundle::{Bundled, sessions_among};
 pub use control::{Control, ControlRequests, Stop};
 pub use copies::{Copies, RepairCounts};
@@ -93,6 +92,7 @@ pub use range_read::{Ask, FilePart};
 pub use read::{SessionLog, status_of};
 pub use reader::{End, Piece, Reader};
 pub use ref_recovery::Standing;
+pub use ref_update::Conflict;
 pub use refs::{SessionRefs, slug};
 pub use remote::{Probe, Remote, Unreachable};
 pub use restore_point::{Restoration, RestorePoint};

@@ -14,9 +14,10 @@ use super::Store;
 use super::blobs::{bounded, message_of, seconds_of};
 use super::objects::{self, Quarantine, Signature};
 use super::read::SessionLog;
-use super::ref_update::{MergeResult, RefUpdate};
+use super::ref_update::RefUpdate;
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
+use super::sync::MergeResult;
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;
@@ -362,8 +363,7 @@ impl Store {
         let message = format!("Notes of iterations\n\nRalph-Schema: {SCHEMA}\nRalph-Record: notes\n");
         let signature = Signature { author: None, authored_at: at, committed_at: at };
         let commit = quarantine.write_commit(&tree, parents, &signature, &message)?;
-        let folder = self.repository().common_dir.join("objects");
-        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
+        self.publish(quarantine)?;
         Ok(commit)
     }
 

@@ -10,7 +10,7 @@ use gix::objs::FindExt;
 use crate::record::Timestamp;
 
 use super::objects::{Quarantine, Signature};
-use super::ref_database::{Move, Reason};
+use super::ref_update::{Reason, RefUpdate};
 use super::refs::slug;
 use super::{Scratch, Store, message, objects};
 
@@ -28,9 +28,11 @@ impl Store {
             Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
         let text = message::of_clearing(feature);
         let commit = quarantine.write_commit(&tree, old.as_slice(), &signature, &text)?;
-        let folder = self.repository().common_dir.join("objects");
-        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
-        self.move_refs(&[Move { name: name.clone(), old, new: Some(commit) }], Reason { why: "clear", at })?;
+        self.publish(&quarantine)?;
+        self.move_refs(
+            &[RefUpdate { name: name.clone(), old, new: Some(commit) }],
+            Reason { why: "clear", at },
+        )?;
         Ok(name)
     }
 

@@ -12,7 +12,8 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 use crate::record::ObjectId;
 use crate::repository::Repository;
 
-use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
+use super::ref_database::{RefDatabase, update_ref};
+use super::ref_update::{Reason, RefUpdate};
 use super::refs::SessionRefs;
 use super::{Store, Syncing, caused, disk, objects};
 
@@ -64,16 +65,13 @@ impl<'a> RefFiles<'a> {
         self.common_dir().join(format!("{name}.lock"))
     }
 
-    /// git's own program knows ways around locks of packed refs that the library waits for without effect.
-    fn move_by_git(&self, moves: &[&Move], reason: Reason) -> Result<()> {
-        self.update(&commands(moves), reason)
-    }
-
     /// Syncs loose refs and every folder above them that may be new, each once.
-    fn sync(&self, names: &[&str]) -> Result<()> {
+    fn sync(&self, updates: &[RefUpdate]) -> Result<()> {
         let common = self.common_dir();
         let mut folders = Vec::new();
-        for path in names.iter().map(|name| common.join(name)) {
+        for path in
+            updates.iter().filter(|update| update.new.is_some()).map(|update| common.join(&update.name))
+        {
             // It may be packed by now: then it is git's to keep.
             disk::sync_file_if_there(&path)?;
             let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
@@ -169,14 +167,14 @@ impl RefDatabase for RefFiles<'_> {
         Ok(self.store.repository().git_dir.join(mark).exists())
     }
 
-    fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()> {
+    fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
         let packed = self.common_dir().join("packed-refs");
         if packed.is_file() || packed.with_extension("lock").is_file() {
             // Where refs are packed, the library locks all of them to move one. That lock would remain if we
             // are killed then, and the user could neither pack refs nor delete branches. git locks only what moves.
-            return self.move_by_git(moves, reason);
+            return self.update(updates, reason);
         }
-        let edits = moves.iter().map(|one| edit(one, reason)).collect::<Result<Vec<RefEdit>>>()?;
+        let edits = updates.iter().map(|update| edit(update, reason)).collect::<Result<Vec<RefEdit>>>()?;
         let git = self.store.open_git()?;
         // Asked for only if the user wants a reflog of every ref.
         let time = format!("{} +0000", reason.at.seconds());
@@ -203,37 +201,38 @@ impl RefDatabase for RefFiles<'_> {
         STALE_LOCK
     }
 
-    fn remove_stale_lock(&self, moves: &[&Move]) -> Result<bool> {
+    fn remove_stale_lock(&self, updates: &[RefUpdate]) -> Result<bool> {
         let mut is_any = false;
-        for Move { name, .. } in moves {
+        for RefUpdate { name, .. } in updates {
             let lock = self.lock_of(name);
             is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;
         }
         Ok(is_any)
     }
 
-    fn retry_with_git(&self, moves: &[&Move], reason: Reason, error: Error) -> Result<()> {
+    /// git's own program knows ways around locks of packed refs that the library waits for without effect.
+    fn retry_with_git(&self, updates: &[RefUpdate], reason: Reason, error: Error) -> Result<()> {
         // Where both are git's, they say the same.
-        self.move_by_git(moves, reason).map_err(|last| {
+        self.update(updates, reason).map_err(|last| {
             let (first, last_text) = (error.to_string(), last.to_string());
             if first == last_text { last } else { last.context(first) }
         })
     }
 
-    fn update(&self, commands: &str, reason: Reason) -> Result<()> {
-        update_ref(self.store, commands, reason).read().map(drop)
+    fn update(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
+        update_ref(self.store, updates, reason).read().map(drop)
     }
 
-    fn fsync(&self, names: &[&str]) -> Result<()> {
+    fn fsync(&self, updates: &[RefUpdate]) -> Result<()> {
         let Repository { common_dir, sharing, .. } = self.store.repository();
-        for name in names {
+        for RefUpdate { name, .. } in updates.iter().filter(|update| update.new.is_some()) {
             for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
                 for made in path.ancestors().take_while(|made| made.file_name() != Some("refs")) {
                     disk::share(made, *sharing)?;
                 }
             }
         }
-        if self.store.syncing == Syncing::Always { self.sync(names) } else { Ok(()) }
+        if self.store.syncing == Syncing::Always { self.sync(updates) } else { Ok(()) }
     }
 }
 
@@ -264,20 +263,20 @@ fn version(path: &Utf8Path) -> Option<(u64, u64, SystemTime)> {
     Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
 }
 
-fn edit(one: &Move, reason: Reason) -> Result<RefEdit> {
+fn edit(update: &RefUpdate, reason: Reason) -> Result<RefEdit> {
     // With `Any`, or with the library's own guard on the first parent alone, a ref that was moved or deleted
     // meanwhile would be overwritten without a word.
-    let expected = match &one.old {
+    let expected = match &update.old {
         None => PreviousValue::MustNotExist,
         Some(old) => PreviousValue::MustExistAndMatch(gix::refs::Target::Object(objects::to_gix(old)?)),
     };
-    let name: gix::refs::FullName = one
+    let name: gix::refs::FullName = update
         .name
         .as_str()
         .try_into()
-        .map_err(|error| anyhow!("`{}` is not a valid ref name: {error}", one.name))?;
-    let new = objects::to_gix(one.new.as_ref().context("a move has somewhere to go")?)?;
-    let log = LogChange { message: reason.line().into(), ..LogChange::default() };
+        .map_err(|error| anyhow!("`{}` is not a valid ref name: {error}", update.name))?;
+    let new = objects::to_gix(update.new.as_ref().context("a ref of a session is not deleted")?)?;
+    let log = LogChange { message: format!("ralph: {}", reason.why).into(), ..LogChange::default() };
     Ok(RefEdit::update_with_log(name, new, expected, log))
 }
 

@@ -8,7 +8,7 @@ use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
 
-use super::ref_database::{Move, Reason};
+use super::ref_update::{Reason, RefUpdate};
 use super::{Store, objects};
 
 /// Prefix of refs that we moved away from names of ours.
@@ -69,7 +69,7 @@ impl Store {
     }
 
     fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
-        let one = Move { name: name.to_owned(), old, new: Some(new.clone()) };
+        let one = RefUpdate { name: name.to_owned(), old, new: Some(new.clone()) };
         self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
     }
 

@@ -9,7 +9,8 @@ use camino::Utf8PathBuf;
 use crate::process::{Captured, Tool};
 use crate::record::ObjectId;
 
-use super::ref_database::{Move, Reason, RefDatabase, commands, update_ref};
+use super::ref_database::{RefDatabase, update_ref};
+use super::ref_update::{Reason, RefUpdate};
 use super::{Store, Syncing, disk};
 
 /// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
@@ -90,8 +91,8 @@ impl RefDatabase for RefTables<'_> {
         Ok(is_file || self.git().args(["rev-parse", "--verify", "--quiet", mark]).run()?.is_success())
     }
 
-    fn move_all(&self, moves: &[&Move], reason: Reason) -> Result<()> {
-        self.update(&commands(moves), reason)
+    fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
+        self.update(updates, reason)
     }
 
     fn lock_timeout(&self) -> Duration {
@@ -99,19 +100,19 @@ impl RefDatabase for RefTables<'_> {
         Duration::ZERO
     }
 
-    fn remove_stale_lock(&self, _moves: &[&Move]) -> Result<bool> {
+    fn remove_stale_lock(&self, _updates: &[RefUpdate]) -> Result<bool> {
         // The owner of the lock is unknown: all writers of refs share it, the user's own git first of all.
         Ok(false)
     }
 
-    fn retry_with_git(&self, _moves: &[&Move], _reason: Reason, error: Error) -> Result<()> {
+    fn retry_with_git(&self, _updates: &[RefUpdate], _reason: Reason, error: Error) -> Result<()> {
         Err(error)
     }
 
-    fn update(&self, commands: &str, reason: Reason) -> Result<()> {
+    fn update(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
         let asked = Instant::now();
         loop {
-            let ended = update_ref(self.store, commands, reason).run()?;
+            let ended = update_ref(self.store, updates, reason).run()?;
             if ended.is_success() {
                 return Ok(());
             }
@@ -131,7 +132,7 @@ impl RefDatabase for RefTables<'_> {
         }
     }
 
-    fn fsync(&self, _names: &[&str]) -> Result<()> {
+    fn fsync(&self, _updates: &[RefUpdate]) -> Result<()> {
         // git shares and syncs the tables, but not the names of the files that they are.
         if self.store.syncing == Syncing::Always { disk::sync_dir_if_there(&self.folder()) } else { Ok(()) }
     }

@@ -1,12 +1,21 @@
-//! Refs that have more than one writer, changed by the git program: each from the value that is expected, or not at
-//! all. No lock on them is ever taken for a dead one's.
+//! How refs are written: each from the value that is expected, or not at all.
+//!
+//! Those of a running session have one writer, the holder of the loop's lock: [`Store::move_refs`] waits for the lock of
+//! a ref, and takes a dead process's away. All others have many writers: [`Store::change_refs`] leaves their locks alone.
+
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, Timestamp};
+use crate::record::{ObjectId, RALPH, Timestamp};
 
 use super::Store;
-use super::ref_database::{Reason, all_or_nothing};
+
+/// Time between two attempts to move refs that another process has locked.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// So often objects that were pruned meanwhile are put back.
+const MAX_RACES: usize = 50;
 
 /// A ref that is to go from one value to another.
 #[derive(Debug, Clone)]
@@ -14,57 +23,140 @@ pub(super) struct RefUpdate {
     pub name: String,
     /// `None` if it must not exist.
     pub old: Option<ObjectId>,
-    /// None deletes it.
+    /// `None` deletes it.
     pub new: Option<ObjectId>,
 }
 
-/// What came of two versions of a ref with many writers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MergeResult {
-    pub here: ObjectId,
-    /// With what is not wanted here, and may be wanted elsewhere.
-    pub there: ObjectId,
-}
-
-impl MergeResult {
-    pub fn same(both: ObjectId) -> Self {
-        Self { here: both.clone(), there: both }
+impl RefUpdate {
+    /// Deletes a ref that points at `tip`.
+    pub fn deletion((name, tip): (String, ObjectId)) -> Self {
+        Self { name, old: Some(tip), new: None }
     }
 }
+
+/// What a reflog says of an update, if the user wants one of every ref.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reason {
+    pub why: &'static str,
+    pub at: Timestamp,
+}
+
+/// A ref of the session was moved by another process: nothing was overwritten.
+#[derive(Debug)]
+pub struct Conflict {
+    pub name: String,
+    pub expected: Option<ObjectId>,
+    pub found: Option<ObjectId>,
+}
+
+impl std::fmt::Display for Conflict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let short =
+            |id: &Option<ObjectId>| id.as_ref().map_or("nothing".to_owned(), |id| id.short().to_owned());
+        if self.found.is_none() {
+            return write!(
+                f,
+                "{} was deleted by another program, and what it pointed at is gone\nhint: the iteration stays in the spool; the next start keeps its files and goes on in a new session",
+                self.name
+            );
+        }
+        write!(
+            f,
+            "{} was moved by another program: expected {}, found {}\nhint: the iteration stays in the spool; restore the ref with `git update-ref {} {}` and run `{RALPH} resume`",
+            self.name,
+            short(&self.expected),
+            short(&self.found),
+            self.name,
+            self.expected.as_ref().map_or("''", ObjectId::as_str),
+        )
+    }
+}
+
+impl std::error::Error for Conflict {}
 
 impl Store {
-    /// Makes all changes or none.
-    pub(super) fn change_refs(&self, changes: &[RefUpdate], why: &'static str, at: Timestamp) -> Result<()> {
-        let mut commands = String::new();
-        for RefUpdate { name, old, new } in changes {
-            commands.push_str(&match (new, old) {
-                (Some(new), Some(old)) => format!("update {name} {new} {old}\n"),
-                (Some(new), None) => format!("create {name} {new}\n"),
-                (None, Some(old)) => format!("delete {name} {old}\n"),
-                (None, None) => continue,
-            });
-        }
-        let refs = self.refs();
-        refs.update(&all_or_nothing(&commands), Reason { why, at })?;
-        let made = changes.iter().filter(|change| change.new.is_some());
-        refs.fsync(&made.map(|change| change.name.as_str()).collect::<Vec<_>>())
+    /// Moves refs of a session in one transaction, and makes that durable.
+    pub(super) fn move_refs(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
+        self.move_refs_to(updates, reason, || Ok(0))
     }
 
-    /// Makes each change that can be made, and gives why the others cannot.
+    /// Moves refs to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
+    /// is not there. `restore_objects` puts them back, and returns how many these were.
+    pub(super) fn move_refs_to(
+        &self,
+        updates: &[RefUpdate],
+        reason: Reason,
+        restore_objects: impl Fn() -> Result<usize>,
+    ) -> Result<()> {
+        let refs = self.refs();
+        let deadline = Instant::now() + refs.lock_timeout();
+        let mut is_lock_removed = false;
+        let mut races = 0;
+        loop {
+            let left = self.unmoved(updates)?;
+            if left.is_empty() {
+                break;
+            }
+            let Err(error) = refs.move_all(&left, reason) else { break };
+            if races < MAX_RACES && restore_objects()? > 0 {
+                races += 1;
+            } else if Instant::now() < deadline {
+                // Another git holds a lock for a moment: pack-refs, a fetch.
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
+            } else if !is_lock_removed && refs.remove_stale_lock(&left)? {
+                is_lock_removed = true;
+            } else {
+                refs.retry_with_git(&left, reason, error)?;
+                break;
+            }
+        }
+        refs.fsync(updates)?;
+        for RefUpdate { name, new, .. } in updates {
+            let found = self.tip(name)?;
+            if found != *new {
+                return Err(Conflict { name: name.clone(), expected: new.clone(), found }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the updates that are still to be made.
+    fn unmoved(&self, updates: &[RefUpdate]) -> Result<Vec<RefUpdate>> {
+        let mut left = Vec::new();
+        for update in updates {
+            let found = self.tip(&update.name)?;
+            if found == update.old {
+                left.push(update.clone());
+            } else if found != update.new {
+                let RefUpdate { name, old, .. } = update.clone();
+                return Err(Conflict { name, expected: old, found }.into());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Makes all updates or none.
+    pub(super) fn change_refs(&self, updates: &[RefUpdate], why: &'static str, at: Timestamp) -> Result<()> {
+        let refs = self.refs();
+        refs.update(updates, Reason { why, at })?;
+        refs.fsync(updates)
+    }
+
+    /// Makes each update that can be made, and returns those, and the others with the reasons.
     pub(super) fn change_each(
         &self,
-        changes: Vec<RefUpdate>,
+        updates: Vec<RefUpdate>,
         why: &'static str,
         at: Timestamp,
     ) -> (Vec<RefUpdate>, Vec<(RefUpdate, anyhow::Error)>) {
-        if changes.is_empty() || self.change_refs(&changes, why, at).is_ok() {
-            return (changes, Vec::new());
+        if updates.is_empty() || self.change_refs(&updates, why, at).is_ok() {
+            return (updates, Vec::new());
         }
         let (mut made, mut failed) = (Vec::new(), Vec::new());
-        for change in changes {
-            match self.change_refs(std::slice::from_ref(&change), why, at) {
-                Ok(()) => made.push(change),
-                Err(error) => failed.push((change, error)),
+        for update in updates {
+            match self.change_refs(std::slice::from_ref(&update), why, at) {
+                Ok(()) => made.push(update),
+                Err(error) => failed.push((update, error)),
             }
         }
         (made, failed)

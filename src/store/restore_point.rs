@@ -12,7 +12,7 @@ use crate::record::{ObjectId, SessionId, Timestamp};
 
 use super::files::pretty_json;
 use super::objects::{Quarantine, Signature};
-use super::ref_database::{Move, Reason};
+use super::ref_update::{Reason, RefUpdate};
 use super::refs::slug;
 use super::spool::{Slot, names, read_json};
 use super::{Store, disk, message, objects};
@@ -75,9 +75,8 @@ impl Store {
         let found = quarantine.write_commit(found, head.as_slice(), &signature, &before)?;
         let after = text(&format!("work tree after restoration {number}, to {target}"));
         let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
-        let folder = self.repository().common_dir.join("objects");
-        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
-        let one = Move { name: refname.clone(), old: None, new: Some(made.clone()) };
+        self.publish(&quarantine)?;
+        let one = RefUpdate { name: refname.clone(), old: None, new: Some(made.clone()) };
         self.move_refs(&[one], Reason { why: "restore", at })?;
         Ok(RestorePoint { number, refname, found, made })
     }

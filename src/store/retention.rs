@@ -12,7 +12,6 @@ use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
 use super::control::Control;
 use super::last_written::last_of_all;
 use super::leftovers::{Leftover, is_older};
-use super::ref_database::{Reason, all_or_nothing};
 use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::scratch::Scratch;
@@ -136,7 +135,7 @@ impl Store {
                 }
             }
         }
-        let aside = plan.aside.into_iter().map(|(name, tip)| RefUpdate { name, old: Some(tip), new: None });
+        let aside = plan.aside.into_iter().map(RefUpdate::deletion);
         let (gone, _) = self.change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {
@@ -172,8 +171,8 @@ impl Store {
         why: &'static str,
         at: Timestamp,
     ) -> Result<()> {
-        let commands: String = refs.iter().map(|(name, tip)| format!("delete {name} {tip}\n")).collect();
-        self.refs().update(&all_or_nothing(&commands), Reason { why, at })
+        let updates: Vec<_> = refs.iter().cloned().map(RefUpdate::deletion).collect();
+        self.change_refs(&updates, why, at)
     }
 
     fn why_it_stays(&self, log: &SessionLog, rules: Rules) -> Result<Option<String>> {

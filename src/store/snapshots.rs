@@ -4,10 +4,9 @@ use anyhow::Result;
 use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
-use crate::repository::Repository;
 
 use super::objects::Quarantine;
-use super::ref_database::{Move, Reason};
+use super::ref_update::{Reason, RefUpdate};
 use super::spool::Slot;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
@@ -28,10 +27,8 @@ impl Store {
         (old, new): (Option<&ObjectId>, &ObjectId),
         at: Timestamp,
     ) -> Result<()> {
-        let Repository { common_dir, sharing, hash, .. } = self.repository();
-        let quarantine = Quarantine::open(&slot.objects(), *hash)?;
-        quarantine.publish(&common_dir.join("objects"), *sharing, self.syncing)?;
-        let one = Move { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
+        self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
+        let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
         self.move_refs(&[one], Reason { why: "snapshot", at })
     }
 

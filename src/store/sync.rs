@@ -15,7 +15,7 @@ use crate::record::{ObjectId, Refusal, Timestamp};
 use super::blobs::{message_of, shallow_ends};
 use super::incoming::{self, Arrival, Inspection};
 use super::lock::{is_free, try_to_hold};
-use super::ref_update::{MergeResult, RefUpdate};
+use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
 use super::sync_state::SyncState;
@@ -97,6 +97,20 @@ pub struct Exchange {
     pub stopped: Option<String>,
 }
 
+/// What came of two versions of a ref with many writers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MergeResult {
+    pub here: ObjectId,
+    /// With what is not wanted here, and may be wanted elsewhere.
+    pub there: ObjectId,
+}
+
+impl MergeResult {
+    pub fn same(both: ObjectId) -> Self {
+        Self { here: both.clone(), there: both }
+    }
+}
+
 /// A ref that is to be fetched.
 #[derive(Debug, Clone)]
 struct WantedRef {
@@ -157,14 +171,10 @@ impl Store {
     }
 
     /// Removes the names of what came in; what was good has names of its own by now.
-    pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<usize> {
-        let names = self.refs_below(INCOMING_PREFIX)?.into_iter();
-        let changes: Vec<_> =
-            names.map(|(name, tip)| RefUpdate { name, old: Some(tip), new: None }).collect();
-        if !changes.is_empty() {
-            self.change_refs(&changes, "forget", at)?;
-        }
-        Ok(changes.len())
+    pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<()> {
+        let deletions: Vec<_> =
+            self.refs_below(INCOMING_PREFIX)?.into_iter().map(RefUpdate::deletion).collect();
+        if deletions.is_empty() { Ok(()) } else { self.change_refs(&deletions, "forget", at) }
     }
 
     /// Returns the logs here, and the snapshots, that are ours by their tips.
@@ -392,7 +402,7 @@ impl Sync<'_> {
         for (change, error) in failed {
             self.leave_out([change.name], &format!("{error:#}"));
         }
-        self.store.clear_incoming(self.options.at).map(drop)
+        self.store.clear_incoming(self.options.at)
     }
 
     fn push_all(&mut self, ahead: &[(String, ObjectId)]) -> Result<()> {

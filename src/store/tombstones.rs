@@ -10,10 +10,10 @@ use anyhow::{Result, bail};
 use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
 
 use super::objects::{self, Quarantine, Signature};
-use super::ref_update::MergeResult;
 use super::ref_update::RefUpdate;
 use super::refs::{SessionRefs, TOMBSTONES};
 use super::scratch::Scratch;
+use super::sync::MergeResult;
 use super::{Store, message};
 
 /// The file in the tree.
@@ -109,8 +109,7 @@ impl Store {
         let message = format!("Purged sessions\n\nRalph-Schema: {SCHEMA}\nRalph-Record: tombstones\n");
         let signature = Signature { author: None, authored_at: at, committed_at: at };
         let commit = quarantine.write_commit(&objects::from_gix(&tree)?, parents, &signature, &message)?;
-        let folder = self.repository().common_dir.join("objects");
-        quarantine.publish(&folder, self.repository().sharing, self.syncing)?;
+        self.publish(&quarantine)?;
         Ok(commit)
     }
 }

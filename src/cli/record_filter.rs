@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::process::Tool;
-use crate::store::{Reader, Row, Store};
+use crate::store::{RecordReader, Row, Store};
 
 use super::caller::Caller;
 use super::conditions::Condition;
@@ -16,7 +16,7 @@ use super::path_filter::{PathFilter, Standpoint};
 pub struct RecordFilter<'a> {
     store: &'a Store,
     /// Opened for the first record: most lists need none.
-    reader: OnceCell<Reader>,
+    reader: OnceCell<RecordReader<'a>>,
     conditions: &'a [Condition],
     paths: Option<PathFilter>,
 }
@@ -57,7 +57,7 @@ impl<'a> RecordFilter<'a> {
             && self.paths.as_ref().is_none_or(is_wanted))
     }
 
-    fn reader(&self) -> Result<&Reader> {
+    fn reader(&self) -> Result<&RecordReader<'a>> {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);
         }

@@ -14,7 +14,7 @@ use crate::record::{
     RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
-use crate::store::{End, Piece, Reader, SessionLog, Store, slug};
+use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
 use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, picture, write_markdown};
 use crate::view::status::InFlight;
 use crate::worktree::{ChangedFile, changed_between};
@@ -151,7 +151,7 @@ fn without_secrets(redactor: &Redactor, mut patch: Text) -> Text {
 
 /// Reads iterations, so much of each text.
 struct Reading<'a> {
-    reader: &'a Reader,
+    reader: &'a RecordReader<'a>,
     session: &'a Session,
     most: usize,
     transcript: usize,
@@ -215,17 +215,17 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn piece(&self, turn: &Turn, path: &str, end: End, most: usize) -> Result<Option<Piece>> {
-        let piece = self.reader.piece(&turn.commit, path, (end, most));
-        Ok(piece?.filter(|piece| piece.length > 0))
+    fn piece(&self, turn: &Turn, path: &str, ask: Ask, most: usize) -> Result<Option<FilePart>> {
+        let piece = self.reader.piece(&turn.commit, path, ask, most as u64);
+        Ok(piece?.filter(|piece| piece.total > 0))
     }
 
     fn texts(&self, turn: &mut Turn) -> Result<()> {
-        let prompt = self.piece(turn, "prompt.md", End::Head, self.most)?;
+        let prompt = self.piece(turn, "prompt.md", Ask::HEAD, self.most)?;
         turn.prompt = prompt.map(|piece| {
             let shown = without_own_path(&piece.bytes);
             let length =
-                piece.length.saturating_sub(piece.bytes.len() as u64).saturating_add(shown.len() as u64);
+                piece.total.saturating_sub(piece.bytes.len() as u64).saturating_add(shown.len() as u64);
             Text::of(&shown, length)
         });
         turn.answer = self.answer(turn)?;
@@ -236,9 +236,9 @@ impl Reading<'_> {
     fn answer(&self, turn: &Turn) -> Result<Option<Text>> {
         let parser = recorded_parser(&self.session.configuration, &turn.record.agent);
         let most = if parser == Parser::Text { self.most } else { self.transcript };
-        let Some(piece) = self.piece(turn, "agent/stdout", End::Tail, most)? else { return Ok(None) };
+        let Some(piece) = self.piece(turn, "agent/stdout", Ask::TAIL, most)? else { return Ok(None) };
         if parser == Parser::Text {
-            return Ok(Some(Text::of(&piece.bytes, piece.length)));
+            return Ok(Some(Text::of(&piece.bytes, piece.total)));
         }
         let words = answer(parser, &piece.bytes);
         // A secret in pieces is whole again where an agent's words are put together.
@@ -250,9 +250,9 @@ impl Reading<'_> {
         let record = &turn.record;
         let Some(code) = record.exit.validation else { return Ok(None) };
         let most = if code == 0 { GOOD_OUTPUT.min(self.most) } else { self.most };
-        let stdout = self.piece(turn, "validation/stdout", End::Tail, most)?;
-        let stderr = self.piece(turn, "validation/stderr", End::Tail, most)?;
-        let length = |piece: &Option<Piece>| piece.as_ref().map_or(0, |piece| piece.length);
+        let stdout = self.piece(turn, "validation/stdout", Ask::TAIL, most)?;
+        let stderr = self.piece(turn, "validation/stderr", Ask::TAIL, most)?;
+        let length = |piece: &Option<FilePart>| piece.as_ref().map_or(0, |piece| piece.total);
         let bytes = length(&stdout) + length(&stderr);
         if code != 0 && !record.facts.excerpt.trim().is_empty() {
             let text = record.facts.excerpt.clone();
@@ -263,7 +263,7 @@ impl Reading<'_> {
         Ok(shown.map(|piece| Text {
             bytes,
             is_cut: (piece.bytes.len() as u64) < bytes,
-            ..Text::of(&piece.bytes, piece.length)
+            ..Text::of(&piece.bytes, piece.total)
         }))
     }
 
@@ -309,7 +309,7 @@ impl Reading<'_> {
     fn task_list(&self, log: &SessionLog) -> TaskList {
         let list = |entry: &LogEntry| {
             // Where the newest cannot be read, an older one says more than none.
-            let piece = self.reader.piece(&entry.commit, "tasks.md", (End::Head, usize::MAX)).ok()??;
+            let piece = self.reader.piece(&entry.commit, "tasks.md", Ask::HEAD, u64::MAX).ok()??;
             Some(TaskList::parse(&piece.bytes).unwrap_or_default())
         };
         log.entries.iter().rev().find_map(list).unwrap_or_default()

@@ -140,7 +140,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
     };
     let mut out = records();
     // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
-    store.copy_file(&entry.commit, path, &mut out)?;
+    store.reader()?.copy_file(&entry.commit, path, &mut out)?;
     out.finish()?;
     Ok(ExitCode::Done)
 }

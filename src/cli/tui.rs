@@ -198,7 +198,7 @@ impl TuiHost {
     fn copy(&self, opened: &Opened, to: &mut dyn Write) -> Result<()> {
         match opened {
             Opened::File(File { place: Place::Record(commit), stream, .. }) => {
-                self.store.copy_file(commit, stream.path(), to)?;
+                self.store.reader()?.copy_file(commit, stream.path(), to)?;
             }
             Opened::File(File { place: Place::Spool(session, number), stream, .. }) => {
                 self.store.copy_spool_file((session, *number), stream.spool_name(), to)?;

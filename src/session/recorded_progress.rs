@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::progress::journal;
 use crate::record::LogEntry;
-use crate::store::{Reader, SessionLog, Store};
+use crate::store::{RecordReader, SessionLog, Store};
 
 /// Returns what progress.txt was after the last record of a session, from its record alone.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
@@ -32,7 +32,7 @@ pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<Progress
 }
 
 /// Returns a file of a record: one that cannot be read must not cost the others.
-fn readable(store: &Store, reader: &Reader, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
+fn readable(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
     store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
 }
 

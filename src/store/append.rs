@@ -36,7 +36,7 @@ impl Store {
             self.hold_objects(slot)?;
             return Ok(commit);
         }
-        let Some(done) = self.find_done(tip.as_ref(), draft)? else {
+        let Some(done) = self.find_done(&refs, tip.as_ref(), draft)? else {
             return Err(Conflict { name: refs.log(), expected: draft.parent.clone(), found: tip }.into());
         };
         // Refs move one after the other, and the earlier try may have died between the two.
@@ -76,7 +76,12 @@ impl Store {
     }
 
     /// Returns the commit of this very record, if an earlier try got as far as the ref.
-    fn find_done(&self, tip: Option<&ObjectId>, draft: &Draft) -> Result<Option<ObjectId>> {
+    fn find_done(
+        &self,
+        refs: &SessionRefs,
+        tip: Option<&ObjectId>,
+        draft: &Draft,
+    ) -> Result<Option<ObjectId>> {
         let number = draft.iteration.as_ref().map(|iteration| iteration.iteration);
         let is_it = |entry: &LogEntry| {
             entry.session == draft.session
@@ -85,7 +90,7 @@ impl Store {
                 && entry.parent == draft.parent
         };
         let Some(tip) = tip else { return Ok(None) };
-        Ok(self.chain(tip, None)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
+        Ok(self.chain(refs, tip)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {

@@ -7,18 +7,21 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use gix::objs::FindExt;
 
-use crate::record::{LogEntry, ObjectId, RecordKind, SessionId};
+use crate::record::{LogEntry, ObjectId, RecordKind};
 
 use super::blobs::seconds_of;
 use super::listing_cache::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
 use super::refs::SessionRefs;
+use super::session_log::SessionLog;
 use super::unreadable::Unreadable;
 
 /// Where a walk down a chain of records ends before the first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chain<'a> {
+    pub git: &'a gix::Repository,
+    pub refs: &'a SessionRefs,
     /// Commits that have no parents as far as this clone is concerned.
     pub ends: &'a BTreeSet<gix::ObjectId>,
     /// What is known from here on down.
@@ -45,37 +48,50 @@ pub(super) struct ChainWalk {
 
 impl Chain<'_> {
     /// Returns the entries up to `tip`, as far as they can be read.
-    pub fn read(&self, git: &gix::Repository, refs: &SessionRefs, tip: &ObjectId) -> Result<ChainWalk> {
-        let walked = self.walk(git, (Some(refs), Some(&refs.session)), tip, |_| true);
-        let walked = walked.with_context(|| format!("read {}", refs.log()))?;
-        let gap = walked.gap.map(|gap| describe_gap(refs, walked.entries.len(), &gap));
+    pub fn read(&self, tip: &ObjectId) -> Result<ChainWalk> {
+        let walked = self.named_walk(tip, |_| true)?;
+        let gap = walked.gap.map(|gap| self.describe_gap(walked.entries.len(), &gap));
         Ok(ChainWalk { gap, ..walked })
     }
 
     /// Returns the record of one commit alone; `None` if it is not ours.
-    pub fn record(
-        &self,
-        git: &gix::Repository,
-        refs: &SessionRefs,
-        commit: &ObjectId,
-    ) -> Result<Option<LogEntry>> {
+    pub fn record(&self, commit: &ObjectId) -> Result<Option<LogEntry>> {
         let found = RefCell::new(None);
-        let keep = |entry: &LogEntry| {
+        self.named_walk(commit, |entry| {
             *found.borrow_mut() = Some(entry.clone());
             false
-        };
-        let walked = self.walk(git, (Some(refs), Some(&refs.session)), commit, keep);
-        walked.with_context(|| format!("read {}", refs.log()))?;
+        })?;
         Ok(found.into_inner())
     }
 
-    pub fn walk(
+    /// Returns the session up to `tip`, if its newest record `is_wanted`. What cannot be read of it goes to `unreadable`.
+    pub fn log(
         &self,
-        git: &gix::Repository,
-        (refs, session): (Option<&SessionRefs>, Option<&SessionId>),
         tip: &ObjectId,
         is_wanted: impl Fn(&LogEntry) -> bool,
-    ) -> Result<ChainWalk> {
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Option<SessionLog>> {
+        let ChainWalk { entries, gap, .. } = self.named_walk(tip, is_wanted)?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let is_broken = gap.is_some();
+        unreadable.extend(gap.map(|gap| self.describe_gap(entries.len(), &gap)));
+        Ok(Some(SessionLog { refs: self.refs.clone(), entries, is_broken }))
+    }
+
+    fn named_walk(&self, tip: &ObjectId, is_wanted: impl Fn(&LogEntry) -> bool) -> Result<ChainWalk> {
+        self.walk(tip, is_wanted).with_context(|| format!("read {}", self.refs.log()))
+    }
+
+    /// Returns the error for a session whose older records are gone.
+    fn describe_gap(&self, readable: usize, gap: &Error) -> Error {
+        let are = if readable == 1 { "record is" } else { "records are" };
+        let name = self.refs.log();
+        anyhow!("{name}: only the newest {readable} {are} readable, what is older is gone: {gap:#}")
+    }
+
+    pub fn walk(&self, tip: &ObjectId, is_wanted: impl Fn(&LogEntry) -> bool) -> Result<ChainWalk> {
         let mut entries: Vec<LogEntry> = Vec::new();
         let (mut first_error, mut gap, mut below) = (None, None, None);
         let mut known = self.known.map(objects::to_gix).transpose()?;
@@ -84,7 +100,7 @@ impl Chain<'_> {
         while let Some(id) = next {
             if entries.len() == UNCACHED_RECORDS
                 && below.is_none()
-                && let Some((tip, cached)) = self.lookup.zip(refs).and_then(|(lookup, refs)| lookup.of(refs))
+                && let Some((tip, cached)) = self.lookup.and_then(|lookup| lookup.of(self.refs))
             {
                 if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
                     entries.truncate(place);
@@ -100,7 +116,7 @@ impl Chain<'_> {
             }
             #[cfg(test)]
             super::counters::count(&super::counters::COMMITS_WALKED);
-            let commit = match git.objects.find_commit(&id, &mut buffer) {
+            let commit = match self.git.objects.find_commit(&id, &mut buffer) {
                 Ok(commit) => commit,
                 Err(error) => {
                     let error = anyhow!("read the commit {}: {error}", id.to_hex());
@@ -115,7 +131,8 @@ impl Chain<'_> {
             let (message, envelope) = envelope_of(id, &commit)?;
             let parsed = message::parse(&message, &envelope).or_else(|error| {
                 // If nothing of a session can be read, all of it is left out.
-                let entry = message::unreadable(&message, &envelope, session, entries.last());
+                let entry =
+                    message::unreadable(&message, &envelope, Some(&self.refs.session), entries.last());
                 let Some(entry) = entry.filter(|_| parent.is_some() || !entries.is_empty()) else {
                     return Err(error);
                 };
@@ -156,10 +173,4 @@ fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Resu
 fn joined(mut below: Vec<LogEntry>, above: Vec<LogEntry>) -> Vec<LogEntry> {
     below.extend(above.into_iter().rev());
     below
-}
-
-/// Returns the error for a session whose older records are gone.
-pub(super) fn describe_gap(refs: &SessionRefs, readable: usize, gap: &Error) -> Error {
-    let are = if readable == 1 { "record is" } else { "records are" };
-    anyhow!("{}: only the newest {readable} {are} readable, what is older is gone: {gap:#}", refs.log())
 }

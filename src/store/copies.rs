@@ -7,7 +7,7 @@ use crate::record::ObjectId;
 
 use super::Store;
 use super::objects::Quarantine;
-use super::reader::Reader;
+use super::record_reader::RecordReader;
 use super::spool::{Slot, Spool, names};
 
 /// Number of the newest records that are checked before each record.
@@ -104,7 +104,7 @@ impl Store {
 
     /// Returns those of `names` that the repository does not hold, neither loose nor packed.
     /// Packs are opened once, with the first object that is not loose.
-    fn absent(&self, names: &[String], reader: &mut Option<Reader>) -> Result<Vec<String>> {
+    fn absent<'s>(&'s self, names: &[String], reader: &mut Option<RecordReader<'s>>) -> Result<Vec<String>> {
         let objects = self.repository().common_dir.join("objects");
         let is_loose = |name: &&String| objects.join(&name[..2]).join(&name[2..]).exists();
         let mut absent = Vec::new();

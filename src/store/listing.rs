@@ -7,7 +7,6 @@ use anyhow::{Context, Error, Result};
 
 use crate::record::ObjectId;
 
-use super::blobs::shallow_ends;
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
@@ -85,9 +84,8 @@ impl Store {
         is_wanted: impl Fn(&SessionRefs) -> bool,
         unreadable: &mut Vec<Error>,
     ) -> Result<Listing> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let head = head(&ends);
+        let reader = self.reader()?;
+        let head = head(&reader.ends);
         let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
         let mut sessions = Vec::new();
         let (mut read, mut is_whole) = (0, true);
@@ -106,9 +104,8 @@ impl Store {
                 Some(kept) => (Some(kept.tip), kept.rows),
                 None => (None, 0..0),
             };
-            let chain =
-                Chain { ends: &ends, known: known.as_ref(), lookup: None, unreadable: &self.unreadable };
-            match chain.read(&git, &refs, &tip) {
+            let chain = Chain { known: known.as_ref(), lookup: None, ..reader.chain(&refs) };
+            match chain.read(&tip) {
                 Ok(ChainWalk { entries, is_joined, gap }) => {
                     // Half a session is not for the cache.
                     is_whole &= gap.is_none();

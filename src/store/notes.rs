@@ -13,10 +13,10 @@ use crate::record::{Iteration, LogEntry, ObjectId, SCHEMA, SessionId, Timestamp}
 use super::Store;
 use super::blobs::{bounded, message_of, seconds_of};
 use super::objects::{self, Quarantine, Signature};
-use super::read::SessionLog;
 use super::ref_update::RefUpdate;
 use super::refs::{NOTES, SessionRefs};
 use super::scratch::Scratch;
+use super::session_log::SessionLog;
 use super::sync::MergeResult;
 
 /// How often a change is tried again when another process makes one at the same time.
@@ -160,8 +160,7 @@ impl Store {
         // Where HEAD did not move, no commit was made.
         let moved = |entry: &&LogEntry| entry.head_before != entry.head_after;
         for entry in logs.iter().flat_map(SessionLog::iterations).filter(moved) {
-            let read = reader.iteration(entry).map_err(|error| self.explained(error));
-            let Some(iteration) = self.or_leave_out(entry, read) else { continue };
+            let Some(iteration) = self.or_leave_out(entry, reader.iteration(entry)) else { continue };
             for (commit, more) in lines_of(&iteration) {
                 lines.entry(commit).or_default().extend(more);
             }

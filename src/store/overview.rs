@@ -12,11 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
-use super::blobs::shallow_ends;
-use super::chain::{Chain, ChainWalk};
+use super::chain::ChainWalk;
 use super::elsewhere::Elsewhere;
-use super::read::SessionLog;
 use super::refs::LOG_PREFIX;
+use super::session_log::SessionLog;
 use super::{Scratch, SessionRefs, Store, disk};
 
 /// Changes with what is counted, and how.
@@ -135,28 +134,23 @@ impl Store {
         if tip.kind == RecordKind::End {
             return None;
         }
-        let git = self.open_git().ok()?;
-        let ends = shallow_ends(&git).ok()?;
-        let chain = Chain { ends: &ends, known: None, lookup: None, unreadable: &self.unreadable };
-        let begin = chain.record(&git, refs, totals.begin.as_ref()?).ok()??;
+        let reader = self.reader().ok()?;
+        let begin = reader.chain(refs).record(totals.begin.as_ref()?).ok()??;
         self.elsewhere_since(refs, &begin, tip)
     }
 
     fn overview_at(&self, refs: &SessionRefs, tip: &ObjectId) -> Result<Option<Overview>> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let lookup = self.lookup(&ends);
-        let mut chain =
-            Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
-        let Some(newest) = chain.record(&git, refs, tip)? else { return Ok(None) };
-        let ends_in_hex: BTreeSet<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
+        let reader = self.reader()?;
+        let mut chain = reader.chain(refs);
+        let Some(newest) = chain.record(tip)? else { return Ok(None) };
+        let ends_in_hex: BTreeSet<String> = reader.ends.iter().map(|id| id.to_hex().to_string()).collect();
         let mut kept = self.kept_totals(&ends_in_hex);
         let known = kept.sessions.get(&refs.log()).cloned();
         if let Some(totals) = known.clone().filter(|totals| totals.tip == *tip) {
             return Ok(Some(Overview { refs: refs.clone(), tip: newest, totals }));
         }
         chain.known = known.as_ref().map(|totals| &totals.tip);
-        let ChainWalk { entries, is_joined, gap } = chain.read(&git, refs, tip)?;
+        let ChainWalk { entries, is_joined, gap } = chain.read(tip)?;
         let Some(first) = entries.first() else { return Ok(None) };
         if gap.is_some() || !is_joined && first.kind != RecordKind::Start {
             return Ok(None);

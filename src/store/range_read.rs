@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
 use crate::record::{ObjectId, SessionId};
 
-use super::blobs::{chunks, write_blob};
 use super::{Spool, Store};
 
 /// Which part of a file.
@@ -38,8 +37,14 @@ enum Growth {
 }
 
 impl Ask {
+    /// The first bytes of a file.
+    pub const HEAD: Self = Self::From(0);
+
+    /// The last bytes of a file.
+    pub const TAIL: Self = Self::Before(u64::MAX);
+
     /// Returns the bytes to read, of a file of `total` bytes.
-    fn range(self, total: u64, most: u64) -> Range<u64> {
+    pub(super) fn range(self, total: u64, most: u64) -> Range<u64> {
         match self {
             Self::From(start) => {
                 let start = start.min(total);
@@ -96,30 +101,10 @@ fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 impl Store {
-    /// Returns at most `most` bytes of a file of a record. Only the chunks that they are in are read.
+    /// Returns at most `most` bytes of a file of a record, cut at the ends of lines.
     pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
-        let git = self.open_git()?;
-        let chunks = chunks(&git, commit, path)?.unwrap_or_default();
-        let mut ends = Vec::with_capacity(chunks.len());
-        let mut total = 0;
-        for id in &chunks {
-            let header = git.find_header(*id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
-            total += header.size();
-            ends.push(total);
-        }
-        let range = ask.range(total, most);
-        let mut bytes = Vec::new();
-        let mut start = 0;
-        for (id, end) in chunks.iter().zip(ends) {
-            if start < range.end && end > range.start {
-                let mut chunk = Vec::new();
-                write_blob(&git, id, &mut chunk)?;
-                let place = |at: u64| usize::try_from(at.clamp(start, end) - start).unwrap_or(usize::MAX);
-                bytes.extend_from_slice(&chunk[place(range.start)..place(range.end)]);
-            }
-            start = end;
-        }
-        Ok(ask.trim(range, bytes, total, Growth::Done))
+        let piece = self.reader()?.piece(commit, path, ask, most)?.unwrap_or_default();
+        Ok(ask.trim(piece.range, piece.bytes, piece.total, Growth::Done))
     }
 
     /// As [`Store::part`], of a file of an iteration that is not a commit yet.

@@ -1,77 +1,21 @@
 //! Reads sessions from their refs alone.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 
-use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId, Status};
+use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId};
 
 use super::Store;
-use super::blobs::{chunks, shallow_ends, write_blob};
-use super::chain::{Chain, ChainWalk, describe_gap};
+use super::chain::Chain;
+use super::range_read::Ask;
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-
-/// One session: its ref, and its commits from the oldest to the newest.
-#[derive(Debug, Clone)]
-pub struct SessionLog {
-    pub refs: SessionRefs,
-    pub entries: Vec<LogEntry>,
-    /// True if older records exist but cannot be read.
-    pub is_broken: bool,
-}
-
-impl SessionLog {
-    pub fn id(&self) -> &SessionId {
-        &self.refs.session
-    }
-
-    pub fn feature(&self) -> &str {
-        &self.entries[0].feature
-    }
-
-    pub fn tip(&self) -> &LogEntry {
-        self.entries.last().expect("a session has at least its start")
-    }
-
-    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
-        self.entries.iter().filter(|entry| entry.kind == RecordKind::Iteration)
-    }
-
-    pub fn iteration(&self, number: u32) -> Option<&LogEntry> {
-        self.iterations().find(|entry| entry.iteration == Some(number))
-    }
-
-    /// Returns true if its first record is here: a shallow clone may have only its end.
-    pub fn is_whole(&self) -> bool {
-        let first = &self.entries[0];
-        first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
-    }
-
-    /// Returns true if its first record is missing because the clone is shallow.
-    pub fn is_shallow(&self) -> bool {
-        !self.is_whole() && !self.is_broken
-    }
-
-    /// Returns the status of the session by its record: without an end it is interrupted, unless it runs.
-    pub fn status(&self, is_running: bool) -> Status {
-        status_of(self.tip(), is_running)
-    }
-}
-
-/// Returns the status of a session whose newest record is `tip`.
-pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
-    match (tip.kind, tip.status) {
-        (RecordKind::End, Some(status)) => status,
-        _ if is_running => Status::Running,
-        _ => Status::Interrupted,
-    }
-}
+use super::session_log::SessionLog;
 
 impl Store {
     /// Returns true if this is a shallow clone.
     pub fn is_shallow(&self) -> Result<bool> {
-        Ok(!shallow_ends(&self.open_git()?)?.is_empty())
+        Ok(!self.reader()?.ends.is_empty())
     }
 
     /// Returns all sessions of ours in the order of their ids. Refs of other tools are left out.
@@ -88,14 +32,11 @@ impl Store {
         is_wanted: impl Fn(&LogEntry) -> bool,
         unreadable: &mut Vec<Error>,
     ) -> Result<Vec<SessionLog>> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
+        let reader = self.reader()?;
         let mut sessions = Vec::new();
         for (refs, tip) in self.log_tips()? {
-            match read_log(&git, refs, (&tip, chain), &is_wanted) {
-                Ok(log) => sessions.extend(log.map(|log| log.noting(unreadable))),
+            match reader.chain(&refs).log(&tip, &is_wanted, unreadable) {
+                Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
             }
         }
@@ -110,14 +51,11 @@ impl Store {
         is_wanted: impl Fn(&LogEntry) -> bool,
         unreadable: &mut Vec<Error>,
     ) -> Result<Option<SessionLog>> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
+        let reader = self.reader()?;
         for (refs, tip) in self.log_tips()?.into_iter().rev() {
-            match read_log(&git, refs, (&tip, chain), &is_wanted) {
-                Ok(Some(log)) => return Ok(Some(log.noting(unreadable))),
+            match reader.chain(&refs).log(&tip, &is_wanted, unreadable) {
                 Ok(None) => {}
+                Ok(found) => return Ok(found),
                 Err(error) => unreadable.push(error),
             }
         }
@@ -140,10 +78,7 @@ impl Store {
     /// Returns the iterations of a feature, over all sessions that can be read: at least `most` of the newest where
     /// there are so many, oldest first.
     pub fn iterations_of(&self, feature: &str, most: usize) -> Result<Vec<LogEntry>> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let lookup = self.lookup(&ends);
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
+        let reader = self.reader()?;
         let mut logs = Vec::new();
         let mut found = 0;
         for (refs, tip) in self.log_tips()?.into_iter().rev() {
@@ -151,9 +86,8 @@ impl Store {
                 break;
             }
             // A ref that cannot be read is reported when sessions are listed.
-            if let Ok(Some(Read { log, .. })) =
-                read_log(&git, refs, (&tip, chain), |entry| entry.feature == feature)
-            {
+            let is_wanted = |entry: &LogEntry| entry.feature == feature;
+            if let Ok(Some(log)) = reader.chain(&refs).log(&tip, is_wanted, &mut Vec::new()) {
                 found += log.iterations().count();
                 logs.push(log);
             }
@@ -164,18 +98,9 @@ impl Store {
 
     /// Returns what the records of `entries` say, but for those that cannot be read, which are left out with a warning.
     pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
-        let git = self.open_git()?;
-        let mut iterations = Vec::new();
-        for entry in entries {
-            let read = || -> Result<Iteration> {
-                let mut bytes = Vec::new();
-                let chunks = chunks(&git, &entry.commit, "iteration.json")?.context("find iteration.json")?;
-                chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, &mut bytes))?;
-                serde_json::from_slice(&bytes).context("read iteration.json")
-            };
-            iterations.extend(self.or_leave_out(entry, read()));
-        }
-        Ok(iterations)
+        let reader = self.reader()?;
+        let read = |entry: &LogEntry| self.or_leave_out(entry, reader.iteration(entry));
+        Ok(entries.iter().filter_map(read).collect())
     }
 
     /// Returns the id of the session that sorts last, whether or not it can be read.
@@ -201,7 +126,7 @@ impl Store {
     /// Returns one session by its refs, or `None` if its log does not exist or is not ours.
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
-        let entries = self.chain(&tip, Some(&refs.session))?;
+        let entries = self.chain(refs, &tip)?;
         Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries, is_broken: false }))
     }
 
@@ -212,11 +137,8 @@ impl Store {
         unreadable: &mut Vec<Error>,
     ) -> Result<Option<SessionLog>> {
         let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let chain = Chain { ends: &ends, known: None, lookup: None, unreadable: &self.unreadable };
-        let found = read_log(&git, refs.clone(), (&tip, chain), |_| true)?;
-        Ok(found.map(|found| found.noting(unreadable)))
+        let reader = self.reader()?;
+        Chain { lookup: None, ..reader.chain(refs) }.log(&tip, |_| true, unreadable)
     }
 
     /// Returns a ref that is not ours and stands where the refs of this feature would need a folder.
@@ -233,79 +155,31 @@ impl Store {
 
     /// Returns the entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone
     /// has not all of them, for what is written after them must fit.
-    pub(super) fn chain(&self, tip: &ObjectId, session: Option<&SessionId>) -> Result<Vec<LogEntry>> {
-        let git = self.open_git()?;
+    pub(super) fn chain(&self, refs: &SessionRefs, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+        let reader = self.reader()?;
         // What is written after them must fit: here no cache is believed.
-        let chain = Chain { ends: &BTreeSet::new(), known: None, lookup: None, unreadable: &self.unreadable };
-        let walked = chain.walk(&git, (None, session), tip, |_| true).and_then(|walked| match walked.gap {
+        let chain = Chain { ends: &BTreeSet::new(), lookup: None, ..reader.chain(refs) };
+        let walked = chain.walk(tip, |_| true).and_then(|walked| match walked.gap {
             Some(gap) => Err(gap),
             None => Ok(walked.entries),
         });
-        walked.map_err(|error| match shallow_ends(&git) {
-            Ok(ends) if !ends.is_empty() => error.context(SHALLOW),
-            _ => error,
-        })
-    }
-
-    pub fn iteration(&self, entry: &LogEntry) -> Result<Iteration> {
-        let bytes = self.file(&entry.commit, "iteration.json")?.context("find iteration.json")?;
-        serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {}", entry.commit))
-    }
-
-    pub fn session_json(&self, entry: &LogEntry) -> Result<Session> {
-        let bytes = self.file(&entry.commit, "session.json")?.context("find session.json")?;
-        serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", entry.commit))
+        walked.map_err(|error| if reader.ends.is_empty() { error } else { error.context(SHALLOW) })
     }
 
     /// Returns the session as it was started or last resumed before this record, or `None` if that record is not here.
     pub fn begun(&self, entry: &LogEntry) -> Result<Option<Session>> {
-        let git = self.open_git()?;
-        let ends = shallow_ends(&git)?;
-        let lookup = self.lookup(&ends);
+        let reader = self.reader()?;
         let refs = SessionRefs::new(&entry.feature, entry.session.clone());
-        let chain = Chain { ends: &ends, known: None, lookup: Some(&lookup), unreadable: &self.unreadable };
-        let Some(Read { log, .. }) = read_log(&git, refs, (&entry.commit, chain), |_| true)? else {
-            return Ok(None);
-        };
-        log.entries
-            .iter()
-            .rfind(|entry| entry.kind.begins())
-            .map(|begin| self.session_json(begin))
-            .transpose()
-    }
-
-    /// Returns a whole file of a record, or `None` if the record has no such file.
-    pub fn file(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        Ok(self.copy_file(commit, path, &mut bytes)?.then_some(bytes))
-    }
-
-    /// Copies a file of a record chunk by chunk; false where the record has no such file.
-    pub fn copy_file(&self, commit: &ObjectId, path: &str, to: &mut dyn Write) -> Result<bool> {
-        let git = self.open_git()?;
-        let found = chunks(&git, commit, path).map_err(|error| self.explained(error))?;
-        let Some(chunks) = found else { return Ok(false) };
-        let written = chunks.iter().try_for_each(|chunk| write_blob(&git, chunk, to));
-        written.map(|()| true).map_err(|error| self.explained(error))
+        let log = reader.chain(&refs).log(&entry.commit, |_| true, &mut Vec::new())?;
+        let begin = log.and_then(|log| log.entries.into_iter().rfind(|entry| entry.kind.begins()));
+        begin.map(|begin| self.session_json(&begin)).transpose()
     }
 
     /// Returns the last `most` bytes of a file of a record, and whether there is more before them. Nothing where
     /// the record has no such file.
     pub fn tail(&self, commit: &ObjectId, path: &str, most: usize) -> Result<(Vec<u8>, bool)> {
-        let git = self.open_git()?;
-        let chunks = chunks(&git, commit, path).map_err(|error| self.explained(error))?.unwrap_or_default();
-        let mut unread = chunks.len();
-        let mut tail = Vec::new();
-        while tail.len() < most && unread > 0 {
-            unread -= 1;
-            let mut bytes = Vec::new();
-            write_blob(&git, &chunks[unread], &mut bytes).map_err(|error| self.explained(error))?;
-            bytes.append(&mut tail);
-            tail = bytes;
-        }
-        let is_cut = unread > 0 || tail.len() > most;
-        tail.drain(..tail.len().saturating_sub(most));
-        Ok((tail, is_cut))
+        let piece = self.reader()?.piece(commit, path, Ask::TAIL, most as u64)?.unwrap_or_default();
+        Ok((piece.bytes, piece.range.start > 0))
     }
 }
 
@@ -352,33 +226,3 @@ impl Store {
 
 /// Said before what is missing in a shallow clone.
 const SHALLOW: &str = "this clone is shallow, and has not all of the record";
-
-/// A session as far as it can be read.
-struct Read {
-    log: SessionLog,
-    /// Why its older records cannot be.
-    gap: Option<Error>,
-}
-
-impl Read {
-    /// Returns the session, with what cannot be read of it among `unreadable`.
-    fn noting(self, unreadable: &mut Vec<Error>) -> SessionLog {
-        unreadable.extend(self.gap);
-        self.log
-    }
-}
-
-fn read_log(
-    git: &gix::Repository,
-    refs: SessionRefs,
-    (tip, chain): (&ObjectId, Chain<'_>),
-    is_wanted: impl Fn(&LogEntry) -> bool,
-) -> Result<Option<Read>> {
-    let walked = chain.walk(git, (Some(&refs), Some(&refs.session)), tip, is_wanted);
-    let ChainWalk { entries, gap, .. } = walked.with_context(|| format!("read {}", refs.log()))?;
-    if entries.is_empty() {
-        return Ok(None);
-    }
-    let gap = gap.map(|gap| describe_gap(&refs, entries.len(), &gap));
-    Ok(Some(Read { log: SessionLog { refs, entries, is_broken: gap.is_some() }, gap }))
-}

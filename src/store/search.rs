@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::record::ObjectId;
 
 use super::Store;
-use super::blobs::{chunks, write_blob};
+use super::record_reader::RecordReader;
 
 /// What people and agents said, and what programs printed.
 const FILES: [&str; 5] =
@@ -20,15 +20,15 @@ const OVERLAP: usize = 1 << 12;
 
 /// Looks into one record after the other, and into files that several have only once.
 pub struct Search<'a> {
-    git: gix::Repository,
+    reader: RecordReader<'a>,
     is_match: &'a dyn Fn(&[u8]) -> bool,
     seen: HashMap<Vec<gix::ObjectId>, bool>,
 }
 
 impl Store {
     /// Returns a search for text of which `is_match` gets whole lines, several at a time.
-    pub fn search<'a>(&self, is_match: &'a dyn Fn(&[u8]) -> bool) -> Result<Search<'a>> {
-        Ok(Search { git: self.open_git()?, is_match, seen: HashMap::new() })
+    pub fn search<'a>(&'a self, is_match: &'a dyn Fn(&[u8]) -> bool) -> Result<Search<'a>> {
+        Ok(Search { reader: self.reader()?, is_match, seen: HashMap::new() })
     }
 }
 
@@ -36,7 +36,7 @@ impl Search<'_> {
     /// Whether the text is in the prompt, in what the agent said or in what the validation printed.
     pub fn is_in(&mut self, commit: &ObjectId) -> Result<bool> {
         for path in FILES {
-            let Some(chunks) = chunks(&self.git, commit, path)? else { continue };
+            let Some(chunks) = self.reader.chunks(commit, path)? else { continue };
             let is_there = match self.seen.get(&chunks) {
                 Some(known) => *known,
                 None => self.look(&chunks)?,
@@ -52,7 +52,7 @@ impl Search<'_> {
     fn look(&self, chunks: &[gix::ObjectId]) -> Result<bool> {
         let mut bytes = Vec::new();
         for chunk in chunks {
-            write_blob(&self.git, chunk, &mut bytes)?;
+            self.reader.write_chunk(chunk, &mut bytes)?;
             let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let (end, kept) = match bytes.len() - end {
                 0..MAX_LINE_BYTES => (end, end),

@@ -16,7 +16,7 @@ pub(super) fn chunks(
     commit: &ObjectId,
     path: &str,
 ) -> Result<Option<Vec<gix::ObjectId>>> {
-    let mut tree = root_tree(git, commit)?;
+    let mut tree = read_commit(git, &objects::to_gix(commit)?)?.tree;
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
         let entries = entries(git, &tree)?;
@@ -42,12 +42,31 @@ pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::Object
     Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
 }
 
+/// A commit, without who made it.
+pub(super) struct Commit {
+    pub message: String,
+    pub parents: Vec<gix::ObjectId>,
+    pub tree: gix::ObjectId,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
+}
+
+pub(super) fn read_commit(git: &gix::Repository, id: &gix::oid) -> Result<Commit> {
+    let mut buffer = Vec::new();
+    let found = git.objects.find_commit(id, &mut buffer);
+    let found = found.map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
+    Ok(Commit {
+        message: String::from_utf8_lossy(found.message).into_owned(),
+        parents: found.parents().collect(),
+        tree: found.tree(),
+        authored_at: seconds_of(found.author),
+        committed_at: seconds_of(found.committer),
+    })
+}
+
 /// Returns the message of a commit.
 pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
-    let mut buffer = Vec::new();
-    let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
-    let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
-    Ok(String::from_utf8_lossy(found.message).into_owned())
+    Ok(read_commit(git, &objects::to_gix(commit)?)?.message)
 }
 
 /// Returns the time in a line `name <email> seconds offset` of a commit.
@@ -55,14 +74,6 @@ pub(super) fn seconds_of(line: &[u8]) -> Timestamp {
     let text = String::from_utf8_lossy(line);
     let seconds = text.rsplit(' ').nth(1).and_then(|text| text.parse().ok());
     Timestamp::from_seconds(seconds.unwrap_or_default())
-}
-
-fn root_tree(git: &gix::Repository, commit: &ObjectId) -> Result<gix::ObjectId> {
-    let mut buffer = Vec::new();
-    let id = objects::to_gix(commit)?;
-    let found =
-        git.objects.find_commit(&id, &mut buffer).map_err(|error| anyhow!("read {commit}: {error}"))?;
-    Ok(found.tree())
 }
 
 fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, gix::ObjectId, bool)>> {

@@ -5,18 +5,12 @@ use std::fs::File;
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
-use super::{Store, disk};
+use super::Store;
 
 impl Store {
     /// Returns the file for what a loop in this work tree says, emptied; what an earlier loop said is gone.
     pub fn talk(&self) -> Result<(Utf8PathBuf, File)> {
-        let repository = self.repository();
-        let folder = repository.ralph_dir().join("talk");
-        disk::create_private_dir(&folder)?;
-        for made in [&repository.ralph_dir(), &folder] {
-            disk::share(made, repository.sharing)?;
-        }
-        let path = folder.join(repository.work_tree_name());
+        let path = self.folder("talk")?.join(self.repository().work_tree_name());
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = file.with_context(|| format!("create {path}"))?;
         Ok((path, file))

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::DeserializeOwned;
 
 use crate::repository::Sharing;
 
@@ -140,6 +141,20 @@ pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("read {path}")),
     }
+}
+
+/// Reads a file with JSON; none if it is not there.
+pub fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
+    match read_if_there(path)? {
+        None => Ok(None),
+        Some(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| format!("read {path}")),
+    }
+}
+
+/// Returns a path in a folder that ends in `name` and is not taken: `1-name`, `2-name`, ...
+pub fn free_name(folder: &Utf8Path, name: &str) -> Utf8PathBuf {
+    let mut paths = (1_u64..).map(|number| folder.join(format!("{number}-{name}")));
+    paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
 }
 
 /// Removes a file. Returns true if it was there.

@@ -13,7 +13,7 @@ use gix::objs::tree::EntryKind;
 use crate::record::{LogEntry, ObjectId, RecordKind};
 
 use super::MAX_BLOB_BYTES;
-use super::blobs::{bounded, seconds_of};
+use super::blobs::{Commit, bounded, read_commit};
 use super::message::{self, Envelope};
 use super::objects;
 use super::refs::SessionRefs;
@@ -64,12 +64,12 @@ pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
             is_joined = true;
             break;
         }
-        let Commit { message, parents, tree, authored, committed } = read_commit(git, id)?;
+        let Commit { message, parents, tree, authored_at, committed_at } = bounded_commit(git, id)?;
         let envelope = Envelope {
             commit: objects::from_gix(&id)?,
             parent: parents.first().map(|id| objects::from_gix(id)).transpose()?,
-            authored_at: authored,
-            committed_at: committed,
+            authored_at,
+            committed_at,
         };
         // A record that this version cannot read is passed on as it is: its shape is looked at like that of any other.
         let parsed = message::parse(&message, &envelope).or_else(|error| {
@@ -135,7 +135,7 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
         if Some(id) == here {
             return Ok(Inspection::Ours(count));
         }
-        let Commit { message, parents, .. } = read_commit(git, id)?;
+        let Commit { message, parents, .. } = bounded_commit(git, id)?;
         if !message::is_of_snapshot(&message) {
             if count == 0 {
                 return Ok(Inspection::Foreign);
@@ -166,28 +166,9 @@ pub fn stays_inside(path: &str) -> bool {
     Utf8Path::new(path).components().all(is_fine)
 }
 
-struct Commit {
-    message: String,
-    parents: Vec<gix::ObjectId>,
-    tree: gix::ObjectId,
-    authored: crate::record::Timestamp,
-    committed: crate::record::Timestamp,
-}
-
-fn read_commit(git: &gix::Repository, id: gix::ObjectId) -> Result<Commit> {
+fn bounded_commit(git: &gix::Repository, id: gix::ObjectId) -> Result<Commit> {
     bounded(git, id, COMMIT_LIMIT)?;
-    let mut buffer = Vec::new();
-    let commit = git
-        .objects
-        .find_commit(&id, &mut buffer)
-        .map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
-    Ok(Commit {
-        message: String::from_utf8_lossy(commit.message).into_owned(),
-        parents: commit.parents().collect(),
-        tree: commit.tree(),
-        authored: seconds_of(commit.author),
-        committed: seconds_of(commit.committer),
-    })
+    read_commit(git, &id)
 }
 
 /// A tree of a record holds plain files with plain names, and folders of them.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::record::SessionId;
@@ -44,22 +44,13 @@ impl Store {
     pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
         let folder = self.repository().ralph_dir().join("kept");
         disk::create_private_dir(&folder)?;
-        let mut number = 1;
-        let mut path = folder.join(format!("{number}-{name}"));
-        while path.exists() {
-            number += 1;
-            path = folder.join(format!("{number}-{name}"));
-        }
+        let path = disk::free_name(&folder, name);
         disk::write_durably(&path, bytes)?;
         Ok(path)
     }
 
     fn last_sessions(&self) -> Result<Sessions> {
-        let path = self.last_path();
-        match disk::read_if_there(&path)? {
-            None => Ok(Sessions::new()),
-            Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
-        }
+        Ok(disk::read_json(&self.last_path())?.unwrap_or_default())
     }
 
     fn last_path(&self) -> Utf8PathBuf {
@@ -74,11 +65,7 @@ impl Store {
 pub(super) fn last_of_all(repository: &Repository) -> Result<BTreeSet<SessionId>> {
     let mut last = BTreeSet::new();
     for path in disk::children(&repository.ralph_dir().join("last"))? {
-        if let Some(bytes) = disk::read_if_there(&path)? {
-            let sessions: Sessions =
-                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
-            last.extend(sessions.into_values());
-        }
+        last.extend(disk::read_json::<Sessions>(&path)?.unwrap_or_default().into_values());
     }
     Ok(last)
 }

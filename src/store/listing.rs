@@ -1,9 +1,8 @@
 //! All records as rows, from the refs and from what an earlier listing left in the cache.
 
-use std::fs;
 use std::ops::Range;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
 
 use crate::record::ObjectId;
 
@@ -11,7 +10,7 @@ use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
 use super::trailer_value::escape;
-use super::{Scratch, SessionRefs, Store, disk};
+use super::{SessionRefs, Store, disk};
 
 /// Number of records up to which reading them is as fast as writing a cache.
 const WORTH: usize = 500;
@@ -126,7 +125,9 @@ impl Store {
         let listing = Listing { cached: cache.text, sessions };
         if is_whole && read >= WORTH {
             // A cache that cannot be written costs time, and nothing else.
-            let _unwritten = self.write_cache(&head, &listing).is_err();
+            let body = listing.body();
+            let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
+            let _unwritten = self.write_cache(&self.cache_file(), text.as_bytes()).is_err();
         }
         Ok(listing)
     }
@@ -137,28 +138,20 @@ impl Store {
         disk::remove_file_if_there(&self.totals_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
+}
 
-    /// Writes the cache to a new file and renames it, so that readers see the old or the new one.
-    fn write_cache(&self, head: &str, listing: &Listing) -> Result<()> {
-        let mut body = String::with_capacity(listing.cached.len() + listing.cached.len() / 8);
-        for listed in &listing.sessions {
-            let rows = &listing.cached[listed.cached.clone()];
+impl Listing {
+    /// Returns what a cache has after the lines that say of what it was made.
+    fn body(&self) -> String {
+        let mut body = String::with_capacity(self.cached.len() + self.cached.len() / 8);
+        for listed in &self.sessions {
+            let rows = &self.cached[listed.cached.clone()];
             let length = rows.len() + listed.fresh.len();
             let ListedSession { refs, tip, feature, fresh, .. } = listed;
             body.push_str(&format!("{}\t{tip}\t{length}\t{}\n", refs.log(), escape(feature)));
             body.push_str(rows);
             body.push_str(fresh);
         }
-        let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
-        let scratch = Scratch::create(self.repository())?;
-        let draft = scratch.path("log");
-        fs::write(&draft, text).with_context(|| format!("write {draft}"))?;
-        let file = self.cache_file();
-        let folder = file.parent().context("find the folder of the cache")?;
-        disk::create_private_dir(folder)?;
-        for made in [self.repository().ralph_dir().as_path(), folder, &draft] {
-            disk::share(made, self.repository().sharing)?;
-        }
-        fs::rename(&draft, &file).with_context(|| format!("write {file}"))
+        body
     }
 }

@@ -8,19 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, bail};
 use gix::objs::FindExt;
 
-use crate::record::{Iteration, LogEntry, ObjectId, SCHEMA, SessionId, Timestamp};
+use crate::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
 
 use super::Store;
-use super::blobs::{bounded, message_of, seconds_of};
-use super::objects::{self, Quarantine, Signature};
-use super::ref_update::RefUpdate;
+use super::blobs::{bounded, read_commit};
+use super::objects::{self, Quarantine};
 use super::refs::{NOTES, SessionRefs};
-use super::scratch::Scratch;
 use super::session_log::SessionLog;
-use super::sync::MergeResult;
-
-/// How often a change is tried again when another process makes one at the same time.
-const MAX_ATTEMPTS: usize = 20;
+use super::shared_ref::{MergeResult, Version};
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
 const NOTE_LIMIT: u64 = 1024 * 1024;
@@ -193,12 +188,10 @@ impl Store {
         change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
         commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
     ) -> Result<usize> {
-        for round in 1.. {
-            let here = self.tip(NOTES)?;
+        let changed = self.change_shared(NOTES, (why, at), |here| {
             let git = self.open_git()?;
-            let mut all = here.as_ref().map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
-            let scratch = Scratch::create(self.repository())?;
-            let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+            let mut all = here.map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
+            let (_scratch, quarantine) = self.new_objects()?;
             let mut changed = BTreeSet::new();
             for commit in commits.clone() {
                 let found = all.get(commit.as_str()).map(|blob| lines(&git, *blob)).transpose()?;
@@ -215,18 +208,13 @@ impl Store {
                 }
             }
             if changed.is_empty() {
-                return Ok(0);
+                return Ok(None);
             }
-            let new =
-                self.write_notes(&quarantine, (&all, &changed), (here.as_ref(), here.as_slice(), at))?;
-            let move_it = RefUpdate { name: NOTES.to_owned(), old: here, new: Some(new) };
-            match self.change_refs(&[move_it], why, at) {
-                Ok(()) => return Ok(changed.len()),
-                Err(error) if round == MAX_ATTEMPTS => return Err(error),
-                Err(_) => {}
-            }
-        }
-        Ok(0)
+            let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
+            let new = self.write_notes(&quarantine, (&all, &changed), (here, &parents, at))?;
+            Ok(Some((new, changed.len())))
+        })?;
+        Ok(changed.unwrap_or_default())
     }
 
     /// Brings the notes of another repository together with ours: a union of lines. Those of sessions that were
@@ -241,8 +229,7 @@ impl Store {
         let their_notes = blobs(&git, theirs)?;
         // Where ours cannot be read, the records say what they were.
         let ours = here.map(|here| blobs(&git, here)).transpose().unwrap_or_default().unwrap_or_default();
-        let scratch = Scratch::create(self.repository())?;
-        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        let (_scratch, quarantine) = self.new_objects()?;
         let unwanted = self.unwanted()?;
         let is_all_wanted = unwanted.here.is_empty() && unwanted.there.is_empty();
         let commits: BTreeSet<&String> = ours.keys().chain(their_notes.keys()).collect();
@@ -315,26 +302,6 @@ impl Store {
         Ok(Unwanted { here, there })
     }
 
-    /// Returns the version that contains the other one, with its history, or `None` if neither does.
-    pub(super) fn fast_forward(
-        &self,
-        here: Option<&ObjectId>,
-        theirs: &ObjectId,
-        (is_all_ours, is_all_theirs): (bool, bool),
-    ) -> Result<Option<ObjectId>> {
-        let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
-            None => Ok(true),
-            Some(lower) => self.is_ancestor(lower, upper),
-        };
-        if is_all_theirs && is_below(here, theirs)? {
-            return Ok(Some(theirs.clone()));
-        }
-        match here {
-            Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
-            _ => Ok(None),
-        }
-    }
-
     /// Writes notes: a folder for the first two digits, as git does with many. Folders in which nothing changed
     /// since `here` stay as they are.
     fn write_notes(
@@ -358,48 +325,24 @@ impl Store {
             };
             root.insert(name.to_owned(), (tree, true));
         }
-        let tree = objects::from_gix(&quarantine.write_folder(&root)?)?;
-        let message = format!("Notes of iterations\n\nRalph-Schema: {SCHEMA}\nRalph-Record: notes\n");
-        let signature = Signature { author: None, authored_at: at, committed_at: at };
-        let commit = quarantine.write_commit(&tree, parents, &signature, &message)?;
-        self.publish(quarantine)?;
-        Ok(commit)
-    }
-
-    /// Returns the message of a commit.
-    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
-        message_of(&self.open_git()?, commit)
-    }
-}
-
-impl Store {
-    /// Returns when a commit was made, as it says itself.
-    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
-        let git = self.open_git()?;
-        let mut buffer = Vec::new();
-        let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
-        let found = found.map_err(|error| anyhow!("read {commit}: {error}"))?;
-        Ok(seconds_of(found.committer))
+        let tree = quarantine.write_folder(&root)?;
+        let version = Version { parents, headline: "Notes of iterations", kind: "notes", at };
+        self.commit_version(quarantine, &tree, version)
     }
 }
 
 /// Returns the notes of a commit of notes, however deep its folders are.
 fn blobs(git: &gix::Repository, commit: &ObjectId) -> Result<Blobs> {
-    let mut buffer = Vec::new();
-    let id = objects::to_gix(commit)?;
-    let found = git.objects.find_commit(&id, &mut buffer);
-    let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
     let mut all = Blobs::new();
-    collect(git, tree, "", &mut all)?;
+    collect(git, read_commit(git, &objects::to_gix(commit)?)?.tree, "", &mut all)?;
     Ok(all)
 }
 
 /// Returns the fan-out folders of a notes commit by name, or `None` if it has another layout.
 fn folders(git: &gix::Repository, commit: &ObjectId) -> Result<BTreeMap<String, gix::ObjectId>> {
-    let (mut buffer, mut tree_buffer) = (Vec::new(), Vec::new());
-    let found = git.objects.find_commit(&objects::to_gix(commit)?, &mut buffer);
-    let tree = found.map_err(|error| anyhow!("read {commit}: {error}"))?.tree();
-    let found = git.objects.find_tree(&tree, &mut tree_buffer);
+    let mut buffer = Vec::new();
+    let tree = read_commit(git, &objects::to_gix(commit)?)?.tree;
+    let found = git.objects.find_tree(&tree, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the notes {}: {error}", tree.to_hex()))?;
     let entries = found.entries.iter();
     let is_folder = |entry: &gix::objs::tree::EntryRef<'_>| entry.mode.is_tree() && entry.filename.len() == 2;

@@ -4,9 +4,8 @@
 //! that they were counted up to; only later records are read. Everything in it can be counted again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use super::chain::ChainWalk;
 use super::elsewhere::Elsewhere;
 use super::refs::LOG_PREFIX;
 use super::session_log::SessionLog;
-use super::{Scratch, SessionRefs, Store, disk};
+use super::{SessionRefs, Store, disk};
 
 /// Changes with what is counted, and how.
 const FORMAT: u32 = 2;
@@ -167,7 +166,7 @@ impl Store {
                 kept.sessions.insert(refs.log(), totals.clone());
             }
             // Totals that cannot be kept cost time, and nothing else.
-            let _unwritten = self.keep_totals(&kept).is_err();
+            let _unwritten = self.write_cache(&self.totals_file(), &serde_json::to_vec(&kept)?).is_err();
         }
         Ok(Some(Overview { refs: refs.clone(), tip: newest, totals }))
     }
@@ -181,20 +180,6 @@ impl Store {
             ends: ends.clone(),
             sessions: BTreeMap::new(),
         })
-    }
-
-    /// Renames the new file over the old one, so that readers see one or the other.
-    fn keep_totals(&self, kept: &CachedTotals) -> Result<()> {
-        let scratch = Scratch::create(self.repository())?;
-        let draft = scratch.path("totals");
-        fs::write(&draft, serde_json::to_vec(kept)?).with_context(|| format!("write {draft}"))?;
-        let file = self.totals_file();
-        let folder = file.parent().context("find the folder of the cache")?;
-        disk::create_private_dir(folder)?;
-        for made in [self.repository().ralph_dir().as_path(), folder, &draft] {
-            disk::share(made, self.repository().sharing)?;
-        }
-        fs::rename(&draft, &file).with_context(|| format!("write {file}"))
     }
 
     pub(super) fn totals_file(&self) -> Utf8PathBuf {

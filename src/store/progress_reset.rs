@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
-use gix::objs::FindExt;
+use anyhow::Result;
 
 use crate::record::Timestamp;
 
-use super::objects::{Quarantine, Signature};
+use super::objects::Signature;
 use super::ref_update::{Reason, RefUpdate};
 use super::refs::slug;
-use super::{Scratch, Store, message, objects};
+use super::{Store, message};
 
 const PREFIX: &str = "refs/ralph-progress/";
 
@@ -21,29 +20,20 @@ impl Store {
     pub fn clear_progress(&self, feature: &str, at: Timestamp) -> Result<String> {
         let name = format!("{PREFIX}{}", slug(feature));
         let old = self.tip(&name)?;
-        let scratch = Scratch::create(self.repository())?;
-        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
-        let tree = objects::from_gix(&quarantine.write_tree(&BTreeMap::new())?)?;
-        let signature =
-            Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
+        let (_scratch, quarantine) = self.new_objects()?;
+        let tree = quarantine.write_tree(&BTreeMap::new())?;
+        let author = self.repository().author.clone();
+        let signature = Signature { author, authored_at: at, committed_at: at };
         let text = message::of_clearing(feature);
-        let commit = quarantine.write_commit(&tree, old.as_slice(), &signature, &text)?;
-        self.publish(&quarantine)?;
-        self.move_refs(
-            &[RefUpdate { name: name.clone(), old, new: Some(commit) }],
-            Reason { why: "clear", at },
-        )?;
+        let commit = self.commit_tree(&quarantine, &tree, old.as_slice(), &signature, &text)?;
+        let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
+        self.move_refs(&[update], Reason { why: "clear", at })?;
         Ok(name)
     }
 
     /// Returns when the progress of a feature was last cleared, if it ever was.
     pub fn progress_cleared_at(&self, feature: &str) -> Result<Option<Timestamp>> {
-        let name = format!("{PREFIX}{}", slug(feature));
-        let Some(tip) = self.tip(&name)? else { return Ok(None) };
-        let git = self.open_git()?;
-        let mut buffer = Vec::new();
-        let commit = git.objects.find_commit(&objects::to_gix(&tip)?, &mut buffer);
-        let commit = commit.map_err(|error| anyhow!("read {name}: {error}"))?;
-        Ok(Some(super::blobs::seconds_of(commit.committer)))
+        let tip = self.tip(&format!("{PREFIX}{}", slug(feature)))?;
+        tip.map(|tip| self.committed_at(&tip)).transpose()
     }
 }

@@ -4,10 +4,10 @@
 //! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
 
 use anyhow::{Context, Result};
-use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
 
+use super::blobs::read_commit;
 use super::ref_update::{Reason, RefUpdate};
 use super::{Store, objects};
 
@@ -78,13 +78,12 @@ impl Store {
         let git = self.open_git()?;
         let lower = objects::to_gix(lower)?;
         let mut next = objects::to_gix(upper)?;
-        let mut buffer = Vec::new();
         for _ in 0..MAX_ANCESTORS {
             // What is no commit, or is not there, has nothing below it.
-            let Ok(commit) = git.objects.find_commit(&next, &mut buffer) else { return Ok(false) };
-            match commit.parents().next() {
-                Some(parent) if parent == lower => return Ok(true),
-                Some(parent) => next = parent,
+            let Ok(commit) = read_commit(&git, &next) else { return Ok(false) };
+            match commit.parents.first() {
+                Some(parent) if *parent == lower => return Ok(true),
+                Some(parent) => next = *parent,
                 None => return Ok(false),
             }
         }

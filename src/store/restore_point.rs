@@ -3,18 +3,18 @@
 //! `refs/ralph-restore/<work tree>/<number>` is a commit of the work tree as it was made; its parent is a commit of
 //! the work tree as it was found, whose parent is HEAD.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use camino::Utf8Path;
-use gix::objs::FindExt;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{ObjectId, SessionId, Timestamp};
 
+use super::blobs::read_commit;
 use super::files::pretty_json;
 use super::objects::{Quarantine, Signature};
 use super::ref_update::{Reason, RefUpdate};
 use super::refs::slug;
-use super::spool::{Slot, names, read_json};
+use super::spool::{Slot, names};
 use super::{Store, disk, message, objects};
 
 /// Where restorations of work trees are kept.
@@ -41,7 +41,7 @@ impl RestorePoint {
 
     /// Returns the one that was noted in the folder of a record; `None` if there was none.
     pub fn noted_in(slot: &Slot) -> Result<Option<Self>> {
-        read_json(&slot.path(names::ROLLBACK))
+        disk::read_json(&slot.path(names::ROLLBACK))
     }
 }
 
@@ -89,10 +89,9 @@ impl Store {
         for (refname, made) in self.refs_below(&folder)? {
             let number = refname.strip_prefix(&folder).and_then(|number| number.parse().ok());
             let Some(number) = number else { continue };
-            let mut buffer = Vec::new();
-            let Ok(commit) = git.objects.find_commit(&objects::to_gix(&made)?, &mut buffer) else { continue };
-            let Some(parent) = commit.parents().next() else { continue };
-            let found = objects::from_gix(&parent)?;
+            let Ok(commit) = read_commit(&git, &objects::to_gix(&made)?) else { continue };
+            let Some(parent) = commit.parents.first() else { continue };
+            let found = objects::from_gix(parent)?;
             points.push(RestorePoint { number, refname, found, made });
         }
         points.sort_by_key(|point| point.number);
@@ -101,12 +100,7 @@ impl Store {
 
     /// Returns the session and the feature that a restoration went back to.
     pub fn restored(&self, point: &RestorePoint) -> Result<(SessionId, String)> {
-        let git = self.open_git()?;
-        let mut buffer = Vec::new();
-        let id = objects::to_gix(&point.made)?;
-        let commit = git.objects.find_commit(&id, &mut buffer);
-        let commit = commit.map_err(|error| anyhow!("read {}: {error}", point.refname))?;
-        let named = message::named_in(&String::from_utf8_lossy(commit.message));
+        let named = message::named_in(&self.message(&point.made)?);
         named.with_context(|| format!("{} is not a restoration of ours", point.refname))
     }
 

@@ -1,10 +1,10 @@
 //! Reading the chain of a session's snapshots.
 
 use anyhow::Result;
-use gix::objs::FindExt;
 
 use crate::record::{ObjectId, Timestamp};
 
+use super::blobs::read_commit;
 use super::objects::Quarantine;
 use super::ref_update::{Reason, RefUpdate};
 use super::spool::Slot;
@@ -57,13 +57,12 @@ impl Store {
 }
 
 pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
-    let (mut buffer, mut below_buffer) = (Vec::new(), Vec::new());
-    let Ok(commit) = git.objects.find_commit(&objects::to_gix(id)?, &mut buffer) else { return Ok(None) };
-    let Some(parent) = commit.parents().next() else { return Ok(None) };
+    let Ok(commit) = read_commit(git, &objects::to_gix(id)?) else { return Ok(None) };
     // The first snapshot has only HEAD below it, which is not a snapshot.
-    let Ok(below) = git.objects.find_commit(&parent, &mut below_buffer) else { return Ok(None) };
-    let is_snapshot = message::is_of_snapshot(&String::from_utf8_lossy(below.message));
-    if is_snapshot { objects::from_gix(&parent).map(Some) } else { Ok(None) }
+    let is_snapshot = |parent: &&gix::ObjectId| {
+        read_commit(git, parent).is_ok_and(|below| message::is_of_snapshot(&below.message))
+    };
+    commit.parents.first().filter(is_snapshot).map(|parent| objects::from_gix(parent)).transpose()
 }
 
 /// Whether an object is here.

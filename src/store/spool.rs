@@ -7,7 +7,6 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp};
@@ -205,7 +204,7 @@ impl Spool {
 
     /// Returns `None` if the folder was created or emptied by another program.
     pub fn place(&self, repository: &Repository) -> Result<Option<SpoolMeta>> {
-        let place: Option<SpoolMeta> = read_json(&self.dir.join(names::META))?;
+        let place: Option<SpoolMeta> = disk::read_json(&self.dir.join(names::META))?;
         let top = repository.top.clone().unwrap_or_default();
         Ok(place.map(|place| SpoolMeta {
             tasks_path: top.join(&place.tasks_path),
@@ -270,13 +269,7 @@ impl Spool {
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");
         disk::create_private_dir(&kept)?;
-        let name = self.dir.file_name().unwrap_or_default();
-        let mut number = 1;
-        let mut place = kept.join(format!("{number}-{name}"));
-        while place.exists() {
-            number += 1;
-            place = kept.join(format!("{number}-{name}"));
-        }
+        let place = disk::free_name(&kept, self.dir.file_name().unwrap_or_default());
         disk::remove_dir_if_there(&self.copies_dir())?;
         fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
         Ok(place)
@@ -341,7 +334,7 @@ impl Slot {
     }
 
     pub fn read_begin(&self) -> Result<Option<Begin>> {
-        read_json(&self.path(names::BEGIN))
+        disk::read_json(&self.path(names::BEGIN))
     }
 
     /// Makes it durable that the folder is there.
@@ -382,17 +375,10 @@ impl Slot {
     }
 
     pub fn draft(&self) -> Result<Option<Draft>> {
-        read_json(&self.path(names::MANIFEST))
+        disk::read_json(&self.path(names::MANIFEST))
     }
 
     pub fn remove(&self) -> Result<()> {
         disk::remove_dir_if_there(&self.dir)
-    }
-}
-
-pub(super) fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
-    match disk::read_if_there(path)? {
-        None => Ok(None),
-        Some(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| format!("read {path}")),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Refs only go forward, on both sides, and none is deleted. What comes in is looked at before it gets its name.
 
+mod shared;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
@@ -19,13 +20,7 @@ use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
 use super::sync_state::SyncState;
-use super::{Store, disk, message};
-
-/// How often a rejected push of a shared ref is repeated while the ref does not move.
-const MAX_PUSH_ATTEMPTS: u32 = 12;
-
-/// How long it is tried to bring such a ref together while others get through.
-const PUSH_RETRY_TIMEOUT: Duration = Duration::from_secs(120);
+use super::{Store, message};
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const MAX_FAILED_BATCHES: usize = 60;
@@ -97,20 +92,6 @@ pub struct Exchange {
     pub stopped: Option<String>,
 }
 
-/// What came of two versions of a ref with many writers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MergeResult {
-    pub here: ObjectId,
-    /// With what is not wanted here, and may be wanted elsewhere.
-    pub there: ObjectId,
-}
-
-impl MergeResult {
-    pub fn same(both: ObjectId) -> Self {
-        Self { here: both.clone(), there: both }
-    }
-}
-
 /// A ref that is to be fetched.
 #[derive(Debug, Clone)]
 struct WantedRef {
@@ -118,9 +99,6 @@ struct WantedRef {
     refs: SessionRefs,
     here: Option<ObjectId>,
 }
-
-/// Makes one commit of what is here, if anything, and theirs.
-type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<MergeResult>;
 
 /// A sync that is under way.
 struct Sync<'a> {
@@ -134,9 +112,7 @@ struct Sync<'a> {
 impl Store {
     /// Syncs with another repository.
     pub fn sync(&self, remote: &Remote, options: SyncOptions) -> Result<Exchange> {
-        let folder = self.repository().ralph_dir().join("sync");
-        disk::create_private_dir(&folder)?;
-        disk::share(&folder, self.repository().sharing)?;
+        self.folder("sync")?;
         let Some(_held) = try_to_hold(&self.sync_lock())? else {
             return Err(Refusal::new("another sync is at work in this repository")
                 .hinted("try again when it is done")
@@ -453,93 +429,6 @@ impl Sync<'_> {
     fn leave_out(&mut self, names: impl IntoIterator<Item = String>, reason: &str) {
         let kept = names.into_iter().map(|name| KeptRef { name, reason: reason.to_owned() });
         self.exchange.left_out.extend(kept);
-    }
-
-    /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
-    #[expect(clippy::too_many_lines, reason = "the steps of a round all change where both sides stand")]
-    fn share(&mut self, name: &str, there: Option<&ObjectId>, merge: Merge) -> Result<()> {
-        let store = self.store;
-        let mut there = there.cloned();
-        let began = Instant::now();
-        let mut in_vain = 0;
-        while in_vain < MAX_PUSH_ATTEMPTS && began.elapsed() < PUSH_RETRY_TIMEOUT {
-            let old = store.tip(name)?;
-            let mut outgoing = old.clone();
-            if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {
-                let is_known =
-                    old.as_ref().is_some_and(|old| store.is_ancestor(&theirs, old).unwrap_or(false));
-                if is_known || self.options.direction != Direction::Push {
-                    let found = if is_known { Ok(theirs) } else { self.fetch_shared(name) };
-                    let merged = found.and_then(|theirs| {
-                        let merged = merge(store, old.as_ref(), &theirs, self.options.at)?;
-                        Ok((theirs, merged))
-                    });
-                    match merged {
-                        Ok((theirs, MergeResult { here, there: new })) => {
-                            there = Some(theirs);
-                            outgoing = Some(new);
-                            let change =
-                                RefUpdate { name: name.to_owned(), old: old.clone(), new: Some(here) };
-                            // Where another process was faster here, the next round has what it wrote.
-                            if old != change.new
-                                && store.change_refs(&[change], "sync", self.options.at).is_err()
-                            {
-                                in_vain += 1;
-                                continue;
-                            }
-                        }
-                        Err(error) if error.is::<Unreachable>() => return Err(error),
-                        Err(error) => {
-                            self.leave_out([name.to_owned()], &format!("{error:#}"));
-                            return Ok(());
-                        }
-                    }
-                }
-            }
-            let Some(outgoing) = outgoing else { return Ok(()) };
-            if self.options.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
-                return Ok(());
-            }
-            let pushed = self.answered(store.push(self.remote, &[(name.to_owned(), outgoing)])?);
-            match pushed.get(name) {
-                Some(PushOutcome::Done) => return Ok(()),
-                Some(PushOutcome::Refused(words)) => {
-                    let reason = format!("{} refuses it: {words}", self.remote.place());
-                    self.leave_out([name.to_owned()], &reason);
-                    return Ok(());
-                }
-                Some(PushOutcome::Behind) | None => {}
-            }
-            let now = store.list_remote(self.remote)?.get(name).cloned();
-            // If it was moved, another process succeeded: there is progress.
-            in_vain = if now == there { in_vain + 1 } else { 0 };
-            there = now;
-            if self.options.direction == Direction::Push && !self.has(there.as_ref())? {
-                self.leave_out(
-                    [name.to_owned()],
-                    "it went on there, and nothing is fetched; a sync both ways brings it together",
-                );
-                return Ok(());
-            }
-            // Others do the same at this moment: not all at once again.
-            let moment = began.elapsed().subsec_nanos().wrapping_add(std::process::id()) % 150;
-            std::thread::sleep(Duration::from_millis(u64::from(moment) + 20 * u64::from(in_vain)));
-        }
-        self.leave_out(
-            [name.to_owned()],
-            "others write it at the same time; the next sync brings it together",
-        );
-        Ok(())
-    }
-
-    fn has(&self, commit: Option<&ObjectId>) -> Result<bool> {
-        commit.map_or(Ok(true), |commit| self.store.has(commit))
-    }
-
-    fn fetch_shared(&self, name: &str) -> Result<ObjectId> {
-        let incoming = format!("{INCOMING_PREFIX}shared");
-        self.store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict)?;
-        self.store.tip(&incoming)?.context("find what was fetched")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -37,10 +37,7 @@ impl Store {
 
     pub(super) fn sync_state(&self, remote: &Remote) -> Result<SyncState> {
         let Some(path) = self.sync_state_path(remote) else { return Ok(SyncState::default()) };
-        match disk::read_if_there(&path)? {
-            None => Ok(SyncState::default()),
-            Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
-        }
+        Ok(disk::read_json(&path)?.unwrap_or_default())
     }
 
     pub(super) fn write_sync_state(&self, remote: &Remote, sync_state: &SyncState) -> Result<()> {
@@ -55,11 +52,7 @@ impl Store {
 
     /// Returns the refs that were cleaned away here, so that no sync brings them back.
     pub fn forgotten(&self) -> Result<BTreeSet<String>> {
-        let path = self.forgotten_path();
-        match disk::read_if_there(&path)? {
-            None => Ok(BTreeSet::new()),
-            Some(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {path}")),
-        }
+        Ok(disk::read_json(&self.forgotten_path())?.unwrap_or_default())
     }
 
     /// Forgets that refs were cleaned away: they are wanted again, and here.
@@ -80,30 +73,21 @@ impl Store {
 
 /// Returns when a sync last brought this ref, or sent it.
 pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Timestamp>> {
-    let mut newest = None;
-    for path in disk::children(&folder(repository))? {
-        let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
-        if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
-            let sync_state: SyncState =
-                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
-            if sync_state.refs.contains_key(name) {
-                newest = newest.max(sync_state.synced_at);
-            }
-        }
-    }
-    Ok(newest)
+    let states = states(repository)?.into_iter();
+    Ok(states.filter(|state| state.refs.contains_key(name)).filter_map(|state| state.synced_at).max())
 }
 
 /// Returns what the remotes had, all of them together.
 pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
-    let mut refs = BTreeMap::new();
+    Ok(states(repository)?.into_iter().flat_map(|state| state.refs).collect())
+}
+
+fn states(repository: &Repository) -> Result<Vec<SyncState>> {
+    let mut states = Vec::new();
     for path in disk::children(&folder(repository))? {
-        let is_ledger = path.extension() == Some("json") && path.file_stem() != Some(CLEANED);
-        if let (true, Some(bytes)) = (is_ledger, disk::read_if_there(&path)?) {
-            let sync_state: SyncState =
-                serde_json::from_slice(&bytes).with_context(|| format!("read {path}"))?;
-            refs.extend(sync_state.refs);
+        if path.extension() == Some("json") && path.file_stem() != Some(CLEANED) {
+            states.extend(disk::read_json::<SyncState>(&path)?);
         }
     }
-    Ok(refs)
+    Ok(states)
 }

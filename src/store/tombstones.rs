@@ -7,20 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::record::{ObjectId, SCHEMA, SessionId, Timestamp};
+use crate::record::{ObjectId, SessionId, Timestamp};
 
-use super::objects::{self, Quarantine, Signature};
-use super::ref_update::RefUpdate;
 use super::refs::{SessionRefs, TOMBSTONES};
-use super::scratch::Scratch;
-use super::sync::MergeResult;
+use super::shared_ref::{MergeResult, Version};
 use super::{Store, message};
 
 /// The file in the tree.
 const FILE: &str = "tombstones";
-
-/// How often a change is tried again when another process makes one at the same time.
-const MAX_ATTEMPTS: usize = 10;
 
 /// Names of log refs, and when they were purged as the line says it.
 pub(super) type Tombstones = BTreeMap<String, String>;
@@ -36,10 +30,7 @@ impl Store {
 
     /// Returns the purged sessions that are known here.
     pub(super) fn tombstones(&self) -> Result<Tombstones> {
-        match self.tip(TOMBSTONES)? {
-            Some(tip) => self.tombstones_of(&tip),
-            None => Ok(Tombstones::new()),
-        }
+        Ok(self.tip(TOMBSTONES)?.map(|tip| self.tombstones_of(&tip)).transpose()?.unwrap_or_default())
     }
 
     fn tombstones_of(&self, commit: &ObjectId) -> Result<Tombstones> {
@@ -53,27 +44,19 @@ impl Store {
 
     /// Adds sessions to those that were purged.
     pub(super) fn add_tombstones(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-        for round in 1.. {
-            let here = self.tip(TOMBSTONES)?;
-            let mut all = match &here {
-                Some(here) => self.tombstones_of(here)?,
-                None => Tombstones::new(),
-            };
+        let added = self.change_shared(TOMBSTONES, ("purge", at), |here| {
+            let mut all = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
             let before = all.len();
             for refs in sessions {
                 all.entry(refs.log()).or_insert_with(|| at.to_string());
             }
             if all.len() == before {
-                break;
+                return Ok(None);
             }
-            let new = Some(self.write_tombstones(&all, here.as_slice(), at)?);
-            match self.change_refs(&[RefUpdate { name: TOMBSTONES.into(), old: here, new }], "purge", at) {
-                Ok(()) => break,
-                Err(error) if round == MAX_ATTEMPTS => return Err(error),
-                Err(_) => {}
-            }
-        }
-        Ok(())
+            let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
+            Ok(Some((self.write_tombstones(&all, &parents, at)?, ())))
+        });
+        added.map(drop)
     }
 
     /// Brings the tombstones of another repository together with ours. Returns the commit that has both.
@@ -101,16 +84,12 @@ impl Store {
     }
 
     fn write_tombstones(&self, all: &Tombstones, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
-        let scratch = Scratch::create(self.repository())?;
-        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        let (_scratch, quarantine) = self.new_objects()?;
         let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
         let blob = quarantine.write_blob(text.as_bytes())?;
         let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
-        let message = format!("Purged sessions\n\nRalph-Schema: {SCHEMA}\nRalph-Record: tombstones\n");
-        let signature = Signature { author: None, authored_at: at, committed_at: at };
-        let commit = quarantine.write_commit(&objects::from_gix(&tree)?, parents, &signature, &message)?;
-        self.publish(&quarantine)?;
-        Ok(commit)
+        let version = Version { parents, headline: "Purged sessions", kind: "tombstones", at };
+        self.commit_version(&quarantine, &tree, version)
     }
 }
 

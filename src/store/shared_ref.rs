@@ -1,0 +1,125 @@
+//! Refs that many clones and processes write, each a set of lines in a commit: notes, tombstones, and when progress was
+//! cleared. Lines are merged by taking those of both sides.
+
+use anyhow::Result;
+
+use crate::record::{ObjectId, SCHEMA, Timestamp};
+
+use super::Store;
+use super::blobs::{message_of, read_commit};
+use super::objects::{self, Quarantine, Signature};
+use super::ref_update::RefUpdate;
+use super::scratch::Scratch;
+
+/// How often a change is tried again when another process makes one at the same time.
+const MAX_ATTEMPTS: usize = 20;
+
+/// What came of two versions of a ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MergeResult {
+    pub here: ObjectId,
+    /// With what is not wanted here, and may be wanted elsewhere.
+    pub there: ObjectId,
+}
+
+impl MergeResult {
+    pub fn same(both: ObjectId) -> Self {
+        Self { here: both.clone(), there: both }
+    }
+}
+
+/// What a version of a ref is, beside its lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Version<'a> {
+    pub parents: &'a [ObjectId],
+    pub headline: &'a str,
+    /// The kind of record, as its trailer names it.
+    pub kind: &'a str,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Returns a folder for new objects, which goes with the scratch folder that it is in.
+    pub(super) fn new_objects(&self) -> Result<(Scratch, Quarantine)> {
+        let scratch = Scratch::create(self.repository())?;
+        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        Ok((scratch, quarantine))
+    }
+
+    /// Writes a commit into the repository, with the objects that it leads to.
+    pub(super) fn commit_tree(
+        &self,
+        quarantine: &Quarantine,
+        tree: &gix::ObjectId,
+        parents: &[ObjectId],
+        signature: &Signature,
+        message: &str,
+    ) -> Result<ObjectId> {
+        let commit = quarantine.write_commit(&objects::from_gix(tree)?, parents, signature, message)?;
+        self.publish(quarantine)?;
+        Ok(commit)
+    }
+
+    /// Writes the commit of a new version.
+    pub(super) fn commit_version(
+        &self,
+        quarantine: &Quarantine,
+        tree: &gix::ObjectId,
+        version: Version<'_>,
+    ) -> Result<ObjectId> {
+        let Version { parents, headline, kind, at } = version;
+        let message = format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n");
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        self.commit_tree(quarantine, tree, parents, &signature, &message)
+    }
+
+    /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster. Returns
+    /// what `write` gives beside the commit, or `None` if nothing is to be changed.
+    pub(super) fn change_shared<T>(
+        &self,
+        name: &str,
+        (why, at): (&'static str, Timestamp),
+        write: impl Fn(Option<&ObjectId>) -> Result<Option<(ObjectId, T)>>,
+    ) -> Result<Option<T>> {
+        let mut attempts = 1;
+        loop {
+            let old = self.tip(name)?;
+            let Some((new, made)) = write(old.as_ref())? else { return Ok(None) };
+            match self.change_refs(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }], why, at) {
+                Ok(()) => return Ok(Some(made)),
+                Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
+                Err(_) => attempts += 1,
+            }
+        }
+    }
+
+    /// Returns the version that contains the other one, with its history, or `None` if neither does.
+    pub(super) fn fast_forward(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        (is_all_ours, is_all_theirs): (bool, bool),
+    ) -> Result<Option<ObjectId>> {
+        let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
+            None => Ok(true),
+            Some(lower) => self.is_ancestor(lower, upper),
+        };
+        if is_all_theirs && is_below(here, theirs)? {
+            return Ok(Some(theirs.clone()));
+        }
+        match here {
+            Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the message of a commit.
+    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
+        message_of(&self.open_git()?, commit)
+    }
+
+    /// Returns when a commit was made, as it says itself.
+    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
+        Ok(read_commit(&self.open_git()?, &objects::to_gix(commit)?)?.committed_at)
+    }
+}

@@ -1,8 +1,8 @@
 //! What happened, on its way into the record and into progress.txt: spool, store, file, in this order.
 
-mod between;
 mod contents;
 mod opening;
+mod snapshots;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -11,28 +11,18 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
-use crate::process::was_cut_short;
 use crate::progress::journal;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
-use crate::record::{
-    Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp, join_truncated,
-};
+use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::store::{
-    Copies, Draft, RepairCounts, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Standing, Store, Tips, names,
+    Copies, Draft, RepairCounts, SessionRefs, Slot, Spool, SpoolMeta, Standing, Store, Tips, names,
 };
-use crate::worktree::{Contents, PrivateIndex, WorkTree};
+use crate::worktree::WorkTree;
 
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
-use super::snapshot_taken::{SnapshotTaken, most_changed};
 
 pub use opening::Opening;
-
-/// Maximum number of files that a warning names.
-const MAX_NAMED_FILES: usize = 5;
-
-/// What to do where git had to be ended while it read the work tree.
-const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";
 
 /// Writes the records of one session.
 pub struct Recorder<'a> {
@@ -209,23 +199,6 @@ impl<'a> Recorder<'a> {
         self.progress.expect(if is_equal { found } else { rebuilt });
     }
 
-    /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
-    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> SnapshotTaken {
-        if let Err(error) = self.put_refs_back(taken_at) {
-            self.warnings.push(format!("{error:#}"));
-        }
-        self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
-            let failure = format!("no snapshot after {moment}: {error:#}");
-            let hint = if was_cut_short(&error) { FILTER_HINT } else { "" };
-            self.warnings.push(format!("{failure}{hint}"));
-            SnapshotTaken {
-                snapshot: self.snapshot.clone(),
-                failure: Some(failure),
-                ..SnapshotTaken::default()
-            }
-        })
-    }
-
     /// Recreates the spool if an agent deleted it. Returns true if it had to.
     pub fn recreate_spool(&mut self) -> Result<bool> {
         let scratch = self.spool.scratch();
@@ -301,95 +274,6 @@ impl<'a> Recorder<'a> {
                 "{lost} objects of the record are gone, and their copies too\nhint: `{RALPH} fsck` names the records"
             ));
         }
-    }
-
-    /// Warns once of each submodule with uncommitted changes, which no snapshot holds.
-    fn warn_of_submodules(&mut self, left_out: &[LeftOut]) {
-        for left in left_out.iter().filter(|left| left.reason == LeftOut::SUBMODULE_CHANGES) {
-            if self.dirty.insert(left.path.clone()) {
-                // What cannot be listed is dirty anyway.
-                let files = self.work_tree.dirty_files_of(&left.path).unwrap_or_default();
-                let files = if files.is_empty() {
-                    String::new()
-                } else {
-                    format!(
-                        ": {}",
-                        join_truncated(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
-                    )
-                };
-                self.warnings.push(format!(
-                    "{}: the snapshots hold the commit of this submodule, not its uncommitted changes{files}",
-                    left.path
-                ));
-            }
-        }
-    }
-
-    /// Warns once about each file that snapshots lack unintentionally, for example because a clean filter fails.
-    fn warn_of_refused(&mut self, left_out: &[LeftOut]) {
-        let refused = left_out.iter().filter(|left| left.is_refused());
-        let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();
-        let Some(first) = new.first() else { return };
-        let names: Vec<&str> = new.iter().map(|left| left.path.as_str()).collect();
-        let names = join_truncated(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
-        let reason = first.reason.trim_start_matches(LeftOut::REFUSED);
-        self.warnings.push(format!("the snapshots lack {names}, which git could not read: {reason}"));
-        self.refused.extend(new.iter().map(|left| left.path.clone()));
-    }
-
-    fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
-        let (tree, taken) = self.look(slot)?;
-        let snapshot = self.commit_contents(slot, &tree, self.snapshot.as_ref(), (moment, taken_at))?;
-        Ok(SnapshotTaken { snapshot, ..taken })
-    }
-
-    /// Reads the work tree as it is now, and compares it with what it was at the last look.
-    fn look(&mut self, slot: &Slot) -> Result<(ObjectId, SnapshotTaken)> {
-        let scratch = self.spool.scratch();
-        let index = scratch.join("index");
-        // Trees that are not kept live beside the index, only to be compared with.
-        let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        let private_index =
-            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
-        self.warn_of_submodules(&left_out);
-        self.warn_of_refused(&left_out);
-        self.last_left_out.clone_from(&left_out);
-        let progress = self.work_tree.relative(&self.place.progress_path);
-        let mut changed = match &self.last_contents {
-            Some(before) => self.work_tree.changed(private_index, before, &tree)?,
-            None => Vec::new(),
-        };
-        changed.retain(|file| file.path != progress.as_bytes());
-        let most_changed = most_changed(&changed);
-        let changed = changed.into_iter().map(|file| file.path).collect();
-        self.last_contents = Some(tree.clone());
-        Ok((tree, SnapshotTaken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
-    }
-
-    /// Writes the commit of a snapshot. `None` if snapshots are not kept.
-    fn commit_contents(
-        &self,
-        slot: &Slot,
-        tree: &ObjectId,
-        previous: Option<&ObjectId>,
-        (moment, taken_at): (&str, Timestamp),
-    ) -> Result<Option<ObjectId>> {
-        if !self.place.snapshots {
-            return Ok(None);
-        }
-        let head = self.store.head()?;
-        let snapshot = Snapshot {
-            tree,
-            previous,
-            head: head.as_ref(),
-            session: &self.place.session,
-            feature: &self.place.feature,
-            moment,
-            taken_at,
-        };
-        self.store.write_snapshot(slot, &snapshot).map(Some)
     }
 
     fn record(

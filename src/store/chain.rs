@@ -116,13 +116,11 @@ impl Chain<'_> {
             }
             #[cfg(test)]
             super::counters::count(&super::counters::COMMITS_WALKED);
-            let commit = match self.git.objects.find_commit(&id, &mut buffer) {
+            let found = self.git.objects.find_commit(&id, &mut buffer);
+            let commit = match found.map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex())) {
                 Ok(commit) => commit,
+                Err(error) if entries.is_empty() => return Err(error),
                 Err(error) => {
-                    let error = anyhow!("read the commit {}: {error}", id.to_hex());
-                    if entries.is_empty() {
-                        return Err(error);
-                    }
                     gap = Some(error);
                     break;
                 }

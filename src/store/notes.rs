@@ -15,7 +15,7 @@ use super::blobs::{bounded, read_commit};
 use super::objects::{self, Quarantine};
 use super::refs::{NOTES, SessionRefs};
 use super::session_log::SessionLog;
-use super::shared_ref::{MergeResult, Version};
+use super::shared_ref::{MergeResult, NewCommit};
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
 const NOTE_LIMIT: u64 = 1024 * 1024;
@@ -326,8 +326,8 @@ impl Store {
             root.insert(name.to_owned(), (tree, true));
         }
         let tree = quarantine.write_folder(&root)?;
-        let version = Version { parents, headline: "Notes of iterations", kind: "notes", at };
-        self.commit_version(quarantine, &tree, version)
+        let commit = NewCommit::version(parents, "Notes of iterations", "notes", at);
+        self.commit_tree(quarantine, &tree, &commit)
     }
 }
 

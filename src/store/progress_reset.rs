@@ -11,6 +11,7 @@ use crate::record::Timestamp;
 use super::objects::Signature;
 use super::ref_update::{Reason, RefUpdate};
 use super::refs::slug;
+use super::shared_ref::NewCommit;
 use super::{Store, message};
 
 const PREFIX: &str = "refs/ralph-progress/";
@@ -24,8 +25,8 @@ impl Store {
         let tree = quarantine.write_tree(&BTreeMap::new())?;
         let author = self.repository().author.clone();
         let signature = Signature { author, authored_at: at, committed_at: at };
-        let text = message::of_clearing(feature);
-        let commit = self.commit_tree(&quarantine, &tree, old.as_slice(), &signature, &text)?;
+        let commit = NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature) };
+        let commit = self.commit_tree(&quarantine, &tree, &commit)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
         self.move_refs(&[update], Reason { why: "clear", at })?;
         Ok(name)

@@ -28,14 +28,19 @@ impl MergeResult {
     }
 }
 
-/// What a version of a ref is, beside its lines.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Version<'a> {
+/// What a commit says, beside its tree.
+pub(super) struct NewCommit<'a> {
     pub parents: &'a [ObjectId],
-    pub headline: &'a str,
-    /// The kind of record, as its trailer names it.
-    pub kind: &'a str,
-    pub at: Timestamp,
+    pub signature: Signature,
+    pub message: String,
+}
+
+impl<'a> NewCommit<'a> {
+    /// Returns the commit of a new version of such a ref; `kind` is that of the record, as its trailer names it.
+    pub fn version(parents: &'a [ObjectId], headline: &str, kind: &str, at: Timestamp) -> Self {
+        let message = format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n");
+        Self { parents, signature: Signature { author: None, authored_at: at, committed_at: at }, message }
+    }
 }
 
 impl Store {
@@ -51,26 +56,12 @@ impl Store {
         &self,
         quarantine: &Quarantine,
         tree: &gix::ObjectId,
-        parents: &[ObjectId],
-        signature: &Signature,
-        message: &str,
+        commit: &NewCommit<'_>,
     ) -> Result<ObjectId> {
+        let NewCommit { parents, signature, message } = commit;
         let commit = quarantine.write_commit(&objects::from_gix(tree)?, parents, signature, message)?;
         self.publish(quarantine)?;
         Ok(commit)
-    }
-
-    /// Writes the commit of a new version.
-    pub(super) fn commit_version(
-        &self,
-        quarantine: &Quarantine,
-        tree: &gix::ObjectId,
-        version: Version<'_>,
-    ) -> Result<ObjectId> {
-        let Version { parents, headline, kind, at } = version;
-        let message = format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n");
-        let signature = Signature { author: None, authored_at: at, committed_at: at };
-        self.commit_tree(quarantine, tree, parents, &signature, &message)
     }
 
     /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster. Returns

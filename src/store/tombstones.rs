@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::record::{ObjectId, SessionId, Timestamp};
 
 use super::refs::{SessionRefs, TOMBSTONES};
-use super::shared_ref::{MergeResult, Version};
+use super::shared_ref::{MergeResult, NewCommit};
 use super::{Store, message};
 
 /// The file in the tree.
@@ -88,8 +88,8 @@ impl Store {
         let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
         let blob = quarantine.write_blob(text.as_bytes())?;
         let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
-        let version = Version { parents, headline: "Purged sessions", kind: "tombstones", at };
-        self.commit_version(&quarantine, &tree, version)
+        let commit = NewCommit::version(parents, "Purged sessions", "tombstones", at);
+        self.commit_tree(&quarantine, &tree, &commit)
     }
 }
 

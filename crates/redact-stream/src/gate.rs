@@ -11,7 +11,7 @@ use super::{Class, Rule};
 pub(super) const WIDTH: usize = 4;
 
 /// How many bytes are looked at before it is asked whether one of their positions hit.
-const BLOCK: usize = 128;
+const BLOCK: usize = 512;
 
 /// Sets the bit by which small letters differ from capital ones.
 const FOLD: u8 = 0x20;
@@ -88,6 +88,10 @@ struct Slot {
     first: u32,
 }
 
+/// Where in `asked` the rules of a window begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First(usize);
+
 /// A key, where in `rules` a rule of it stands, and where in `asked` the next of this key does.
 #[derive(Debug)]
 struct Asked {
@@ -142,7 +146,7 @@ impl Gate {
 
     /// Assigns a slot to each key, and links its rules in the order in which they were added.
     fn place_keys(&mut self) {
-        let size = (2 * self.asked.len()).next_power_of_two();
+        let size = (4 * self.asked.len()).next_power_of_two();
         self.slots = vec![Slot::default(); size];
         for index in 0..self.asked.len() {
             let key = self.asked[index].key;
@@ -164,49 +168,53 @@ impl Gate {
     fn slot(&self, key: u32) -> usize {
         let size = self.slots.len();
         // The upper bits of the product depend on all bytes of the key.
-        let mut slot = ((u64::from(key.wrapping_mul(SPREAD)) * size as u64) >> 32) as usize;
+        let mut slot = (u64::from(key).wrapping_mul(SPREAD_WIDE) >> 40) as usize % size;
         while self.slots[slot].key != key && self.slots[slot].key != 0 {
             slot = (slot + 1) % size;
         }
         slot
     }
 
-    /// Returns true if a window begins in `bytes`, or, rarely, something that looks like one.
+    /// Returns the first rule of a key.
+    fn first(&self, key: u32) -> Option<First> {
+        let slot = self.slots[self.slot(key)];
+        (slot.key == key).then_some(First(slot.first as usize))
+    }
+
+    /// Returns true if a window begins in `bytes`.
     pub(super) fn has_window(&self, bytes: &[u8]) -> bool {
         self.find(bytes, 0, bytes.len(), |_, _| Some(())).is_some()
     }
 
-    /// Returns the first of the places in `bytes[from..until]` where a window begins (or, rarely, something that looks
-    /// like one) of which `ask` says something: it gets the place and its key.
+    /// Returns the first of the places in `bytes[from..until]` where a window begins of which `ask` says something: it
+    /// gets the place and the first rule of the window.
     pub(super) fn find<T>(
         &self,
         bytes: &[u8],
         from: usize,
         until: usize,
-        mut ask: impl FnMut(usize, u32) -> Option<T>,
+        mut ask: impl FnMut(usize, First) -> Option<T>,
     ) -> Option<(usize, T)> {
         let mut at = from;
         while at < until {
             let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
                 return (at..until).find_map(|start| {
                     let key = key_at(bytes, start).filter(|&key| self.fours.has(key))?;
-                    Some((start, ask(start, key)?))
+                    Some((start, ask(start, self.first(key)?)?))
                 });
             };
-            let mut hits = self.threes.hits(block);
-            // Without a branch for each hit, most of which are nothing: that cannot be foreseen.
-            let mut places = [0_u8; BLOCK + 1];
+            // Without branches, as they could not be foreseen: most hits are nothing.
+            let mut hits = [0_u16; BLOCK / 2 + 1];
+            let hits = self.threes.hits(block, &mut hits);
+            let mut places = [0_u16; BLOCK + 1];
             let mut count = 0;
-            while hits != 0 {
+            for &start in hits {
                 // The three bytes that hit are the last of a window, or the first.
-                let start = 2 * hits.trailing_zeros() as usize % BLOCK;
-                let start = u8::try_from(start).unwrap_or_default();
                 let [key, next] = two_keys_at(block, start);
                 places[count] = start;
                 count += usize::from(self.fours.has(key));
                 places[count] = start + 1;
                 count += usize::from(self.fours.has(next));
-                hits &= hits - 1;
             }
             for &start in &places[..count] {
                 let [key, _] = two_keys_at(block, start);
@@ -214,7 +222,7 @@ impl Gate {
                 if start >= until {
                     return None;
                 }
-                if let Some(found) = ask(start, key) {
+                if let Some(found) = self.first(key).and_then(|first| ask(start, first)) {
                     return Some((start, found));
                 }
             }
@@ -223,17 +231,16 @@ impl Gate {
         None
     }
 
-    /// Returns what is to be asked of the place `at`, where `key` stands. Nothing before `floor` is seen.
+    /// Returns what is to be asked of the place `at`, from the first rule of its window on. Nothing before `floor` is
+    /// seen.
     pub(super) fn rules(
         &self,
         bytes: &[u8],
         at: usize,
-        key: u32,
+        first: First,
         floor: usize,
     ) -> impl Iterator<Item = Rule> {
-        let slot = self.slots[self.slot(key)];
-        let first = (slot.key == key).then(|| &self.asked[slot.first as usize]);
-        std::iter::successors(first, |asked| Some(&self.asked[asked.next? as usize]))
+        std::iter::successors(Some(&self.asked[first.0]), |asked| Some(&self.asked[asked.next? as usize]))
             .map(|asked| &self.rules[asked.rule as usize])
             .filter(move |(_, around)| around.is_at(bytes, at, floor))
             .map(|(rule, _)| *rule)
@@ -249,62 +256,66 @@ fn key_at(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Returns the keys at a place of a block and at the next.
 #[inline]
-fn two_keys_at(block: &Block, at: u8) -> [u32; 2] {
+fn two_keys_at(block: &Block, at: u16) -> [u32; 2] {
     let at = usize::from(at);
     [at, at + 1]
         .map(|at| u32::from_le_bytes(block[at..at + WIDTH].try_into().expect("it has as many")) | FOLDED)
 }
 
 const SPREAD: u32 = 0x9E37_79B1;
+const SPREAD_WIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The positions of a block, and the last bytes for windows to end in.
 type Block = [u8; BLOCK + 8];
 
-/// A set of three bytes, each of which counts in six bits: for the first two, a bit for each third.
+/// A set of three bytes: for each two, the kinds of the bytes that follow.
 #[derive(Debug)]
-struct Threes(Box<[u64; PAIRS]>);
-
-const PAIRS: usize = 1 << 12;
-
-/// Four pairs of bytes, each byte without the bit of the case and without the one that ASCII lacks.
-fn twelve_bits(pairs: u64) -> u64 {
-    const EACH: u64 = 0x0001_0001_0001_0001;
-    pairs & (EACH * 0x1f)
-        | pairs >> 1 & (EACH * 0x20)
-        | pairs >> 2 & (EACH * 0x7c0)
-        | pairs >> 3 & (EACH * 0x800)
+struct Threes {
+    /// By the first two, as they are in the text.
+    pairs: Box<[u32; PAIRS]>,
+    /// The kind of a third byte: one bit.
+    kinds: [u32; 256],
 }
+
+const PAIRS: usize = 1 << 16;
 
 impl Threes {
     fn new() -> Self {
-        Self(vec![0; PAIRS].into_boxed_slice().try_into().expect("it has as many"))
+        let kinds = std::array::from_fn(|byte| u8::try_from(byte).map_or(0, kind));
+        Self { pairs: vec![0; PAIRS].into_boxed_slice().try_into().expect("it has as many"), kinds }
     }
 
     fn set(&mut self, [first, second, third]: [u8; 3]) {
-        let three = twelve_bits(u64::from_le_bytes([first, second, third, 0, 0, 0, 0, 0]));
-        self.0[pair_of(three)] |= 1 << (three >> 16);
+        for first in [first, first & !FOLD] {
+            for second in [second, second & !FOLD] {
+                self.pairs[usize::from(u16::from_le_bytes([first, second]))] |= kind(third);
+            }
+        }
     }
 
-    /// Returns which of the positions 1, 3, 5, ... of a block have three bytes of the set: a bit for each.
-    fn hits(&self, block: &Block) -> u64 {
-        let mut hits = 0;
-        for (group, bytes) in block[1..].windows(8).step_by(8).take(BLOCK / 8).enumerate() {
-            let pairs = twelve_bits(u64::from_le_bytes(bytes.try_into().expect("it has eight")));
-            let next = twelve_bits(u64::from(block[8 * group + 9]));
-            let hit = |pair: u64, next: u64| self.0[pair_of(pair)] >> (next & 63) & 1;
-            let four = hit(pairs, pairs >> 16)
-                | hit(pairs >> 16, pairs >> 32) << 1
-                | hit(pairs >> 32, pairs >> 48) << 2
-                | hit(pairs >> 48, next) << 3;
-            hits |= four << (4 * group);
+    /// Returns the positions before those of the positions 1, 3, 5, ... of a block that have three bytes of the set.
+    fn hits<'a>(&self, block: &Block, hits: &'a mut [u16; BLOCK / 2 + 1]) -> &'a [u16] {
+        let (pairs, _) = block[1..=BLOCK].as_chunks::<2>();
+        let (thirds, _) = block[3..BLOCK + 3].as_chunks::<2>();
+        let mut count = 0;
+        for (start, (&pair, [third, _])) in (0..).step_by(2).zip(pairs.iter().zip(thirds)) {
+            let kinds = self.pairs[usize::from(u16::from_le_bytes(pair))];
+            hits[count] = start;
+            count += usize::from(kinds & self.kinds[usize::from(*third)] != 0);
         }
-        hits
+        &hits[..count]
     }
 }
 
-/// Returns the place of the first of four pairs.
-fn pair_of(pairs: u64) -> usize {
-    (pairs & 0xfff) as usize
+/// Returns the kind of a third byte: a bit for each letter, one for the digits, and four for what else there is.
+fn kind(byte: u8) -> u32 {
+    let byte = byte | FOLD;
+    match byte {
+        b'a'..=b'z' => 1 << (byte - b'a'),
+        b'0'..=b'9' => 1 << 26,
+        0x80.. => 0,
+        _ => 1 << (27 + byte % 5),
+    }
 }
 
 /// A set of keys, that may hold a few more than were put in.
@@ -361,16 +372,17 @@ mod tests {
     fn ordinary_text_goes_through_almost_unseen() {
         let text = outputs();
         let blocks: Vec<_> = text.windows(BLOCK + 8).step_by(BLOCK).collect();
-        let hits: u32 =
-            blocks.iter().map(|block| GATE.threes.hits(block.first_chunk().unwrap()).count_ones()).sum();
+        let mut places = [0; BLOCK / 2 + 1];
+        let mut hits_of = |block: &[u8]| GATE.threes.hits(block.first_chunk().unwrap(), &mut places).len();
+        let hits: usize = blocks.iter().map(|block| hits_of(block)).sum();
         // Whatever the gate stops for takes time: how much of it is counted, not measured.
         let (mut windows, mut rules) = (0, 0);
-        GATE.find(&text, 0, text.len(), |at, key| {
+        GATE.find(&text, 0, text.len(), |at, first| {
             windows += 1;
-            rules += GATE.rules(&text, at, key, 0).count();
+            rules += GATE.rules(&text, at, first, 0).count();
             None::<()>
         });
-        let bytes_for_each = [hits as usize, windows, rules].map(|count| text.len() / count);
+        let bytes_for_each = [hits, windows, rules].map(|count| text.len() / count);
         assert!(text.len() > 500_000);
         let [hits, windows, rules] = bytes_for_each;
         assert!(hits >= 20 && windows >= 50 && rules >= 80, "bytes for each: {bytes_for_each:?}");

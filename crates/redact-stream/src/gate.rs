@@ -197,32 +197,31 @@ impl Gate {
     ) -> Option<(usize, T)> {
         let mut at = from;
         while at < until {
-            let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
-                return (at..until).find_map(|start| {
-                    let key = key_at(bytes, start).filter(|&key| self.fours.has(key))?;
-                    Some((start, ask(start, self.first(key)?)?))
-                });
-            };
+            let rest = &bytes[at..];
+            let mut padded = [0; BLOCK + PADDING];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
             // Without branches, as they could not be foreseen: most hits are nothing.
             let mut hits = [0_u16; BLOCK / 2 + 1];
-            let hits = self.threes.hits(block, &mut hits);
+            let hits = self.threes.hits(block, until - at, &mut hits);
             let mut places = [0_u16; BLOCK + 1];
             let mut count = 0;
             for &start in hits {
                 // The three bytes that hit are the last of a window, or the first.
-                let [key, next] = two_keys_at(block, start);
-                places[count] = start;
-                count += usize::from(self.fours.has(key));
-                places[count] = start + 1;
-                count += usize::from(self.fours.has(next));
+                for start in [start, start + 1] {
+                    places[count] = start;
+                    count += usize::from(self.fours.has(key_at(block, start)));
+                }
             }
-            for &start in &places[..count] {
-                let [key, _] = two_keys_at(block, start);
-                let start = at + usize::from(start);
-                if start >= until {
+            for &place in &places[..count] {
+                let start = at + usize::from(place);
+                if start >= until || start + WIDTH > bytes.len() {
                     return None;
                 }
-                if let Some(found) = self.first(key).and_then(|first| ask(start, first)) {
+                let found = self.first(key_at(block, place)).and_then(|first| ask(start, first));
+                if let Some(found) = found {
                     return Some((start, found));
                 }
             }
@@ -249,24 +248,19 @@ impl Gate {
 
 const FOLDED: u32 = u32::from_le_bytes([FOLD; WIDTH]);
 
-fn key_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..)?.first_chunk::<WIDTH>()?;
-    Some(u32::from_le_bytes(*four) | FOLDED)
+#[inline]
+fn key_at(block: &Block, at: u16) -> u32 {
+    let at = usize::from(at);
+    u32::from_le_bytes(block[at..at + WIDTH].try_into().expect("it has as many")) | FOLDED
 }
 
-/// Returns the keys at a place of a block and at the next.
-#[inline]
-fn two_keys_at(block: &Block, at: u16) -> [u32; 2] {
-    let at = usize::from(at);
-    [at, at + 1]
-        .map(|at| u32::from_le_bytes(block[at..at + WIDTH].try_into().expect("it has as many")) | FOLDED)
-}
+/// The positions of a block, and the last bytes for windows to end in.
+type Block = [u8; BLOCK + PADDING];
+
+const PADDING: usize = 8;
 
 const SPREAD: u32 = 0x9E37_79B1;
 const SPREAD_WIDE: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The positions of a block, and the last bytes for windows to end in.
-type Block = [u8; BLOCK + 8];
 
 /// A set of three bytes: for each two, the kinds of the bytes that follow.
 #[derive(Debug)]
@@ -293,12 +287,14 @@ impl Threes {
         }
     }
 
-    /// Returns the positions before those of the positions 1, 3, 5, ... of a block that have three bytes of the set.
-    fn hits<'a>(&self, block: &Block, hits: &'a mut [u16; BLOCK / 2 + 1]) -> &'a [u16] {
+    /// Returns the positions 0, 2, 4, ... of the first `length` of a block behind which three bytes of the set follow.
+    fn hits<'a>(&self, block: &Block, length: usize, hits: &'a mut [u16; BLOCK / 2 + 1]) -> &'a [u16] {
         let (pairs, _) = block[1..=BLOCK].as_chunks::<2>();
         let (thirds, _) = block[3..BLOCK + 3].as_chunks::<2>();
+        let looks = length.div_ceil(2).min(BLOCK / 2);
+        let threes = pairs[..looks].iter().zip(&thirds[..looks]);
         let mut count = 0;
-        for (start, (&pair, [third, _])) in (0..).step_by(2).zip(pairs.iter().zip(thirds)) {
+        for (start, (&pair, [third, _])) in (0..).step_by(2).zip(threes) {
             let kinds = self.pairs[usize::from(u16::from_le_bytes(pair))];
             hits[count] = start;
             count += usize::from(kinds & self.kinds[usize::from(*third)] != 0);
@@ -351,7 +347,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::BLOCK;
+    use super::{BLOCK, PADDING};
     use crate::GATE;
 
     /// Outputs of many tools, as they were recorded.
@@ -371,9 +367,10 @@ mod tests {
     #[test]
     fn ordinary_text_goes_through_almost_unseen() {
         let text = outputs();
-        let blocks: Vec<_> = text.windows(BLOCK + 8).step_by(BLOCK).collect();
+        let blocks: Vec<_> = text.windows(BLOCK + PADDING).step_by(BLOCK).collect();
         let mut places = [0; BLOCK / 2 + 1];
-        let mut hits_of = |block: &[u8]| GATE.threes.hits(block.first_chunk().unwrap(), &mut places).len();
+        let mut hits_of =
+            |block: &[u8]| GATE.threes.hits(block.first_chunk().unwrap(), BLOCK, &mut places).len();
         let hits: usize = blocks.iter().map(|block| hits_of(block)).sum();
         // Whatever the gate stops for takes time: how much of it is counted, not measured.
         let (mut windows, mut rules) = (0, 0);

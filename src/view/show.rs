@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{Iteration, LeftOut, Tokens, join_truncated};
+use crate::record::{Iteration, LeftOut, Outcome, Tokens, join_truncated};
 
 use super::local_time::local_with_offset;
 use super::markdown::render;
@@ -74,9 +74,13 @@ fn facts(found: &Found<'_>) -> Facts {
         facts.push(("task", format!("{} {}", one_line(task), cut(&one_line(text), 100))));
     }
     facts.extend(iteration.cause.as_ref().map(|cause| ("cause", one_line(cause))));
-    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
-    let how = end(iteration.exit.agent, iteration.duration_ms.agent);
-    facts.push(("agent", format!("{}{model}{how}", one_line(&iteration.agent))));
+    // No agent runs for the record of a skip.
+    if iteration.outcome != Outcome::Skipped {
+        let model =
+            iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
+        let how = end(iteration.exit.agent, iteration.duration_ms.agent);
+        facts.push(("agent", format!("{}{model}{how}", one_line(&iteration.agent))));
+    }
     facts.extend(iteration.error.as_ref().map(|words| ("error", cut(&one_line(words), ERROR))));
     if let Some(command) = &iteration.validation_command {
         let end = end(iteration.exit.validation, iteration.duration_ms.validation);
@@ -208,8 +212,8 @@ fn end(code: Option<i32>, milliseconds: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Exits;
     use crate::record::samples::iteration;
-    use crate::record::{Exits, Outcome};
 
     #[test]
     fn an_entry_is_shown_by_sections_and_without_what_the_facts_say() {
@@ -231,6 +235,17 @@ mod tests {
                 Iteration { exit: Exits { agent: Some(0), validation }, ..iteration(Outcome::Failure) };
             let shown = as_sections(entry, &iteration, final_message);
             assert_eq!(shown, expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn the_record_of_a_skip_names_no_agent() {
+        for (outcome, expected) in [(Outcome::Failure, true), (Outcome::Skipped, false)] {
+            let iteration = iteration(outcome);
+            let found =
+                Found { iteration: &iteration, commit: "c", entry: "", final_message: "", repeated: None };
+            let has_agent = facts(&found).iter().any(|(name, _)| *name == "agent");
+            assert_eq!(has_agent, expected, "{outcome:?}");
         }
     }
 }

@@ -115,7 +115,7 @@ const OPENING: &[&str] = &[
 
 /// Crates that only some files may name.
 const CRATES: &[(&str, &[&str])] = &[
-    ("base64", &["view/report/page.rs"]),
+    ("base64", &["view/report/environment.rs"]),
     ("clap", &["cli/"]),
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
@@ -125,8 +125,10 @@ const CRATES: &[(&str, &[&str])] = &[
         "failure_excerpt",
         &["agent/stream/command_result.rs", "cli/excerpt.rs", "progress/", "session/iteration_context.rs"],
     ),
-    ("getrandom", &["store/identity.rs"]),
+    ("getrandom", &["cli/web.rs", "store/identity.rs"]),
     ("gix", &["store/"]),
+    ("http_body_util", &["cli/web_server.rs"]),
+    ("hyper", &["cli/web.rs", "cli/web_server.rs"]),
     ("jiff", &["view/local_time.rs"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
@@ -144,7 +146,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "view/live/frame.rs",
         ],
     ),
-    ("sha2", &["cli/approvals.rs", "store/", "view/report/page.rs"]),
+    ("sha2", &["cli/approvals.rs", "store/", "view/report/environment.rs"]),
     ("signal_hook", &["process/"]),
     (
         "tasklist",
@@ -161,6 +163,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("similar", &["view/changed_lines.rs"]),
     ("strsim", &["record/did_you_mean.rs"]),
     ("tiktoken", &["progress/historical/tokens.rs"]),
+    ("tokio", &["cli/web_server.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
     ("unicode_width", &["view/style.rs"]),
 ];

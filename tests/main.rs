@@ -49,3 +49,4 @@ mod steer;
 mod stop;
 mod terminal_output;
 mod waiting;
+mod web;

@@ -116,6 +116,7 @@ fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Agents(args) => super::agents::run(&args, &caller),
         Action::Stats(args) => super::stats::run(&args, &caller, paint),
         Action::Report(args) => super::report::run(&args, &caller),
+        Action::Web(args) => super::web::run(&args, &caller),
         Action::Memory(args) => memory::run(&args, MemoryPart::Both, &caller, paint),
         Action::Progress(args) => memory::run(&args, MemoryPart::Newest, &caller, paint),
         Action::History(args) => memory::run(&args, MemoryPart::Older, &caller, paint),

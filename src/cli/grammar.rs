@@ -13,7 +13,7 @@ use super::run::RunArgs;
 use super::{
     agents, bisect, clean, config, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log,
     memory, notes, pack, play_script, rebuild, report_args, restore, run, show, status, sync, tasks, trust,
-    tui, util,
+    tui, util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -67,6 +67,10 @@ pub enum Action {
     /// Write a report of a session: a page, a picture, Markdown or JSON
     #[command(after_help = help::REPORT)]
     Report(report_args::ReportArgs),
+    /// Show the pages of report in a browser, and follow the running session
+    // The list of commands has its length: the help of `report` names it.
+    #[command(hide = true, after_help = help::WEB)]
+    Web(web::WebArgs),
     /// Show what the next prompt gets of earlier iterations, and why
     #[command(after_help = help::MEMORY)]
     Memory(Box<memory::MemoryArgs>),

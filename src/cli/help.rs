@@ -168,6 +168,7 @@ Examples:
   specify ralph report -o night.html      A self-contained file to send
   specify ralph report --svg -o a.svg     A picture for a README or a chat
   specify ralph report --all --open       An index of all sessions, with their course over time
+  specify ralph web                       The same pages in the browser, kept up to date
   specify ralph report --compare 20261121-2 20261122-0
                                           Two sessions side by side
   specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
@@ -177,6 +178,14 @@ Examples:
 The page contains recorded prompts, answers, outputs and code: review it before you send it. It loads nothing, and \
 shows everything that agents and programs wrote as text. Where it leaves something out, it names the command that \
 shows it.";
+
+pub(super) const WEB: &str = "\
+Examples:
+  specify ralph web                       All sessions in the browser
+  specify ralph web --port 8123 --no-open
+
+It listens on 127.0.0.1 alone and only reads. The address contains a random token, and gives \
+access to all records: keep it to yourself.";
 
 pub(super) const MEMORY: &str = "\
 Examples:

@@ -70,6 +70,8 @@ mod tasks;
 mod trust;
 mod tui;
 mod util;
+mod web;
+mod web_server;
 
 use std::ffi::OsString;
 

@@ -15,7 +15,7 @@ use crate::record::{
 };
 use crate::session;
 use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
-use crate::view::report::{Diff, Found, Limits, Report, Text, Turn, page, picture, write_markdown};
+use crate::view::report::{Diff, Found, Limits, Medium, Report, Text, Turn, page, picture, write_markdown};
 use crate::view::status::InFlight;
 use crate::worktree::{ChangedFile, changed_between};
 
@@ -52,7 +52,8 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     let destination = destination(args, caller, &store, &name)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
-    let report = Report::new(found(&store, &log, caller, args, limits)?);
+    let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown && !args.svg };
+    let report = read(&store, &log, caller, wanted)?;
     let mut bytes = Vec::new();
     if args.json.json {
         print_json(&mut bytes, &report)?;
@@ -61,7 +62,7 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     } else if args.svg {
         bytes = picture(&report)?.into_bytes();
     } else {
-        bytes = page(&report, limits)?.into_bytes();
+        bytes = page(&report, limits, Medium::File)?.into_bytes();
         if bytes.len() > limits.max_size {
             let least = bytes.len().div_ceil(1024);
             warn(&format!("the page takes {least} KiB without any text of an iteration"), &mut stderr());
@@ -70,13 +71,18 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
     deliver(&bytes, destination.as_deref(), args, caller)
 }
 
-fn found(
-    store: &Store,
-    log: &SessionLog,
-    caller: &Caller,
-    args: &ReportArgs,
-    limits: Limits,
-) -> Result<Found> {
+/// How much of a session is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    pub limits: Limits,
+    /// Whether all is written that was read, whatever the size.
+    pub is_data: bool,
+    pub has_texts: bool,
+}
+
+/// Reads all that a report says of a session.
+pub fn read(store: &Store, log: &SessionLog, caller: &Caller, wanted: Wanted) -> Result<Report> {
+    let limits = wanted.limits;
     let running = sessions::running(store)?;
     let is_running = running.iter().any(|holder| holder.session == *log.id());
     let session = sessions::describe(store, log, &running).with_context(|| {
@@ -91,7 +97,7 @@ fn found(
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
     // What no page of that size can hold need not be read.
-    let most = if args.json.json {
+    let most = if wanted.is_data {
         limits.max_part
     } else {
         (limits.max_size / count).saturating_mul(4).clamp(MIN_TEXT_BYTES, limits.max_part.max(MIN_TEXT_BYTES))
@@ -106,13 +112,13 @@ fn found(
     };
     let mut unreadable = Vec::new();
     let mut turns = reading.records(log, &mut unreadable);
-    if !args.markdown && !args.svg {
+    if wanted.has_texts {
         reading.contents(&mut turns, store, log)?;
     }
     let changes = reading.changes(&turns, store, log)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
-    Ok(Found {
+    Ok(Report::new(Found {
         elsewhere,
         is_whole: log.is_whole(),
         in_flight: in_flight.map(|begin| InFlight {
@@ -131,7 +137,7 @@ fn found(
         turns,
         unreadable,
         made_at: context::clock(caller)?.now(),
-    })
+    }))
 }
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.

@@ -1,10 +1,12 @@
 //! `specify ralph report --all` and `--compare`: pages over several sessions.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use crate::record::{RALPH, SessionName};
 use crate::store::{Holder, SessionLog, Store, slug};
-use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
+use crate::view::report::{
+    Medium, RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page,
+};
 
 use super::caller::Caller;
 use super::context;
@@ -26,21 +28,12 @@ pub fn write_index(args: &ReportArgs, caller: &Caller, store: &Store) -> Result<
         None => "all".to_owned(),
     };
     let destination = destination(args, caller, store, &name)?;
-    let mut unreadable: Vec<String> = unreadable.iter().map(|error| format!("{error:#}")).collect();
-    let running = sessions::running(store)?;
-    let mut recorded = Vec::new();
-    for log in &logs {
-        match read(store, log, &running) {
-            Ok(session) => recorded.push(session),
-            Err(error) => unreadable.push(format!("{error:#}")),
-        }
-    }
-    let index = SessionsIndex::new(&recorded, unreadable, context::clock(caller)?.now());
+    let index = index(store, caller, &logs, &unreadable)?;
     let mut bytes = Vec::new();
     if args.json.json {
         print_json(&mut bytes, &index)?;
     } else {
-        bytes = index_page(&index)?.into_bytes();
+        bytes = index_page(&index, Medium::File)?.into_bytes();
     }
     deliver(&bytes, destination.as_deref(), args, caller)
 }
@@ -64,16 +57,40 @@ pub fn write_comparison(
         );
     }
     let destination = destination(args, caller, store, &format!("{}-{}", ids[0], ids[1]))?;
-    let running = sessions::running(store)?;
-    let recorded = [read(store, &logs[0], &running)?, read(store, &logs[1], &running)?];
-    let comparison = SessionComparison::new(&recorded, context::clock(caller)?.now());
+    let comparison = comparison(store, caller, &logs)?;
     let mut bytes = Vec::new();
     if args.json.json {
         print_json(&mut bytes, &comparison)?;
     } else {
-        bytes = comparison_page(&comparison)?.into_bytes();
+        bytes = comparison_page(&comparison, Medium::File)?.into_bytes();
     }
     deliver(&bytes, destination.as_deref(), args, caller)
+}
+
+/// Reads the index of some sessions.
+pub fn index(
+    store: &Store,
+    caller: &Caller,
+    logs: &[SessionLog],
+    unreadable: &[Error],
+) -> Result<SessionsIndex> {
+    let mut unreadable: Vec<String> = unreadable.iter().map(|error| format!("{error:#}")).collect();
+    let running = sessions::running(store)?;
+    let mut recorded = Vec::new();
+    for log in logs {
+        match read(store, log, &running) {
+            Ok(session) => recorded.push(session),
+            Err(error) => unreadable.push(format!("{error:#}")),
+        }
+    }
+    Ok(SessionsIndex::new(&recorded, unreadable, context::clock(caller)?.now()))
+}
+
+/// Reads the comparison of two sessions.
+pub fn comparison(store: &Store, caller: &Caller, logs: &[SessionLog; 2]) -> Result<SessionComparison> {
+    let running = sessions::running(store)?;
+    let recorded = [read(store, &logs[0], &running)?, read(store, &logs[1], &running)?];
+    Ok(SessionComparison::new(&recorded, context::clock(caller)?.now()))
 }
 
 fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {

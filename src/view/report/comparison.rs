@@ -13,7 +13,7 @@ use crate::view::local_time::local_minute;
 use crate::view::style::{Count, duration, grouped};
 
 use super::MADE_BY;
-use super::environment::environment;
+use super::environment::{Medium, environment};
 use super::plain_page::{Frame, framed};
 use super::session_summary::{NO_VALUE, RecordedSession, SessionSummary};
 use super::shared_causes::{SharedCause, causes};
@@ -200,8 +200,8 @@ fn cause_line<'a>(cause: &'a SharedCause, sessions: &[SessionSummary; 2]) -> Cau
 }
 
 /// Returns the page.
-pub fn comparison_page(comparison: &SessionComparison) -> Result<String> {
-    let mut environment = environment();
+pub fn comparison_page(comparison: &SessionComparison, medium: Medium<'_>) -> Result<String> {
+    let mut environment = environment(medium);
     environment.add_template("comparison", COMPARISON).context("read the template of the comparison")?;
     let SessionComparison { headline, sessions, tasks, causes, made_at, .. } = comparison;
     let lines: Vec<TaskLine> = tasks
@@ -291,7 +291,7 @@ mod tests {
                 }
             }
         }
-        let page = comparison_page(&compare(&sessions)).unwrap();
+        let page = comparison_page(&compare(&sessions), Medium::File).unwrap();
         assert!(
             page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("<a "),
             "{page}"

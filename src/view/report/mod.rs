@@ -43,6 +43,7 @@ use super::status::InFlight;
 
 pub use changes::{ChangedFile, Changes};
 pub use comparison::{SessionComparison, comparison_page};
+pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
 pub use markdown::{MARKDOWN, write_markdown};
 pub use outcomes::Outcomes;

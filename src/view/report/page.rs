@@ -3,16 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
-use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
-use sha2::{Digest, Sha256};
 
 use crate::history::clusters::folded;
 use crate::record::{Outcome, RALPH_ELSEWHERE, Status, TaskName};
 use crate::view::local_time::local;
 
-use super::environment::environment;
+use super::environment::{Medium, environment, hash};
 use super::first_screen::{figures, needs};
 use super::fit::{self, Omissions};
 use super::page_parts::{changes, chips, cluster_views, facts, footer, notes, picks, settings};
@@ -46,8 +44,8 @@ pub struct Limits {
 }
 
 /// The whole page.
-pub fn page(report: &Report, limits: Limits) -> Result<String> {
-    let pages = Pages::new()?;
+pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
+    let pages = Pages::new(medium)?;
     let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);
@@ -100,8 +98,8 @@ struct Pages {
 }
 
 impl Pages {
-    fn new() -> Result<Self> {
-        let mut environment = environment();
+    fn new(medium: Medium<'_>) -> Result<Self> {
+        let mut environment = environment(medium);
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
         environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
@@ -192,11 +190,6 @@ fn classes(report: &Report) -> String {
         .join(" ")
 }
 
-/// As a policy names the only script and the only style that are ours.
-pub(super) fn hash(text: &str) -> String {
-    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::samples::{report, turns};
@@ -263,7 +256,8 @@ mod tests {
 
     #[test]
     fn whatever_is_hostile_is_text_on_the_page() {
-        let page = page(&hostile(), Limits { max_size: 5_000_000, max_part: 64 << 10 }).unwrap();
+        let page =
+            page(&hostile(), Limits { max_size: 5_000_000, max_part: 64 << 10 }, Medium::File).unwrap();
         assert_eq!(page.matches("<script").count(), 1);
         assert!(!page.contains("<a href=\"javascript") && !page.contains("onclick=x()>"), "{page}");
         assert!(!page.contains("<img") && !page.contains("<textarea") && !page.contains("</textarea"));
@@ -288,7 +282,7 @@ mod tests {
         }
         let report = report(many, "");
         for max_size in [10_000, 100_000, 300_000, 1_000_000, 3_000_000] {
-            let page = page(&report, Limits { max_size, max_part: 64 << 10 }).unwrap();
+            let page = page(&report, Limits { max_size, max_part: 64 << 10 }, Medium::File).unwrap();
             let least = max_size.max(70_000);
             assert!(page.len() <= least, "{} for {max_size}", page.len());
             assert!(max_size < 1_000_000 || page.len() > max_size / 2, "{} for {max_size}", page.len());
@@ -298,7 +292,8 @@ mod tests {
     #[test]
     fn nothing_at_all_has_a_page() {
         let empty =
-            page(&report(Vec::new(), ""), Limits { max_size: 5_000_000, max_part: 64 << 10 }).unwrap();
+            page(&report(Vec::new(), ""), Limits { max_size: 5_000_000, max_part: 64 << 10 }, Medium::File)
+                .unwrap();
         assert!(empty.contains("Nothing has been recorded yet.") && !empty.contains("id=\"strip\""));
     }
 

@@ -9,7 +9,7 @@ use crate::record::NotDone;
 use crate::view::style::{Count, cut};
 
 use super::Report;
-use super::environment::environment;
+use super::environment::{Medium, environment};
 use super::first_screen::figures;
 use super::harmless::one_line;
 use super::page_parts::chips;
@@ -45,7 +45,7 @@ struct FailedTask {
 
 /// Returns the picture as XML.
 pub fn picture(report: &Report) -> Result<String> {
-    let mut environment = environment();
+    let mut environment = environment(Medium::File);
     environment.add_template("picture", PICTURE).context("read the template of the picture")?;
     let not_done = &report.not_done;
     let tasks: Vec<FailedTask> = not_done.iter().take(MAX_TASKS).enumerate().map(failed_task).collect();

@@ -6,7 +6,8 @@ use minijinja::{Environment, Value, context};
 use crate::record::{RALPH_ELSEWHERE, Timestamp};
 use crate::view::local_time::local;
 
-use super::page::{STYLE, hash};
+use super::environment::hash;
+use super::page::STYLE;
 
 const FRAME: &str = include_str!("../../../templates/report-frame.html");
 const SESSIONS_STYLE: &str = include_str!("../../../templates/report-sessions.css");

@@ -12,7 +12,7 @@ use crate::record::{Cost, Timestamp};
 use crate::view::local_time::local_minute;
 use crate::view::style::{Count, duration, grouped};
 
-use super::environment::environment;
+use super::environment::{Medium, environment};
 use super::plain_page::{Frame, framed};
 use super::session_summary::{NO_VALUE, RecordedSession, SessionSummary, percent};
 use super::shared_causes::{SharedCause, causes};
@@ -101,6 +101,8 @@ fn time(task: &CostlyTask) -> u64 {
 #[derive(Serialize)]
 struct SessionRow {
     id: String,
+    /// The session before it of the same feature.
+    previous: Option<String>,
     feature: String,
     date: String,
     state: String,
@@ -114,9 +116,11 @@ struct SessionRow {
 }
 
 impl SessionRow {
-    fn new(session: &SessionSummary) -> Self {
+    fn new(session: &SessionSummary, older: &[SessionSummary]) -> Self {
+        let previous = older.iter().rev().find(|older| older.feature == session.feature);
         Self {
             id: session.id.to_string(),
+            previous: previous.map(|session| session.id.to_string()),
             feature: session.feature.clone(),
             date: local_minute(session.started_at),
             state: session.state.clone(),
@@ -267,8 +271,8 @@ fn figures(sessions: &[SessionSummary]) -> Vec<String> {
 }
 
 /// Returns the page.
-pub fn index_page(index: &SessionsIndex) -> Result<String> {
-    let mut environment = environment();
+pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
+    let mut environment = environment(medium);
     environment.add_template("index", INDEX).context("read the template of the index")?;
     let SessionsIndex { sessions, recurring_causes, costliest_tasks, unreadable, made_at, .. } = index;
     let features: BTreeSet<&str> = sessions.iter().map(|session| session.feature.as_str()).collect();
@@ -277,7 +281,8 @@ pub fn index_page(index: &SessionsIndex) -> Result<String> {
         several => format!(" of {}", Count(several as u64, "feature")),
     };
     let title = format!("{}{of_features}", Count(sessions.len() as u64, "session"));
-    let rows: Vec<SessionRow> = sessions.iter().rev().take(MAX_ROWS).map(SessionRow::new).collect();
+    let row = |(number, session)| SessionRow::new(session, &sessions[..number]);
+    let rows: Vec<SessionRow> = sessions.iter().enumerate().rev().take(MAX_ROWS).map(row).collect();
     let left_out = sessions.len().saturating_sub(MAX_ROWS);
     let values = context! {
         figures => figures(sessions),
@@ -325,7 +330,8 @@ mod tests {
             );
             assert_eq!(summary.cost_per_task, each, "{words}");
         }
-        let page = index_page(&index(&[recorded(1, "T1+", Some(1.0)), recorded(2, "", None)])).unwrap();
+        let page = index_page(&index(&[recorded(1, "T1+", Some(1.0)), recorded(2, "", None)]), Medium::File)
+            .unwrap();
         assert_eq!(page.matches("<tr class=\"session ").count(), 2);
         assert!(page.contains("<h1>2 sessions</h1>") && page.contains("No value for 1 session."), "{page}");
     }
@@ -378,7 +384,7 @@ mod tests {
         }
         let mut index = index(&sessions);
         index.unreadable.push(BAD.to_owned());
-        let page = index_page(&index).unwrap();
+        let page = index_page(&index, Medium::File).unwrap();
         assert!(!page.contains("<script") && !page.contains("<a "), "{page}");
         assert!(!page.contains(['\u{1b}', '\u{202e}']));
         assert!(page.contains("default-src 'none'; style-src 'sha256-") && !page.contains("script-src"));
@@ -387,7 +393,7 @@ mod tests {
     #[test]
     fn of_very_many_sessions_the_newest_have_rows() {
         let sessions: Vec<_> = (0..1003).map(|number| recorded(number, "T1+", Some(0.5))).collect();
-        let page = index_page(&index(&sessions)).unwrap();
+        let page = index_page(&index(&sessions), Medium::File).unwrap();
         assert_eq!(page.matches("<tr class=\"session ").count(), MAX_ROWS);
         assert!(page.contains("3 older sessions"), "{}", page.len());
         assert!(page.len() < 1_000_000, "{}", page.len());

@@ -1,0 +1,211 @@
+//! `specify ralph web`: the pages of `report` in a browser, for as long as it runs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::{Context, Result, anyhow, bail};
+use camino::Utf8Path;
+use clap::Args;
+use hyper::StatusCode;
+
+use crate::record::{LogEntry, RALPH, SessionId, SessionName};
+use crate::store::Store;
+use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
+
+use super::caller::Caller;
+use super::exit_code::ExitCode;
+use super::output::stdout;
+use super::report::Wanted;
+use super::sessions::SessionChoice;
+use super::web_server::{Answer, serve};
+use super::{context, report, report_file, report_sessions, sessions};
+
+/// The page of a session has the size of that of `report`.
+const LIMITS: Limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
+
+#[derive(Debug, Args)]
+pub struct WebArgs {
+    /// Port on loopback [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Open the index in $BROWSER or the system's browser [default on a terminal]
+    #[arg(long, overrides_with = "no_open")]
+    pub open: bool,
+    /// Open no browser
+    #[arg(long)]
+    pub no_open: bool,
+}
+
+/// What a path asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Target {
+    Index,
+    Session(SessionName),
+    Comparison([SessionName; 2]),
+}
+
+pub fn run(args: &WebArgs, caller: &Caller) -> Result<ExitCode> {
+    context::open(caller)?;
+    let listener = listen(args.port)?;
+    let port = listener.local_addr().context("read the address of the server")?.port();
+    let root = format!("/{}/", token()?);
+    let address = format!("http://127.0.0.1:{port}{root}");
+    let mut out = stdout();
+    writeln!(
+        out,
+        "{address}\nCtrl-C ends it. The address gives access to all records: keep it to yourself."
+    )?;
+    out.flush()?;
+    if args.open || (!args.no_open && std::io::stdout().is_terminal()) {
+        report_file::open(Utf8Path::new(&address), caller)?;
+    }
+    let caller = caller.clone();
+    serve(listener, move |path, query| answer(&root, path, query, &caller))?;
+    Ok(ExitCode::Done)
+}
+
+fn listen(port: u16) -> Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        let why = error.kind();
+        if why == ErrorKind::AddrInUse {
+            anyhow!("port {port} is in use\nhint: choose another, or omit --port for a free one")
+        } else if why == ErrorKind::PermissionDenied {
+            anyhow!("port {port} is not allowed for this user\nhint: choose one above 1023")
+        } else {
+            anyhow!(error).context(format!("listen on port {port}"))
+        }
+    })
+}
+
+/// Returns a random word that cannot be guessed.
+fn token() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("ask the system for random bytes: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn answer(root: &str, path: &str, query: Option<&str>, caller: &Caller) -> Answer {
+    let Some(target) = target(root, path) else {
+        return Answer::refused(StatusCode::NOT_FOUND, "there is no such page");
+    };
+    let made = match query {
+        Some("state") => state(&target, caller),
+        _ => write(&target, root, caller),
+    };
+    match made {
+        Ok(body) => Answer { status: StatusCode::OK, is_page: query != Some("state"), body },
+        Err(error) => Answer::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+    }
+}
+
+/// Returns what `path` asks for, or `None` if it is not below `root` or no page of ours.
+fn target(root: &str, path: &str) -> Option<Target> {
+    let (start, rest) = path.split_at_checked(root.len())?;
+    // In a time that does not depend on how much of it was guessed.
+    let differing =
+        start.bytes().zip(root.bytes()).fold(0, |differing, (one, other)| differing | (one ^ other));
+    if differing != 0 {
+        return None;
+    }
+    let names: Vec<SessionName> = rest
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .map(|name| name.parse().ok())
+        .collect::<Option<_>>()?;
+    match <[SessionName; 2]>::try_from(names) {
+        Ok(both) => Some(Target::Comparison(both)),
+        Err(mut names) if names.len() < 2 => Some(names.pop().map_or(Target::Index, Target::Session)),
+        Err(_) => None,
+    }
+}
+
+impl Target {
+    fn names(&self) -> &[SessionName] {
+        match self {
+            Self::Index => &[],
+            Self::Session(name) => std::slice::from_ref(name),
+            Self::Comparison(names) => names,
+        }
+    }
+}
+
+fn write(target: &Target, root: &str, caller: &Caller) -> Result<String> {
+    let store = context::open(caller)?;
+    // Before anything is read: what comes meanwhile makes the page load again.
+    let state = state_of(target, &store)?;
+    let medium = Medium::Web { root, state: &state };
+    let choose = |name: &SessionName| {
+        sessions::latest(&store, &SessionChoice { session: Some(name.clone()), feature: None })
+    };
+    match target {
+        Target::Index => {
+            let mut unreadable = Vec::new();
+            let logs = sessions::readable(&store, &SessionChoice::default(), &mut unreadable)?;
+            if logs.is_empty() {
+                bail!(
+                    "no session is recorded here yet\nhint: start one with `{RALPH}`, and load this page again"
+                );
+            }
+            index_page(&report_sessions::index(&store, caller, &logs, &unreadable)?, medium)
+        }
+        Target::Session(name) => {
+            let wanted = Wanted { limits: LIMITS, is_data: false, has_texts: true };
+            page(&report::read(&store, &choose(name)?, caller, wanted)?, LIMITS, medium)
+        }
+        Target::Comparison([one, other]) => {
+            let logs = [choose(one)?, choose(other)?];
+            comparison_page(&report_sessions::comparison(&store, caller, &logs)?, medium)
+        }
+    }
+}
+
+fn state(target: &Target, caller: &Caller) -> Result<String> {
+    state_of(target, &context::open(caller)?)
+}
+
+/// Returns a word that changes when the sessions of a page do.
+fn state_of(target: &Target, store: &Store) -> Result<String> {
+    let is_shown =
+        |id: &SessionId| target.names().is_empty() || target.names().iter().any(|name| name.matches(id));
+    let seen = std::cell::RefCell::new(DefaultHasher::new());
+    let note = |tip: &LogEntry| {
+        if is_shown(&tip.session) {
+            tip.commit.as_str().hash(&mut *seen.borrow_mut());
+        }
+        false
+    };
+    store.sessions_where(note, &mut Vec::new())?;
+    let mut seen = seen.into_inner();
+    for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session)) {
+        holder.session.as_str().hash(&mut seen);
+        store.in_flight(&holder.session).map(|begin| begin.iteration).hash(&mut seen);
+    }
+    Ok(format!("{:016x}", seen.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_without_the_token_or_beyond_the_pages_ask_for_nothing() {
+        let name = |text: &str| text.parse::<SessionName>().unwrap();
+        for (path, expected) in [
+            ("/abc/", Some(Target::Index)),
+            ("/abc/20261121-2", Some(Target::Session(name("20261121-2")))),
+            ("/abc/20261121/20261122", Some(Target::Comparison([name("20261121"), name("20261122")]))),
+            ("/abc/1/2/3", None),
+            ("/", None),
+            ("/abd/", None),
+            ("/abc", None),
+            ("/ab/c", None),
+            ("/é", None),
+            ("/abc/../../etc/passwd", None),
+            ("/abc/%2e%2e/x", None),
+            ("/abc/report.html", None),
+        ] {
+            assert_eq!(target("/abc/", path), expected, "{path}");
+        }
+    }
+}

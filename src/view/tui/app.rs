@@ -15,9 +15,10 @@ use crate::store::Stop;
 use super::contents::{self, Ordered, View};
 use super::layout::{Areas, Pane};
 use super::list::{Chosen, Item, List};
-use super::page::{Body, Fold, Page, Part, PartRequest, Section};
+use super::page::{Body, Fold, Page, Section};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
+use super::window::{Part, PartRequest};
 
 /// Lines that a turn of the mouse's wheel moves.
 const WHEEL: isize = 3;

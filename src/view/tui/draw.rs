@@ -1,213 +1,118 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Margin, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
+use ratatui::symbols::merge::MergeStrategy;
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{
+    Block, BorderType, Borders, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph, Tabs,
+};
 
-use crate::record::{RALPH, Status};
-use crate::view::local_time::{local, local_minute};
+use crate::record::RALPH;
+use crate::view::local_time::local_minute;
 use crate::view::row::{Columns, IterationLine};
-use crate::view::style::{Paint, bar, columns, cut, grouped};
+use crate::view::style::{Paint, columns, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop};
-use super::contents::{status_sign, words_of};
+use super::bars;
+use super::contents::status_sign;
 use super::help;
-use super::layout::{Areas, Pane, Tab};
+use super::layout::{Areas, Pane};
 use super::list::Item;
 use super::page::{At, reading};
-use super::row::{Look, Row, shown};
-use super::source::SessionRow;
+use super::row::{Look, Row, shown, style};
 
-/// Cells of the bar in the first line.
-const BAR: usize = 12;
+/// In front of the line that keys act on.
+const CURSOR: &str = "▌";
 
-/// The keys of a page and what they do, the most needed first: what has no room is not shown.
-const PAGE_KEYS: &[(&str, &str)] = &[
-    ("?", "help"),
-    ("q", "quit"),
-    ("Esc", "list"),
-    ("Space", "fold"),
-    ("/", "search"),
-    ("w", "wrap"),
-    ("v", "pager"),
-    ("y", "copy"),
-    ("] [", "failures"),
-    ("j k g G", "move"),
-];
-
-/// The same for the list.
-const LIST_KEYS: &[(&str, &str)] = &[
-    ("?", "help"),
-    ("q", "quit"),
-    ("⏎", "open"),
-    ("/", "filter"),
-    ("f", "failed"),
-    ("] [", "failures"),
-    ("F", "follow"),
-    ("y", "copy"),
-    ("v", "pager"),
-    ("j k g G", "move"),
-];
-
-/// Which looks are which colours: the sixteen of the terminal's own theme, or none.
+/// Whether the screen has colours.
 #[derive(Debug, Clone, Copy)]
 pub struct Palette(pub Paint);
 
-impl Palette {
-    fn style(self, look: Look) -> Style {
-        let colour = |colour: Color| match self.0 {
-            Paint::Colour => Style::new().fg(colour),
-            Paint::Plain => Style::new(),
-        };
-        match look {
-            Look::Plain => Style::new(),
-            Look::Dim => Style::new().add_modifier(Modifier::DIM),
-            Look::Bold => Style::new().add_modifier(Modifier::BOLD),
-            Look::Good => colour(Color::Green),
-            Look::Bad => colour(Color::Red),
-            Look::Warn => colour(Color::Yellow),
-            Look::Accent => colour(Color::Cyan),
-            Look::Claim => colour(Color::Magenta),
+/// Draws all of it.
+pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
+    let areas = Areas::of(frame.area(), app.pane);
+    let pen = Pen { app };
+    bars::header(frame, app, areas.header);
+    if app.mode == Mode::Help {
+        pen.help(frame, &areas);
+    } else {
+        pen.borders(frame, &areas);
+        pen.list_title(frame, areas.list_title);
+        pen.tabs(frame, &areas);
+        pen.list(frame, areas.list);
+        pen.page(frame, areas.page);
+    }
+    bars::footer(frame, app, areas.keys);
+    if let Some(question) = help::question(&app.mode, usize::from(frame.area().width.saturating_sub(6))) {
+        ask(frame, question);
+    }
+    if palette.0 == Paint::Plain {
+        for cell in &mut frame.buffer_mut().content {
+            (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
         }
     }
 }
 
-impl Palette {
-    fn line(self, row: &Row) -> Line<'_> {
-        row.pieces.iter().map(|(look, text)| Span::styled(text.as_str(), self.style(*look))).collect()
-    }
+/// A question over everything else.
+fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
+    let inner = rows.iter().map(Row::width).max().unwrap_or(0);
+    let length = |length: usize| Constraint::Length(u16::try_from(length).unwrap_or(u16::MAX));
+    let area = frame.area().centered(length(inner + 6), length(rows.len() + 2));
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(style(Look::Accent))
+        .padding(Padding::horizontal(2));
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(text(rows)).block(block), area);
 }
 
-/// Draws all of it.
-pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
-    let pen = Pen { palette, app };
-    let area = frame.area();
-    let areas = Areas::of(area, app.pane);
-    let buffer = frame.buffer_mut();
-    pen.header(buffer, areas.header);
-    if app.mode == Mode::Help {
-        pen.help(buffer, areas);
-    } else {
-        pen.frame(buffer, &areas);
-        pen.list(buffer, &areas);
-        pen.page(buffer, areas.page);
-    }
-    pen.keys(buffer, areas.keys);
-    if let Some(question) = help::question(&app.mode, usize::from(area.width.saturating_sub(6))) {
-        pen.question(buffer, area, &question);
-    }
+/// Rows below each other.
+fn text(rows: Vec<Row>) -> Text<'static> {
+    rows.into_iter().map(Line::from).collect()
 }
 
 struct Pen<'a> {
-    palette: Palette,
     app: &'a App,
 }
 
 impl Pen<'_> {
-    fn style(&self, look: Look) -> Style {
-        self.palette.style(look)
-    }
-
-    /// Writes a row, and gives the column behind it.
-    fn put(&self, buffer: &mut Buffer, (x, y): (u16, u16), row: &Row, width: u16) -> u16 {
-        buffer.set_line(x, y, &self.palette.line(row), width).0
-    }
-
-    fn header(&self, buffer: &mut Buffer, area: Rect) {
-        if area.height == 0 {
-            return;
-        }
-        let name = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
-        buffer.set_span(area.x, area.y, &Span::styled(" ralph ", name), area.width);
-        let x = area.x + 8;
-        let room = area.width.saturating_sub(8);
-        let Some(session) = self.app.session() else {
-            let row = if self.app.is_known { Row::new() } else { reading() };
-            self.put(buffer, (x, area.y), &row, room);
-            return;
+    /// The lines between the panes and their titles.
+    fn borders(&self, frame: &mut Frame<'_>, areas: &Areas) {
+        let block = |borders: Borders| {
+            Block::new().borders(borders).border_style(style(Look::Dim)).merge_borders(MergeStrategy::Exact)
         };
-        let all = session.tasks_done + session.tasks_open;
-        let [full, rest] = bar(session.tasks_done, all, BAR);
-        let right = Row::of(Look::Plain, format!("{}/{all} ", session.tasks_done))
-            .and(Look::Good, full)
-            .and(Look::Dim, rest);
-        let right_width = u16::try_from(right.width()).unwrap_or(0) + 1;
-        let left = self.state_of(session);
-        let has_room = all > 0 && room > right_width + 20;
-        let left_room = if has_room { room - right_width - 1 } else { room };
-        let row = left.clipped(0, usize::from(left_room));
-        self.put(buffer, (x, area.y), &row, left_room);
-        if has_room {
-            self.put(buffer, (area.right() - right_width, area.y), &right, right_width);
+        if areas.body.height > 1 {
+            frame.render_widget(block(Borders::TOP), areas.body);
+        }
+        if let Some(rule) = areas.rule {
+            frame.render_widget(block(Borders::LEFT), rule);
         }
     }
 
-    /// What a session is about and how it goes, in a line.
-    fn state_of(&self, session: &SessionRow) -> Row {
-        let (look, mark) = status_sign(session.status);
-        let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
-        let row = Row::of(Look::Bold, cut(&shown(feature), 40))
-            .and(look, format!("  {mark} {}", words_of(session)));
-        let Some(live) = &session.live else { return row };
-        if let Some(waiting) = &live.waiting {
-            return row.and(Look::Warn, format!("  waits until {}", local(waiting.until)));
-        }
-        let row = match &live.in_flight {
-            None if live.is_paused => row.and(Look::Warn, "  is paused"),
-            None => row,
-            Some(running) => row
-                .and(Look::Plain, format!("  iteration {}", running.number))
-                .and(Look::Accent, format!("  {}", cut(&shown(&running.task.name), 16)))
-                .and(Look::Dim, format!("  {}", self.app.age(running))),
-        };
-        match (live.is_stopping, live.is_paused && live.in_flight.is_some()) {
-            (true, _) => row.and(Look::Warn, "  stops after this"),
-            (_, true) => row.and(Look::Warn, "  pauses after this"),
-            (false, false) => row,
-        }
+    fn tabs(&self, frame: &mut Frame<'_>, areas: &Areas) {
+        let tabs = areas.tabs(self.app.view);
+        let gap =
+            tabs.windows(2).next().map_or(0, |pair| usize::from(pair[1].x - pair[0].x) - pair[0].name.len());
+        let active = tabs.iter().position(|tab| tab.view == self.app.view);
+        let names = tabs.into_iter().map(|tab| {
+            let (key, rest) = tab.name.split_at(1);
+            Line::from(vec![
+                Span::styled(key.to_owned(), style(Look::Bold)),
+                Span::styled(rest.to_owned(), style(Look::Dim)),
+            ])
+        });
+        let chosen = style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        let tabs = Tabs::new(names)
+            .padding("", "")
+            .divider(" ".repeat(gap))
+            .select(active)
+            .highlight_style(chosen.remove_modifier(Modifier::DIM));
+        frame.render_widget(tabs, areas.tabs.inner(Margin { horizontal: 1, vertical: 0 }));
     }
 
-    /// The titles of the panes and the lines between them.
-    fn frame(&self, buffer: &mut Buffer, areas: &Areas) {
-        let dim = self.style(Look::Dim);
-        let y = areas.header.y + 2;
-        if areas.keys.y > y {
-            let line = "─".repeat(usize::from(areas.header.width));
-            buffer.set_string(0, y, line, dim);
-            if let Some(x) = areas.rule {
-                buffer.set_string(x, y, "┬", dim);
-                buffer.set_string(x, y - 1, "│", dim);
-                for y in y + 1..areas.keys.y {
-                    buffer.set_string(x, y, "│", dim);
-                }
-            }
-        }
-        if areas.list_title.height > 0 {
-            self.list_title(buffer, areas.list_title);
-        }
-        if areas.tabs.height == 0 {
-            return;
-        }
-        for Tab { view, x, name } in areas.tabs(self.app.view) {
-            let room = areas.tabs.right().saturating_sub(x);
-            if view == self.app.view {
-                let style = self.style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-                buffer.set_span(x, areas.tabs.y, &Span::styled(name, style), room);
-            } else {
-                let (key, rest) = name.split_at(1);
-                let line = Line::from(vec![
-                    Span::styled(key, self.style(Look::Bold)),
-                    Span::styled(rest, self.style(Look::Dim)),
-                ]);
-                buffer.set_line(x, areas.tabs.y, &line, room);
-            }
-        }
-    }
-
-    fn list_title(&self, buffer: &mut Buffer, area: Rect) {
+    fn list_title(&self, frame: &mut Frame<'_>, area: Rect) {
         let list = &self.app.list;
         let is_typing = matches!(self.app.mode, Mode::Filter(_));
         let row = if is_typing || !list.filter.is_empty() {
@@ -220,11 +125,11 @@ impl Pen<'_> {
         } else {
             Row::of(Look::Bold, " Sessions")
         };
-        self.put(buffer, (area.x, area.y), &row, area.width);
-        let count = Row::of(Look::Dim, self.list_count());
-        let width = u16::try_from(count.width()).unwrap_or(0);
-        if usize::from(area.width) > row.width() + count.width() + 2 {
-            self.put(buffer, (area.right() - width - 1, area.y), &count, width);
+        let count = Row::of(Look::Dim, self.list_count() + " ");
+        let has_room = usize::from(area.width) > row.width() + count.width() + 1;
+        frame.render_widget(Line::from(row), area);
+        if has_room {
+            frame.render_widget(Line::from(count).right_aligned(), area);
         }
     }
 
@@ -240,48 +145,36 @@ impl Pen<'_> {
         format!("{} of {}", grouped(passed as u64), grouped((all + running) as u64))
     }
 
-    fn list(&self, buffer: &mut Buffer, areas: &Areas) {
-        let list = &self.app.list;
-        let area = areas.list;
+    fn list(&self, frame: &mut Frame<'_>, area: Rect) {
+        let (list, app) = (&self.app.list, self.app);
+        if list.items.is_empty() && app.is_known {
+            let words = if app.overview.sessions.is_empty() { "none" } else { "nothing passes the filter" };
+            let words = Row::of(Look::Dim, format!("  {words}"));
+            return frame.render_widget(Line::from(words), area);
+        }
         let room = usize::from(area.width.saturating_sub(2));
-        let shown = list.items.iter().enumerate().skip(list.top).take(usize::from(area.height));
-        let lines: Vec<IterationLine<'_>> = shown.clone().filter_map(|(_, item)| self.line(*item)).collect();
+        let shown = list.items.iter().skip(list.top).take(usize::from(area.height));
+        let lines: Vec<IterationLine<'_>> = shown.clone().filter_map(|item| self.line(*item)).collect();
         let columns = Columns::of(&lines, Some(room), true);
-        for (y, (place, item)) in (area.y..).zip(shown) {
-            let row = match self.line(*item) {
-                Some(line) => Row::of_pieces(columns.pieces(&line, Some(room))),
-                None => self.session_line(*item, room),
-            };
-            self.item_line(buffer, Rect { y, height: 1, ..area }, &row, place == list.selected);
-        }
-        if list.items.is_empty() && self.app.is_known {
-            let words =
-                if self.app.overview.sessions.is_empty() { "none" } else { "nothing passes the filter" };
-            self.put(buffer, (area.x + 2, area.y), &Row::of(Look::Dim, words), area.width.saturating_sub(2));
-        }
-    }
-
-    fn item_line(&self, buffer: &mut Buffer, area: Rect, row: &Row, is_selected: bool) {
-        if area.width < 4 {
-            return;
-        }
-        self.put(buffer, (area.x + 1, area.y), row, area.width - 2);
-        if is_selected {
-            let style = if self.app.pane == Pane::List {
-                Style::new().add_modifier(Modifier::REVERSED)
-            } else {
-                Style::new().add_modifier(Modifier::BOLD)
-            };
-            if self.app.pane == Pane::List {
-                // One bar in one colour, whatever stands in it.
-                let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
-                buffer.set_style(area, plain);
-            }
-            buffer.set_style(area, style);
-            if self.app.pane == Pane::View {
-                buffer.set_string(area.x, area.y, "▌", self.style(Look::Accent));
-            }
-        }
+        let rows = shown.map(|item| match self.line(*item) {
+            Some(line) => Row::of_pieces(columns.pieces(&line, Some(room))).clipped(0, room),
+            None => self.session_line(*item, room).clipped(0, room),
+        });
+        let items: Vec<ListItem<'_>> = rows.map(|row| ListItem::new(Line::from(row))).collect();
+        let (symbol, chosen) = match app.pane {
+            // One bar in one colour, whatever stands in it.
+            Pane::List => (
+                " ",
+                Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
+            ),
+            Pane::View => (CURSOR, Style::new().add_modifier(Modifier::BOLD)),
+        };
+        let widget = List::new(items)
+            .highlight_symbol(Line::styled(symbol, style(Look::Accent)))
+            .highlight_spacing(HighlightSpacing::Always)
+            .highlight_style(chosen);
+        let selected = list.selected.checked_sub(list.top);
+        frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(selected));
     }
 
     /// The iteration that a line of the list stands for, recorded or not.
@@ -321,36 +214,35 @@ impl Pen<'_> {
             .and(Look::Dim, format!("{padding}  {when}"))
     }
 
-    fn page(&self, buffer: &mut Buffer, area: Rect) {
-        if area.height == 0 || area.width < 4 {
-            return;
-        }
+    fn page(&self, frame: &mut Frame<'_>, area: Rect) {
         let app = self.app;
         if app.is_known && app.overview.sessions.is_empty() {
-            return self.nothing(buffer, area);
+            return self.nothing(frame, area);
         }
-        if app.page.sections.is_empty() {
-            if app.is_reading() || !app.is_known {
-                self.put(buffer, (area.x + 1, area.y), &reading(), area.width - 1);
-            }
-            return;
+        let mut rows = app.screen();
+        if app.page.sections.is_empty() && (app.is_reading() || !app.is_known) {
+            rows.push((0, reading()));
         }
-        let rows = app.screen();
-        let below = area.y + u16::try_from(rows.len()).unwrap_or(0) + 1;
-        if app.page.is_silent() && below < area.bottom() {
+        if app.page.is_silent() {
             let words = if app.page.sticks { "nothing is printed yet" } else { "nothing was printed" };
-            self.put(buffer, (area.x + 1, below), &Row::of(Look::Dim, words), area.width - 2);
+            let last = rows.last().map_or(0, |(line, _)| *line);
+            rows.extend([(last + 1, Row::new()), (last + 2, Row::of(Look::Dim, words))]);
         }
-        for (y, (line, row)) in (area.y..).zip(rows) {
-            let is_at_cursor = app.pane == Pane::View && line == app.page.cursor;
-            self.put(buffer, (area.x + 1, y), &row, area.width - 2);
-            if is_at_cursor {
-                buffer.set_string(area.x, y, "▌", self.style(Look::Accent));
-            }
-        }
+        let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
+        let first = rows.first().map_or(0, |(line, _)| *line);
+        let items: Vec<ListItem<'_>> = lines
+            .map(|rows| ListItem::new(text(rows.iter().map(|(_, row)| row.clone()).collect())))
+            .collect();
+        let widget = List::new(items)
+            .highlight_symbol(Line::styled(CURSOR, style(Look::Accent)))
+            .highlight_spacing(HighlightSpacing::Always)
+            .repeat_highlight_symbol(true);
+        let cursor = (app.pane == Pane::View && !app.page.sections.is_empty())
+            .then(|| app.page.cursor.saturating_sub(first));
+        frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(cursor));
     }
 
-    fn nothing(&self, buffer: &mut Buffer, area: Rect) {
+    fn nothing(&self, frame: &mut Frame<'_>, area: Rect) {
         let rows = if let OwnLoop::Runs { .. } = self.app.own_loop {
             vec![Row::of(Look::Bold, "the loop is starting …")]
         } else {
@@ -363,102 +255,20 @@ impl Pen<'_> {
                 Row::of(Look::Dim, "This screen shows them as they come."),
             ]
         };
-        let area = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: area.height - 1 };
-        self.text(&rows).render(area, buffer);
+        let block = Block::new().padding(Padding::new(2, 0, 1, 0));
+        frame.render_widget(Paragraph::new(text(rows)).block(block), area);
     }
 
-    fn keys(&self, buffer: &mut Buffer, area: Rect) {
-        if area.height == 0 {
-            return;
-        }
-        if let Some(message) = &self.app.message {
-            self.put(buffer, (area.x + 1, area.y), message, area.width.saturating_sub(1));
-            return;
-        }
-        let mut right = Row::new();
-        match self.app.own_loop {
-            OwnLoop::Ended { code: 0 } => right = right.and(Look::Good, "the loop has ended  "),
-            OwnLoop::Ended { code } => {
-                right = right.and(Look::Warn, format!("the loop has ended, exit {code}  "));
-            }
-            OwnLoop::None | OwnLoop::Runs { .. } => {}
-        }
-        let is_live = self.app.overview.sessions.iter().any(|session| session.status == Status::Running);
-        if self.app.follows && is_live {
-            right = right.and(Look::Accent, "following ");
-        } else if let Some(place) = self.place() {
-            right = right.and(Look::Dim, place);
-        }
-        let hints: &[(&str, &str)] = match &self.app.mode {
-            Mode::Filter(_) | Mode::Search(_) => &[("⏎", "keep"), ("Esc", "as before")],
-            Mode::Hint(_) => &[("⏎", "for the next prompt"), ("Esc", "none")],
-            Mode::Help if help::is_long(&self.app.areas()) => &[("j k", "more"), ("any other key", "back")],
-            Mode::Help => &[("any key", "back")],
-            Mode::Leave | Mode::Stop | Mode::Restore(_) => &[],
-            Mode::Browse if self.app.pane == Pane::View => PAGE_KEYS,
-            Mode::Browse => LIST_KEYS,
-        };
-        let typed = match &self.app.mode {
-            Mode::Search(_) => format!("/{}▏  ", shown(&self.app.search)),
-            Mode::Hint(text) => format!("hint: {}▏  ", shown(text)),
-            Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Leave | Mode::Stop | Mode::Restore(_) => {
-                String::new()
-            }
-        };
-        let mut row = Row::of(Look::Plain, " ").and(Look::Accent, typed);
-        let room = usize::from(area.width).saturating_sub(right.width() + 2);
-        for (key, does) in hints {
-            let more = columns(key) + columns(does) + 3;
-            if row.width() + more > room {
-                break;
-            }
-            row = row.and(Look::Bold, *key).and(Look::Dim, format!(" {does}  "));
-        }
-        self.put(buffer, (area.x, area.y), &row, area.width);
-        let width = u16::try_from(right.width()).unwrap_or(0);
-        self.put(buffer, (area.right().saturating_sub(width + 1), area.y), &right, width);
-    }
-
-    /// Returns the position on the page.
-    fn place(&self) -> Option<String> {
-        let (page, length) = (&self.app.page, self.app.page.len());
-        let height = usize::from(self.app.areas().page.height);
-        (self.app.pane == Pane::View && length > height)
-            .then(|| format!("{} %", (page.cursor + 1) * 100 / length.max(1)))
-    }
-
-    fn help(&self, buffer: &mut Buffer, areas: Areas) {
-        let top = areas.header.y + 2;
-        let width = areas.header.width;
-        let rows = help::rows(usize::from(width));
-        let first = self.app.help_top.min(help::last_top(&areas));
-        let page = help::page(&areas);
-        let shown = &rows[first..rows.len().min(first + page)];
-        let height = areas.keys.y.saturating_sub(top);
-        self.text(shown).render(Rect { x: 0, y: top, width, height }, buffer);
+    fn help(&self, frame: &mut Frame<'_>, areas: &Areas) {
+        let mut rows = help::rows(usize::from(areas.header.width));
+        let (first, page) = (self.app.help_top.min(help::last_top(areas)), help::page(areas));
         let below = rows.len().saturating_sub(first + page);
-        if help::is_long(&areas) && areas.keys.y > top {
+        rows = rows.into_iter().skip(first).take(page).collect();
+        if help::is_long(areas) {
             let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
-            self.put(buffer, (0, areas.keys.y - 1), &Row::of(Look::Dim, words), width);
+            rows.push(Row::of(Look::Dim, words));
         }
-    }
-
-    fn question(&self, buffer: &mut Buffer, screen: Rect, rows: &[Row]) {
-        let inner = rows.iter().map(Row::width).max().unwrap_or(0);
-        let width = u16::try_from(inner + 6).unwrap_or(0).min(screen.width);
-        let height = u16::try_from(rows.len() + 2).unwrap_or(0).min(screen.height);
-        let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-        let block = Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(self.style(Look::Accent))
-            .padding(Padding::horizontal(2));
-        Clear.render(area, buffer);
-        self.text(rows).block(block).render(area, buffer);
-    }
-
-    /// Rows below each other.
-    fn text<'r>(&self, rows: &'r [Row]) -> Paragraph<'r> {
-        Paragraph::new(rows.iter().map(|row| self.palette.line(row)).collect::<Vec<_>>())
+        frame.render_widget(Paragraph::new(text(rows)), areas.body);
     }
 }
 
@@ -474,7 +284,7 @@ impl App {
             if is_wrapped && row.width() > width {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
-                rows.push((line, cut_row(&row, self.page.left, width)));
+                rows.push((line, row.cut(self.page.left, width)));
             }
             if rows.len() >= height {
                 rows.truncate(height);
@@ -490,27 +300,12 @@ impl App {
             At::Title(place) => {
                 let mark = section(place).mark();
                 let title = self.page.row(at).cloned().unwrap_or_default();
-                let mut row = Row::of(Look::Dim, mark);
-                row.pieces.extend(title.pieces);
-                row
+                Row::of(Look::Dim, mark).then(title)
             }
             At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
             At::More(place) => Row::of(Look::Dim, section(place).more()),
             At::Reading(_) => reading(),
             At::Gap => Row::new(),
         }
-    }
-}
-
-/// The part of a row that is on the screen, with a sign where there is more of it.
-fn cut_row(row: &Row, left: usize, width: usize) -> Row {
-    let all = row.width();
-    if left == 0 && all <= width {
-        return row.clone();
-    }
-    if all > left + width && width > 1 {
-        row.clipped(left, width - 1).and(Look::Dim, "…")
-    } else {
-        row.clipped(left, width)
     }
 }

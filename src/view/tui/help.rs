@@ -27,22 +27,20 @@ pub fn rows(width: usize) -> Vec<Row> {
     let beside = |place: usize| {
         let left = views.get(place).map(one).unwrap_or_default();
         let blank = " ".repeat(half.saturating_sub(left.width()));
-        let mut row = left.and(Look::Plain, blank);
-        row.pieces.extend(moving.get(place).map(one).unwrap_or_default().pieces);
-        row
+        left.and(Look::Plain, blank).then(moving.get(place).map(one).unwrap_or_default())
     };
     (0..views.len().max(moving.len())).map(beside).collect()
 }
 
 /// Lines of the keys that are on the screen at once, where they do not all fit: the last line says that there are more.
 pub fn page(areas: &Areas) -> usize {
-    let height = usize::from(areas.keys.y.saturating_sub(areas.header.y + 2));
+    let height = usize::from(areas.body.height);
     if is_long(areas) { height.saturating_sub(1).max(1) } else { height }
 }
 
 /// Whether there are more lines than the screen has.
 pub fn is_long(areas: &Areas) -> bool {
-    let height = usize::from(areas.keys.y.saturating_sub(areas.header.y + 2));
+    let height = usize::from(areas.body.height);
     rows(usize::from(areas.header.width)).len() > height
 }
 

@@ -1,6 +1,6 @@
 //! Where everything is on a screen of some size.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::contents::View;
 
@@ -23,8 +23,10 @@ pub struct Areas {
     pub list_title: Rect,
     pub list: Rect,
     /// Between the panes, where there are two.
-    pub rule: Option<u16>,
+    pub rule: Option<Rect>,
     pub tabs: Rect,
+    /// What is below the titles, with the line under these.
+    pub body: Rect,
     /// With a column for the cursor in front.
     pub page: Rect,
     pub keys: Rect,
@@ -32,32 +34,29 @@ pub struct Areas {
 
 impl Areas {
     pub fn of(size: Rect, pane: Pane) -> Self {
-        let Rect { width, height, .. } = size;
-        let header = Rect { height: height.min(1), ..size };
-        let keys = Rect { y: height.saturating_sub(1), height: u16::from(height > 1), ..size };
-        let row = |x: u16, width: u16| Rect { x, y: 1, width, height: u16::from(height > 3) };
-        let body = |x: u16, width: u16| Rect { x, y: 3, width, height: height.saturating_sub(4) };
-        if is_narrow(size) {
-            let none = Rect::default();
-            let (list, view) = match pane {
-                Pane::List => ((row(0, width), body(0, width)), (none, none)),
-                Pane::View => ((none, none), (row(0, width), body(0, width))),
-            };
-            let areas = Self { header, list_title: list.0, list: list.1, keys, ..Self::default() };
-            return Self { tabs: view.0, page: view.1, ..areas };
+        let [header, rest] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(size);
+        let [titles, body, keys] =
+            Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(rest);
+        if rest.height < 3 {
+            // The keys need their line more than titles do.
+            let keys = Rect { y: rest.bottom().saturating_sub(1), height: rest.height.min(1), ..rest };
+            return Self { header, keys, ..Self::default() };
         }
-        // Title and cause beside each other need more than a third.
-        let left = if width < WIDE { width * 3 / 8 } else { width * 9 / 20 }.clamp(26, 110);
-        let right = width - left - 1;
-        Self {
-            header,
-            list_title: row(0, left),
-            list: body(0, left),
-            rule: Some(left),
-            tabs: row(left + 1, right),
-            page: body(left + 1, right),
-            keys,
-        }
+        let below_rule = |area: Rect| Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let left = match (size.width, pane) {
+            (..NARROW, Pane::List) => size.width,
+            (..NARROW, Pane::View) => 0,
+            // Title and cause beside each other need more than a third.
+            (..WIDE, _) => (size.width * 3 / 8).clamp(26, 110),
+            _ => (size.width * 9 / 20).clamp(26, 110),
+        };
+        let rule = u16::from(!is_narrow(size));
+        let columns = [Constraint::Length(left), Constraint::Length(rule), Constraint::Fill(1)];
+        let [list_title, _, tabs] = Layout::horizontal(columns).areas(titles);
+        let [list, between, page] = Layout::horizontal(columns).areas(body);
+        let rule =
+            (rule > 0).then(|| titles.union(body).intersection(Rect { y: 0, height: u16::MAX, ..between }));
+        Self { header, list_title, list: below_rule(list), rule, tabs, body, page: below_rule(page), keys }
     }
 
     /// The views as they are named on the line of tabs. Where there is no room for all names, one has its name, the

@@ -4,6 +4,7 @@
 //! by threads of their own through a [`source::Source`], so nothing ever waits for a disk but a line that says so.
 
 mod app;
+mod bars;
 mod contents;
 mod draw;
 mod help;
@@ -19,6 +20,7 @@ mod source;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use app::{Opened, OwnLoop, Program, Steer, Subcommand};
 pub use draw::Palette;

@@ -14,11 +14,11 @@ use crate::store::{
 };
 use crate::view::row::IterationLine;
 
-use super::page::PART;
 use super::source::{
     Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
     Source,
 };
+use super::window::PART;
 
 /// What other rooms than the store and the history know.
 pub trait ExternalData: Send + Sync {

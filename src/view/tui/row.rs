@@ -1,5 +1,9 @@
-//! Lines as they stand on a page: text that a terminal shows and never obeys, with looks.
+//! Lines of a page: text that a terminal shows and never obeys, in looks of ours and in colours of its own.
 
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::view::sgr;
 use crate::view::style::{char_columns, columns, cut, is_unseen, picture};
 
 pub use crate::view::style::Look;
@@ -7,7 +11,7 @@ pub use crate::view::style::Look;
 /// One line, in pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    pub pieces: Vec<(Look, String)>,
+    pub spans: Vec<Span<'static>>,
     /// Columns that stay blank in front of what is wrapped.
     indent: usize,
 }
@@ -16,10 +20,58 @@ pub struct Row {
 const TAB: usize = 8;
 
 /// A line of more columns goes on in the next row, so that no row takes long to draw.
-const LONGEST: usize = 1000;
+const MAX_COLUMNS: usize = 1000;
 
-/// The same in bytes: marks upon marks take no column.
-const LONGEST_BYTES: usize = 4 * LONGEST;
+/// The same in bytes: combining marks take no column.
+const MAX_BYTES: usize = 4 * MAX_COLUMNS;
+
+/// Least difference between the strongest and the weakest part of a colour that is no grey.
+const MIN_SATURATION: u8 = 64;
+
+/// Returns the style of a look: colours that every theme sets apart from its background, dark or light.
+pub fn style(look: Look) -> Style {
+    match look {
+        Look::Plain => Style::new(),
+        Look::Dim => Style::new().add_modifier(Modifier::DIM),
+        Look::Bold => Style::new().add_modifier(Modifier::BOLD),
+        Look::Good => Style::new().fg(Color::Green),
+        Look::Bad => Style::new().fg(Color::Red),
+        Look::Warn => Style::new().fg(Color::Yellow),
+        Look::Accent => Style::new().fg(Color::Cyan),
+        Look::Claim => Style::new().fg(Color::Magenta),
+    }
+}
+
+/// Returns the style of recorded text as one that is readable on any background, so that no text can hide: each
+/// colour becomes the nearest of six, greys and backgrounds are left out.
+fn recorded(style: anstyle::Style) -> Style {
+    let effects = [
+        (anstyle::Effects::BOLD, Modifier::BOLD),
+        (anstyle::Effects::DIMMED, Modifier::DIM),
+        (anstyle::Effects::ITALIC, Modifier::ITALIC),
+        (anstyle::Effects::UNDERLINE, Modifier::UNDERLINED),
+        (anstyle::Effects::INVERT, Modifier::REVERSED),
+        (anstyle::Effects::STRIKETHROUGH, Modifier::CROSSED_OUT),
+    ];
+    let effects = effects.into_iter().filter(|(effect, _)| style.get_effects().contains(*effect));
+    let modifiers = effects.map(|(_, modifier)| modifier).collect();
+    Style { fg: style.get_fg_color().and_then(nearest), ..Style::new().add_modifier(modifiers) }
+}
+
+fn nearest(colour: anstyle::Color) -> Option<Color> {
+    let anstyle::RgbColor(red, green, blue) = sgr::rgb(colour);
+    let (high, low) = (red.max(green).max(blue), red.min(green).min(blue));
+    let middle = low + (high - low) / 2;
+    let colour = match (red > middle, green > middle, blue > middle) {
+        (true, false, false) => Color::Red,
+        (false, true, false) => Color::Green,
+        (true, true, false) => Color::Yellow,
+        (false, false, true) => Color::Blue,
+        (true, false, true) => Color::Magenta,
+        _ => Color::Cyan,
+    };
+    (high - low >= MIN_SATURATION).then_some(colour)
+}
 
 impl Row {
     pub fn new() -> Self {
@@ -32,19 +84,26 @@ impl Row {
     }
 
     pub fn of_pieces(pieces: Vec<(Look, String)>) -> Self {
-        Self { pieces, indent: 0 }
+        pieces.into_iter().fold(Self::new(), |row, (look, text)| row.and(look, text))
     }
 
     #[must_use]
     pub fn and(mut self, look: Look, text: impl Into<String>) -> Self {
-        self.pieces.push((look, text.into()));
+        self.spans.push(Span::styled(text.into(), style(look)));
+        self
+    }
+
+    /// The row with another one behind it.
+    #[must_use]
+    pub fn then(mut self, other: Self) -> Self {
+        self.spans.extend(other.spans);
         self
     }
 
     /// A dim word in a column, and what it stands for.
     pub fn fact(name: &str, value: impl AsRef<str>) -> Self {
         Self::of(Look::Dim, format!("{name:<12}"))
-            .and(Look::Plain, shown(&cut(value.as_ref(), LONGEST)))
+            .and(Look::Plain, shown(&cut(value.as_ref(), MAX_COLUMNS)))
             .indented(12)
     }
 
@@ -54,39 +113,46 @@ impl Row {
         Self { indent, ..self }
     }
 
-    /// The rows of a text from outside.
+    /// Returns the rows of a text from outside, in the colours that it has; a long line becomes several.
     pub fn lines(text: &str, look: Look) -> Vec<Self> {
-        let mut rows = Vec::new();
-        for line in text.lines() {
-            Self::line(line, look, &mut rows);
+        let mut rows = Rows::default();
+        for (colours, span) in sgr::spans(text) {
+            let style = style(look).patch(recorded(colours));
+            for line in span.split_inclusive('\n') {
+                match line.strip_suffix('\n') {
+                    Some(line) => {
+                        rows.write(line.strip_suffix('\r').unwrap_or(line), style);
+                        rows.end_line();
+                    }
+                    None => rows.write(line, style),
+                }
+            }
         }
-        rows
+        rows.finish()
     }
 
-    /// The rows of one line from outside; more than one where it is long.
+    /// Adds the rows of one line from outside, also if it is empty.
     pub fn line(line: &str, look: Look, to: &mut Vec<Self>) {
-        for part in parts(&shown(line)) {
-            to.push(Self { pieces: with_escapes_dimmed(part, look), indent: 0 });
-        }
+        to.extend(Self::lines(&format!("{line}\n"), look));
     }
 
     /// In columns.
     pub fn width(&self) -> usize {
-        self.pieces.iter().map(|(_, text)| columns(text)).sum()
+        self.spans.iter().map(|span| columns(&span.content)).sum()
     }
 
     /// All of it without looks.
     pub fn text(&self) -> String {
-        self.pieces.iter().map(|(_, text)| text.as_str()).collect()
+        self.spans.iter().map(|span| span.content.as_ref()).collect()
     }
 
     /// What is left of it from column `left` on, in `width` columns.
     pub fn clipped(&self, left: usize, width: usize) -> Self {
         let mut clipped = Self::new();
         let mut column = 0;
-        for (look, text) in &self.pieces {
+        for span in &self.spans {
             let mut part = String::new();
-            for c in text.chars() {
+            for c in span.content.chars() {
                 let wide = char_columns(c);
                 if column >= left && column + wide <= left + width {
                     part.push(c);
@@ -99,28 +165,40 @@ impl Row {
                     break;
                 }
             }
-            clipped.pieces.push((*look, part));
+            clipped.spans.push(Span::styled(part, span.style));
         }
         clipped
+    }
+
+    /// What is left of it from column `left` on, in `width` columns, with a sign if there is more.
+    pub fn cut(self, left: usize, width: usize) -> Self {
+        let all = self.width();
+        if left == 0 && all <= width {
+            self
+        } else if all > left + width && width > 1 {
+            self.clipped(left, width - 1).and(Look::Dim, "…")
+        } else {
+            self.clipped(left, width)
+        }
     }
 
     /// The row in as many rows of `width` columns as it takes, cut between words where there are any.
     pub fn wrapped(&self, width: usize) -> Vec<Self> {
         let width = width.max(2);
-        let letters: Vec<(Look, char)> =
-            self.pieces.iter().flat_map(|(look, text)| text.chars().map(|c| (*look, c))).collect();
+        let letters: Vec<(Style, char)> =
+            self.spans.iter().flat_map(|span| span.content.chars().map(|c| (span.style, c))).collect();
         let indent = if self.indent < width / 2 { self.indent } else { 0 };
         let (mut rows, mut start) = (Vec::new(), 0);
         while start < letters.len() || rows.is_empty() {
             let margin = if rows.is_empty() { 0 } else { indent };
             let mut column = margin;
-            let fits = |(_, c): &&(Look, char)| {
+            let fits = |(_, c): &&(Style, char)| {
                 column += char_columns(*c);
                 column <= width
             };
             let mut end = start + letters[start..].iter().take_while(fits).count();
             if end < letters.len() {
-                let is_gap = |(_, c): &(Look, char)| *c == ' ';
+                let is_gap = |(_, c): &(Style, char)| *c == ' ';
                 // A word that takes up most of a row is cut all the same.
                 let gap = letters[start..end].iter().rposition(is_gap).map(|at| start + at + 1);
                 end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
@@ -129,11 +207,9 @@ impl Row {
             if margin > 0 {
                 row = row.and(Look::Plain, " ".repeat(margin));
             }
-            for (look, c) in &letters[start..end] {
-                match row.pieces.last_mut() {
-                    Some((last, text)) if last == look => text.push(*c),
-                    _ => row.pieces.push((*look, c.to_string())),
-                }
+            for part in letters[start..end].chunk_by(|(one, _), (other, _)| one == other) {
+                let text: String = part.iter().map(|(_, c)| c).collect();
+                row.spans.push(Span::styled(text, part[0].0));
             }
             rows.push(row);
             start = end;
@@ -142,16 +218,79 @@ impl Row {
     }
 }
 
+impl From<Row> for Line<'static> {
+    fn from(row: Row) -> Self {
+        row.spans.into()
+    }
+}
+
+/// Rows in the making.
+#[derive(Debug, Default)]
+struct Rows {
+    finished: Vec<Row>,
+    last: Row,
+    /// Columns of the line so far, of the last row, and its bytes.
+    column: usize,
+    width: usize,
+    bytes: usize,
+}
+
+impl Rows {
+    fn write(&mut self, text: &str, style: Style) {
+        let safe = shown_from(text, &mut self.column);
+        for (is_escape, part) in escapes(&safe) {
+            let style = if is_escape { self::style(Look::Dim) } else { style };
+            let mut start = 0;
+            for (at, c) in part.char_indices() {
+                let wide = char_columns(c);
+                if self.width + wide > MAX_COLUMNS || self.bytes + at - start >= MAX_BYTES {
+                    self.push(&part[start..at], style);
+                    self.end_row();
+                    start = at;
+                }
+                self.width += wide;
+            }
+            self.push(&part[start..], style);
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        self.bytes += text.len();
+        self.last.spans.push(Span::styled(text.to_owned(), style));
+    }
+
+    fn end_row(&mut self) {
+        self.finished.push(std::mem::take(&mut self.last));
+        (self.width, self.bytes) = (0, 0);
+    }
+
+    fn end_line(&mut self) {
+        self.end_row();
+        self.column = 0;
+    }
+
+    fn finish(mut self) -> Vec<Row> {
+        if !self.last.spans.is_empty() {
+            self.end_row();
+        }
+        self.finished
+    }
+}
+
 /// Text from outside with everything that could steer a terminal, or deceive a reader, as a sign of its own.
 pub fn shown(text: &str) -> String {
+    shown_from(text.strip_suffix('\r').unwrap_or(text), &mut 0)
+}
+
+/// The same for a piece of a line, which begins at a column, and ends at another.
+fn shown_from(text: &str, column: &mut usize) -> String {
     let mut safe = String::with_capacity(text.len());
-    let mut column = 0;
-    for c in text.strip_suffix('\r').unwrap_or(text).chars() {
+    for c in text.chars() {
         let sign = match c {
             '\t' => {
-                let blanks = TAB - column % TAB;
+                let blanks = TAB - *column % TAB;
                 safe.extend(std::iter::repeat_n(' ', blanks));
-                column += blanks;
+                *column += blanks;
                 continue;
             }
             // Terminals do not agree on how wide what they join is.
@@ -160,31 +299,14 @@ pub fn shown(text: &str) -> String {
             c => picture(c).unwrap_or(c),
         };
         safe.push(sign);
-        column += char_columns(sign);
+        *column += char_columns(sign);
     }
     safe
 }
 
-/// The text in parts that are not too long; one where it is short, also where it is empty.
-fn parts(text: &str) -> Vec<&str> {
-    if text.len() <= LONGEST {
-        return vec![text];
-    }
-    let (mut parts, mut start, mut column) = (Vec::new(), 0, 0);
-    for (at, c) in text.char_indices() {
-        let wide = char_columns(c);
-        if column + wide > LONGEST || at - start >= LONGEST_BYTES {
-            parts.push(&text[start..at]);
-            (start, column) = (at, 0);
-        }
-        column += wide;
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
-/// Sequences such as `␛[31m` are there to be seen, and not to be in the way.
-fn with_escapes_dimmed(text: &str, look: Look) -> Vec<(Look, String)> {
+/// Returns the pieces of a text, each with whether it is a sequence such as `␛[2J`: it is there to be seen, but not to
+/// be in the way.
+fn escapes(text: &str) -> Vec<(bool, &str)> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('\u{241b}') {
@@ -198,15 +320,11 @@ fn with_escapes_dimmed(text: &str, look: Look) -> Vec<(Look, String)> {
             None => 0,
         };
         let end = at + '\u{241b}'.len_utf8() + length;
-        if at > 0 {
-            pieces.push((look, rest[..at].to_owned()));
-        }
-        pieces.push((Look::Dim, rest[at..end].to_owned()));
+        pieces.extend([(false, &rest[..at]), (true, &rest[at..end])]);
         rest = &rest[end..];
     }
-    if !rest.is_empty() || pieces.is_empty() {
-        pieces.push((look, rest.to_owned()));
-    }
+    pieces.push((false, rest));
+    pieces.retain(|(_, text)| !text.is_empty());
     pieces
 }
 
@@ -232,11 +350,31 @@ mod tests {
     }
 
     #[test]
-    fn sequences_are_dim_and_words_are_not() {
-        let mut rows = Vec::new();
-        Row::line("\x1b[1;31mred\x1b[0m", Look::Plain, &mut rows);
-        let looks: Vec<_> = rows[0].pieces.iter().map(|(look, text)| (*look, text.as_str())).collect();
-        assert_eq!(looks, [(Look::Dim, "␛[1;31m"), (Look::Plain, "red"), (Look::Dim, "␛[0m")]);
+    fn colours_are_shown_and_other_sequences_are_dim_signs() {
+        let dim = style(Look::Dim);
+        let bold_red = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+        for (text, expected) in [
+            ("\x1b[1;31mred\x1b[0m", vec![(bold_red, "red")]),
+            ("\x1b[2Jgone\x1b[?25l", vec![(dim, "␛[2J"), (Style::new(), "gone"), (dim, "␛[?25l")]),
+            ("a\x1b[32m\tb", vec![(Style::new(), "a"), (style(Look::Good), "       b")]),
+            ("\x1b[30;40mhidden", vec![(Style::new(), "hidden")]),
+            ("\x1b[38;5;208morange", vec![(style(Look::Warn), "orange")]),
+            ("\x1b[38;2;1;2;3mhidden", vec![(Style::new(), "hidden")]),
+            ("\x1b[7m FAIL ", vec![(Style::new().add_modifier(Modifier::REVERSED), " FAIL ")]),
+        ] {
+            let rows = Row::lines(text, Look::Plain);
+            let spans: Vec<_> =
+                rows[0].spans.iter().map(|span| (span.style, span.content.as_ref())).collect();
+            assert_eq!(spans, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_colour_goes_on_in_the_next_line() {
+        let rows = Row::lines("\x1b[36mone\r\ntwo\x1b[m\n\nthree", Look::Plain);
+        let texts: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(texts, ["one", "two", "", "three"]);
+        assert_eq!(rows[1].spans[0].style, style(Look::Accent));
     }
 
     #[test]

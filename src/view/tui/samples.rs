@@ -14,11 +14,11 @@ use crate::record::{
 };
 use crate::store::{Ask, FilePart};
 
-use super::page::PART;
 use super::source::{
     Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
     Source, Stream,
 };
+use super::window::PART;
 
 /// 2026-11-22T05:00:00Z
 pub const START: i64 = 1_795_323_600;

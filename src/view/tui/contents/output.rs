@@ -5,9 +5,10 @@ use anyhow::Result;
 use crate::record::{AgentEvent, Iteration, Outcome, SessionId};
 use crate::store::Ask;
 use crate::view::style::{duration, sign};
-use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Part, Section, Window};
+use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Section};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
+use crate::view::tui::window::{Part, Window};
 
 use super::words::brief;
 
@@ -89,10 +90,7 @@ pub fn failure(iteration: &Iteration) -> Vec<Row> {
     for (look, line) in lines.chain(words) {
         Row::line(line, look, &mut rows);
     }
-    for row in &mut rows {
-        row.pieces.insert(0, (Look::Bad, BAR.to_owned()));
-    }
-    rows
+    rows.into_iter().map(|row| Row::of(Look::Bad, BAR).then(row)).collect()
 }
 
 /// What a running iteration has printed so far, in the order in which it comes.

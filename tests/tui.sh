@@ -96,7 +96,7 @@ echo 'The loop and the screen'
 keys "$program ralph --tui --agent-command 'sh agent.sh' --validate true; echo ended with \$?" Enter
 wait_for 'running'
 wait_for 'The agent begins with T001'
-wait_for '␛[31mred'
+wait_for 'a sequence: red'
 wait_for 'following'
 wait_for '0/5'
 touch "$work/go-T001"

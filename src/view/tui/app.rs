@@ -2,6 +2,7 @@
 
 mod act;
 mod answers;
+mod jump;
 mod typed;
 
 use std::sync::Arc;
@@ -19,12 +20,6 @@ use super::page::{Body, Fold, Page, Section};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
 use super::window::{Part, PartRequest};
-
-/// Lines that a turn of the mouse's wheel moves.
-const WHEEL: isize = 3;
-
-/// Columns that a key moves sideways.
-const SIDEWAYS: usize = 8;
 
 /// What the keys are for right now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +133,8 @@ pub struct App {
     pub follows: bool,
     /// What is looked for in views.
     pub search: String,
+    /// The line of an output that the cursor is on its way to.
+    jump: Option<String>,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
     pub size: Rect,
@@ -147,8 +144,8 @@ pub struct App {
     shown: Option<Shown>,
     /// What the page waits for.
     ordered: Option<(Shown, Ordered)>,
-    /// Whether the loop that was started with the screen was seen at work.
-    has_begun: bool,
+    /// Whether the loop that was started with the screen was ever seen to run a session.
+    pub has_begun: bool,
     /// What could not be read, so that it is not asked for again and again.
     failed: Option<Request>,
 }
@@ -166,6 +163,7 @@ impl App {
             help_top: 0,
             follows: true,
             search: String::new(),
+            jump: None,
             is_wrapped: [false, true],
             message: None,
             size,
@@ -405,11 +403,6 @@ impl App {
         let OwnLoop::Runs { pid } = self.own_loop else { return None };
         let is_own = |session: &&Arc<SessionRow>| session.live.as_ref().is_some_and(|live| live.pid == pid);
         self.overview.sessions.iter().find(is_own).map(|session| session.id.clone())
-    }
-
-    /// Whether that loop was ever seen to run a session.
-    pub fn has_own_session(&self) -> bool {
-        self.has_begun
     }
 
     /// Whether something on the screen changes with time alone.

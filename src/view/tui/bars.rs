@@ -51,7 +51,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
 /// Draws the name of the program, the state of the session, and how many of its tasks are done.
 pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let right = app.session().map_or_else(Row::new, |session| tasks(session));
-    let right_width = if usize::from(area.width) > right.width() + 29 { right.width() + 1 } else { 0 };
+    let right_width = if usize::from(area.width) > right.width() + 29 { right.width() + 2 } else { 0 };
     let columns = [Constraint::Length(8), Constraint::Fill(1), Constraint::Length(width(right_width))];
     let [name, left, right_area] = Layout::horizontal(columns).areas(area);
     let look = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
@@ -62,7 +62,7 @@ pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
         None => reading(),
     };
     frame.render_widget(Line::from(row.cut(0, usize::from(left.width))), left);
-    frame.render_widget(Line::from(right), right_area);
+    frame.render_widget(Line::from(right.and(Look::Plain, " ")).right_aligned(), right_area);
 }
 
 fn width(columns: usize) -> u16 {

@@ -15,7 +15,7 @@ use crate::record::{ObjectId, SessionId};
 use super::page::Section;
 use super::source::{Change, SessionRow, Source};
 
-pub use output::{age, live_file, live_output, output, prompt, read_part};
+pub use output::{BAR, age, live_file, live_output, output, prompt, read_part};
 pub use words::{status_sign, words_of};
 
 /// A view of what is chosen in the list.

@@ -38,7 +38,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     if app.mode == Mode::Help {
         pen.help(frame, &areas);
     } else {
-        pen.borders(frame, &areas);
+        Pen::borders(frame, &areas);
         pen.list_title(frame, areas.list_title);
         pen.tabs(frame, &areas);
         pen.list(frame, areas.list);
@@ -79,7 +79,7 @@ struct Pen<'a> {
 
 impl Pen<'_> {
     /// The lines between the panes and their titles.
-    fn borders(&self, frame: &mut Frame<'_>, areas: &Areas) {
+    fn borders(frame: &mut Frame<'_>, areas: &Areas) {
         let block = |borders: Borders| {
             Block::new().borders(borders).border_style(style(Look::Dim)).merge_borders(MergeStrategy::Exact)
         };

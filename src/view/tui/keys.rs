@@ -72,7 +72,7 @@ pub const KEY_HELP: [&[(&str, &str)]; 2] = [
         ("^d ^u", "half a screen (PgDn, PgUp)"),
         ("→ ←", "into the view, and back"),
         ("Tab", "the other pane"),
-        ("⏎ Esc", "open, and back"),
+        ("⏎ Esc", "open (a quoted line), back"),
         ("] [", "next failure, the one before"),
         ("", ""),
         ("/", "filter, or search the view"),

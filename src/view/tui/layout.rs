@@ -53,10 +53,10 @@ impl Areas {
         let rule = u16::from(!is_narrow(size));
         let columns = [Constraint::Length(left), Constraint::Length(rule), Constraint::Fill(1)];
         let [list_title, _, tabs] = Layout::horizontal(columns).areas(titles);
-        let [list, between, page] = Layout::horizontal(columns).areas(body);
+        let [list, gap, right] = Layout::horizontal(columns).areas(body);
         let rule =
-            (rule > 0).then(|| titles.union(body).intersection(Rect { y: 0, height: u16::MAX, ..between }));
-        Self { header, list_title, list: below_rule(list), rule, tabs, body, page: below_rule(page), keys }
+            (rule > 0).then(|| titles.union(body).intersection(Rect { y: 0, height: u16::MAX, ..gap }));
+        Self { header, list_title, list: below_rule(list), rule, tabs, body, page: below_rule(right), keys }
     }
 
     /// The views as they are named on the line of tabs. Where there is no room for all names, one has its name, the

@@ -239,7 +239,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
         }
         if let OwnLoop::Ended { code } = app.own_loop
             && app.is_known
-            && !app.has_own_session()
+            && !app.has_begun
         {
             return Ok(Left::NothingBegun(code));
         }

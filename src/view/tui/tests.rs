@@ -303,6 +303,22 @@ fn a_huge_output_opens_with_a_part_of_it_and_its_end_is_a_jump_away() {
 }
 
 #[test]
+fn a_quoted_line_leads_to_its_place_in_the_output() {
+    let quoted = "assertion `left == right` failed";
+    for (before, lines) in [("", 0), ("running\n", 3), ("case ... ok\n", 200_000)] {
+        let text = format!("{}{quoted}\nbehind\n", before.repeat(lines));
+        let mut scene = Scene::new(saying(&text), (80, 24));
+        scene.keys("]<Tab>jjjjjj<Enter>");
+        let app = &scene.app;
+        let row = app.page.at(app.page.cursor).and_then(|at| app.page.row(at)).unwrap();
+        assert_eq!(row.text(), quoted, "{lines}");
+        scene.shows("behind");
+    }
+    let mut scene = Scene::new(saying("nothing like it\n"), (80, 24));
+    scene.keys("]<Tab>jjjjjj<Enter>").shows("no output has this line as it is quoted");
+}
+
+#[test]
 fn the_end_of_a_huge_file_is_read_without_what_is_before_it() {
     let mut sample = many();
     sample.huge = Some(100_000_000);

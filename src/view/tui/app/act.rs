@@ -13,11 +13,17 @@ use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::Change;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, SIDEWAYS, Shown, Steer, Subcommand, WHEEL};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, Shown, Steer, Subcommand};
+
+/// Lines that a turn of the mouse's wheel moves.
+const WHEEL: isize = 3;
+
+/// Columns that a key moves sideways.
+const SIDEWAYS: usize = 8;
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
-        self.message = None;
+        (self.message, self.jump) = (None, None);
         match &self.mode {
             Mode::Browse => self.act(keys::act(key)?),
             Mode::Help => {
@@ -238,6 +244,7 @@ impl App {
         match (self.pane, self.list.selected()) {
             (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
             (Pane::List, _) => self.pane = Pane::View,
+            (Pane::View, _) if self.jump_to_quoted_line() => {}
             (Pane::View, _) => self.page.toggle(),
         }
     }

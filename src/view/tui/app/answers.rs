@@ -49,6 +49,7 @@ impl App {
             }
             (Request::Part(_), Ok(Answer::View(_))) | (Request::View(..), Ok(Answer::Part(_))) => {}
         }
+        self.continue_jump();
         self.fit();
     }
 }

@@ -1,4 +1,4 @@
-//! What the next prompt will be told, and what failed so far.
+//! The memory of the next prompt, and what failed so far.
 
 use serde_json::Value;
 
@@ -12,9 +12,9 @@ use crate::view::tui::source::PromptMemory;
 use super::output::markdown;
 use super::words::{brief, title};
 
-/// Rows of causes, and names of tasks in one.
-const CAUSES: usize = 20;
-const NAMES: usize = 5;
+/// Most rows of causes, and most names of tasks in one.
+const MAX_CAUSES: usize = 20;
+const MAX_NAMES: usize = 5;
 
 pub fn sections(memory: &PromptMemory) -> Vec<Section> {
     let mut sections = Vec::new();
@@ -47,7 +47,8 @@ pub fn sections(memory: &PromptMemory) -> Vec<Section> {
         let scores = context.pieces.iter().map(|piece| {
             let section = serde_json::to_value(piece.section).ok();
             let section = section.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let (look, mark) = if piece.is_included { (Look::Good, "told") } else { (Look::Dim, "left out") };
+            let (look, mark) =
+                if piece.is_included { (Look::Good, "included") } else { (Look::Dim, "left out") };
             Row::of(look, format!("{:.2} {mark:<9}", piece.score))
                 .and(Look::Plain, format!("{section}, iteration {}", piece.iteration))
                 .and(Look::Dim, format!("  {}", brief(&piece.why.join(", "))))
@@ -59,14 +60,14 @@ pub fn sections(memory: &PromptMemory) -> Vec<Section> {
         }
     }
     if let Some(context) = context.as_ref().filter(|context| !context.text.is_empty()) {
-        sections.push(Section::titled(title("Told"), markdown(&context.text)));
+        sections.push(Section::titled(title("Memory in the prompt"), markdown(&context.text)));
     }
     sections
 }
 
 /// What came again, or is still open, in a line each.
 fn causes(clusters: &[Cluster]) -> Option<Section> {
-    let told = || clusters.iter().filter(|cluster| cluster.is_open || cluster.times > 1);
+    let listed = || clusters.iter().filter(|cluster| cluster.is_open || cluster.times > 1);
     let row = |cluster: &Cluster| {
         let (look, is) = if cluster.is_open { (Look::Bad, "still open") } else { (Look::Good, "solved") };
         Row::of(look, format!("{:>3} × ", grouped(cluster.times as u64)))
@@ -75,8 +76,8 @@ fn causes(clusters: &[Cluster]) -> Option<Section> {
             .and(look, is)
             .indented(6)
     };
-    let mut rows: Vec<Row> = told().take(CAUSES).map(row).collect();
-    let left_out = told().count() - rows.len();
+    let mut rows: Vec<Row> = listed().take(MAX_CAUSES).map(row).collect();
+    let left_out = listed().count() - rows.len();
     if left_out > 0 {
         rows.push(Row::of(Look::Dim, format!("      {} more", grouped(left_out as u64))));
     }
@@ -85,12 +86,12 @@ fn causes(clusters: &[Cluster]) -> Option<Section> {
 
 /// `T004, T007`, and of many the first: `T001, T002, T003, T004, T005, +17`
 fn names(tasks: &[TaskName]) -> String {
-    let mut told: Vec<String> = tasks.iter().take(NAMES).map(|task| shown(task)).collect();
-    let more = tasks.len() - told.len();
+    let mut listed: Vec<String> = tasks.iter().take(MAX_NAMES).map(|task| shown(task)).collect();
+    let more = tasks.len() - listed.len();
     if more > 0 {
-        told.push(format!("+{more}"));
+        listed.push(format!("+{more}"));
     }
-    told.join(", ")
+    listed.join(", ")
 }
 
 #[cfg(test)]
@@ -120,9 +121,9 @@ mod tests {
 
     #[test]
     fn causes_say_what_failed_for_which_tasks_and_whether_it_is_over() {
-        let told = rows(&[cluster(1, 1, true), cluster(22, 22, false), cluster(1, 1, false)]);
+        let listed = rows(&[cluster(1, 1, true), cluster(22, 22, false), cluster(1, 1, false)]);
         assert_eq!(
-            told,
+            listed,
             [
                 "  1 × FAILED foo::bar  T1  still open",
                 " 22 × FAILED foo::bar  T1, T2, T3, T4, T5, +17  solved",

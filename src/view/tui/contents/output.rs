@@ -13,7 +13,7 @@ use crate::view::tui::window::{Part, Window};
 use super::words::brief;
 
 /// In front of what decides about a failure.
-const BAR: &str = "┃ ";
+pub const BAR: &str = "┃ ";
 
 /// Most lines of an excerpt, and of what the agent said last.
 const MAX_EXCERPT: usize = 12;

@@ -1,0 +1,57 @@
+//! From a line that a failure's box quotes to that line in the output.
+
+use crate::view::tui::contents::BAR;
+use crate::view::tui::page::{At, Body, Fold};
+use crate::view::tui::row::{Look, Row};
+
+use super::App;
+
+impl App {
+    /// Starts for the line that is quoted at the cursor. Returns false if none is.
+    pub(super) fn jump_to_quoted_line(&mut self) -> bool {
+        let Some(quoted) = self.quoted_line() else { return false };
+        self.jump = Some(quoted);
+        for section in &mut self.page.sections {
+            if matches!(section.body, Body::Window(_)) {
+                section.fold = Fold::Open;
+            }
+        }
+        self.continue_jump();
+        true
+    }
+
+    fn quoted_line(&self) -> Option<String> {
+        let at = self.page.at(self.page.cursor)?;
+        let At::Row(section, _) = at else { return None };
+        self.page.sections[section].about?;
+        let line = self.page.row(at)?.text();
+        let quoted = line.strip_prefix(BAR)?.trim();
+        (!quoted.is_empty()).then(|| quoted.to_owned())
+    }
+
+    /// Goes to the line that is looked for. While the outputs are not read as far as that, the cursor waits at the end of
+    /// what is there, by which more is read.
+    pub(super) fn continue_jump(&mut self) {
+        let Some(quoted) = &self.jump else { return };
+        let sections = self.page.sections.iter().enumerate();
+        let mut windows = sections.filter_map(|(place, section)| match &section.body {
+            Body::Window(window) => Some((place, section, window)),
+            Body::Rows(_) | Body::Unread => None,
+        });
+        let reached = windows.find_map(|(place, section, window)| {
+            let start = self.page.start_of(place) + usize::from(section.title.is_some());
+            let found = window.rows.iter().position(|row| row.text().trim() == *quoted);
+            let end = || (!window.is_at_end()).then(|| window.len().saturating_sub(1));
+            found.or_else(end).map(|row| (start + row, found.is_some()))
+        });
+        let Some((line, is_found)) = reached else {
+            self.jump = None;
+            self.message = Some(Row::of(Look::Dim, "no output has this line as it is quoted"));
+            return;
+        };
+        (self.page.cursor, self.page.sticks, self.follows) = (line, false, false);
+        // With what is before it, and more of what follows.
+        self.page.top = line.saturating_sub(usize::from(self.areas().page.height) / 3);
+        self.jump.take_if(|_| is_found);
+    }
+}

@@ -17,13 +17,13 @@ use crate::worktree::WorkTree;
 use super::active_agent::ActiveAgent;
 use super::baseline::{self, BaselineRun};
 use super::good_ground::GoodGround;
-use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
-use super::running::Running;
+use super::requests::{Hints, Steering};
+use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
 use super::stop_watcher::StopWatcher;
 use super::task_watch::TaskWatch;
@@ -56,24 +56,23 @@ impl<'a> Running<'a> {
             plan,
             session,
             recorder,
-            lock,
-            spool,
-            history,
-            ground,
-            was_idle: false,
-            memory,
-            progress,
-            next: taken_up.last + 1,
-            say,
-            is_promised: false,
-            started,
-            hints: taken_up.hints,
-            work,
+            local: LocalState { lock, spool, identity },
+            steering: Steering {
+                control,
+                hints: taken_up.hints,
+                was_idle: false,
+                _stop_watcher: stop_watcher,
+            },
+            past: Past { history, ground, memory, progress },
             task_watch: TaskWatch::default(),
-            common_failure: Vec::new(),
-            _stop_watcher: stop_watcher,
-            control,
-            identity,
+            work,
+            state: LoopState {
+                next: taken_up.last + 1,
+                is_promised: false,
+                started,
+                common_failure: Vec::new(),
+            },
+            say,
         })
     }
 }

@@ -41,7 +41,7 @@ impl Running<'_> {
         let (Some(last), None) = (last, beside) else { return Ok(None) };
         let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
         let work_tree = self.recorder.work_tree();
-        let scratch = self.spool.scratch();
+        let scratch = self.local.spool.scratch();
         let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
         let feature = self.plan.feature;
         let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));

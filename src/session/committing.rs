@@ -157,7 +157,7 @@ impl Running<'_> {
         let held = now.that_are_in(&work.staged);
         let paths = work.to_commit(taken, &held);
         self.warn_about_held(work, &held);
-        let scratch = self.spool.scratch();
+        let scratch = self.local.spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         let index = scratch.join("commit-index");
         let mut made = None;
@@ -214,7 +214,7 @@ impl Running<'_> {
         done: &FinishedTask<'_>,
     ) -> Result<()> {
         let (argv, variables) = work_tree.commit_command(index, message);
-        let scratch = self.spool.scratch();
+        let scratch = self.local.spool.scratch();
         let child = Child {
             argv,
             directory: work_tree.top().to_owned(),

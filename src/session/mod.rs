@@ -13,7 +13,6 @@ mod committing;
 mod common_failure;
 mod decide;
 mod good_ground;
-mod hints;
 mod iteration;
 mod iteration_context;
 mod job;
@@ -29,6 +28,7 @@ mod recorder;
 mod recover;
 mod redaction;
 mod replay;
+mod requests;
 mod restore;
 mod rollback;
 mod running;
@@ -41,6 +41,7 @@ mod stop_watcher;
 mod task_watch;
 mod units;
 mod waiting;
+mod watched_work_tree;
 mod window;
 
 use std::rc::Rc;
@@ -150,9 +151,9 @@ impl Running<'_> {
                 settings: &self.plan.config.settings,
                 tokens: self.session.tokens.total(),
                 cost_usd: self.session.cost_usd,
-                elapsed: self.started.elapsed(),
+                elapsed: self.state.started.elapsed(),
                 is_validated: self.plan.config.settings.validation_command.is_some(),
-                is_promised: self.is_promised,
+                is_promised: self.state.is_promised,
                 lost: &lost,
             };
             let part = match self.part(&tasks) {
@@ -167,7 +168,7 @@ impl Running<'_> {
                 (None, Some(part)) => Goal::Part(part),
                 (None, None) => Goal::All,
             };
-            let task = match decide::decide(&tasks, &self.history, &bounds, wanted) {
+            let task = match decide::decide(&tasks, &self.past.history, &bounds, wanted) {
                 Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
@@ -206,14 +207,16 @@ impl Running<'_> {
         if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
             return Ok(Some(self.unusable(class, iteration.error)));
         }
-        if self.history.cannot_validate() && self.ground.last_passing.is_none() && !self.baseline_could_run()
+        if self.past.history.cannot_validate()
+            && self.past.ground.last_passing.is_none()
+            && !self.baseline_could_run()
         {
             return Ok(Some(self.validation_unusable(iteration.cause)));
         }
         if let Some(ending) = self.common_failure(&iteration) {
             return Ok(Some(ending));
         }
-        let failures = self.history.failures_in_a_row(&task.name);
+        let failures = self.past.history.failures_in_a_row(&task.name);
         let skip_after = self.plan.config.settings.skip_after;
         if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;
@@ -316,19 +319,19 @@ impl Running<'_> {
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {
-            self.spool.remove(self.plan.store.repository())?;
+            self.local.spool.remove(self.plan.store.repository())?;
         }
-        self.control.clear()?;
+        self.steering.control.clear()?;
         Ok(self.session)
     }
 
     /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
     fn note_passing_state(&mut self) {
         let (tree, _) = self.recorder.last_contents();
-        if tree.is_none() || self.ground.last_passing.as_ref() != tree {
+        if tree.is_none() || self.past.ground.last_passing.as_ref() != tree {
             return;
         }
-        let state = baseline::state(&self.plan, &mut self.recorder, &self.identity, None);
+        let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
         if let Some(state) = state
             && let Err(error) = self.plan.store.note_passed(&state)
         {
@@ -338,7 +341,7 @@ impl Running<'_> {
 
     /// Proposes what was learned more than once, before the last look at progress.txt.
     fn propose_patterns(&mut self) {
-        match self.memory.learnings(self.plan.store) {
+        match self.past.memory.learnings(self.plan.store) {
             Ok(None) => {}
             Ok(Some((past, recorded))) => {
                 let fresh = &past[past.len().saturating_sub(recorded)..];

@@ -4,7 +4,6 @@ mod contents;
 mod opening;
 mod snapshots;
 
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
@@ -21,6 +20,7 @@ use crate::worktree::WorkTree;
 
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
+use super::watched_work_tree::WatchedWorkTree;
 
 pub use opening::Opening;
 
@@ -30,24 +30,15 @@ pub struct Recorder<'a> {
     place: SpoolMeta,
     redactor: Redactor,
     spool: Spool,
-    work_tree: WorkTree,
+    work_tree: WatchedWorkTree,
     files: ProjectFiles,
     /// The tips as we left them; the store refuses to move them from anywhere else.
-    tip: Option<ObjectId>,
-    snapshot: Option<ObjectId>,
-    /// What files are compared with: the last snapshot, or its tree where snapshots are not kept.
-    last_contents: Option<ObjectId>,
+    tips: Tips,
     /// Dates of commits never go back, or walks ordered by date would end early.
     last_committed_at: Option<Timestamp>,
     progress: ProgressFile,
     /// Restores objects of the record that are deleted during the session.
     copies: Copies,
-    /// Submodules of whose changes the user knows already.
-    dirty: BTreeSet<String>,
-    /// Files that git failed to take, of which the user knows already.
-    refused: BTreeSet<String>,
-    /// What the last snapshot left out.
-    last_left_out: Vec<LeftOut>,
     /// Warnings for the user. The loop prints them.
     pub warnings: Vec<String>,
 }
@@ -55,28 +46,25 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     pub fn new(store: &'a Store, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
         let refs = SessionRefs::new(&place.feature, place.session.clone());
-        let tip = store.tip(&refs.log())?;
-        let snapshot = store.tip(&refs.snapshot())?;
+        let tips = Tips { log: store.tip(&refs.log())?, snapshot: store.tip(&refs.snapshot())? };
         let log = store.session(&refs)?;
         let scratch = spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         let files = store.repository().project_files()?;
         Ok(Self {
             store,
-            work_tree: WorkTree::new(store.repository())?.at_work_for(&place.session),
+            work_tree: WatchedWorkTree::new(
+                WorkTree::new(store.repository())?.at_work_for(&place.session),
+                tips.snapshot.clone(),
+            ),
             progress: ProgressFile::new(&files, &place.progress_path),
             files,
             copies: Copies::of(store, &spool)?,
-            last_contents: snapshot.clone(),
             last_committed_at: log.map(|log| log.tip().ended_at),
             place,
             redactor,
             spool,
-            tip,
-            snapshot,
-            dirty: BTreeSet::new(),
-            refused: BTreeSet::new(),
-            last_left_out: Vec::new(),
+            tips,
             warnings: Vec::new(),
         })
     }
@@ -90,18 +78,18 @@ impl<'a> Recorder<'a> {
     }
 
     pub fn work_tree(&self) -> &WorkTree {
-        &self.work_tree
+        self.work_tree.work_tree()
     }
 
     /// Returns the work tree as it was last looked at, and where its objects are if they are not in the repository.
     pub fn last_contents(&self) -> (Option<&ObjectId>, Option<Utf8PathBuf>) {
         let beside = (!self.place.snapshots).then(|| self.spool.scratch().join("objects"));
-        (self.last_contents.as_ref(), beside)
+        (self.work_tree.last_contents.as_ref(), beside)
     }
 
     /// Returns what the last snapshot left out.
     pub fn last_left_out(&self) -> &[LeftOut] {
-        &self.last_left_out
+        &self.work_tree.last_left_out
     }
 
     pub fn redactor(&self) -> &Redactor {
@@ -134,7 +122,7 @@ impl<'a> Recorder<'a> {
         let planned = self.plan_progress("", "");
         let planned = planned.base.is_some().then_some(planned);
         let session = redacted(&self.redactor, session)?;
-        let content = Content::of_session(RecordKind::End, &session, self.snapshot.clone());
+        let content = Content::of_session(RecordKind::End, &session, self.tips.snapshot.clone());
         self.record(&slot, content, planned, (ended_at, ended_at))
     }
 
@@ -180,8 +168,8 @@ impl<'a> Recorder<'a> {
     /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.
     pub fn replay(&mut self, slot: &Slot, draft: &Draft) -> Result<ObjectId> {
         self.store.drop_torn_objects(slot)?;
-        self.tip.clone_from(&draft.parent);
-        self.snapshot.clone_from(&draft.snapshot_parent);
+        self.tips.log.clone_from(&draft.parent);
+        self.tips.snapshot.clone_from(&draft.snapshot_parent);
         self.put_refs_back(draft.committed_at)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
@@ -212,18 +200,16 @@ impl<'a> Recorder<'a> {
     }
 
     pub fn tips(&self) -> Tips {
-        Tips { log: self.tip.clone(), snapshot: self.snapshot.clone() }
+        self.tips.clone()
     }
 
     /// Puts the refs of a session that died back to where they stood, unless they went on from there.
     pub fn recover_ref(&mut self, tips: &Tips, at: Timestamp) -> Result<()> {
-        self.tip.clone_from(&tips.log);
-        self.snapshot.clone_from(&tips.snapshot);
+        self.tips.clone_from(tips);
         self.put_refs_back(at)?;
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        self.tip = self.store.tip(&refs.log())?;
-        self.snapshot = self.store.tip(&refs.snapshot())?;
-        self.last_contents.clone_from(&self.snapshot);
+        self.tips = Tips { log: self.store.tip(&refs.log())?, snapshot: self.store.tip(&refs.snapshot())? };
+        self.work_tree.last_contents.clone_from(&self.tips.snapshot);
         Ok(())
     }
 
@@ -232,12 +218,12 @@ impl<'a> Recorder<'a> {
         let repaired = self.copies.look_at_some(self.store)?;
         self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        if let Some(tip) = &self.tip
+        if let Some(tip) = &self.tips.log
             && let Standing::Restored(warning) = self.store.recover_ref(&refs.log(), tip, at)?
         {
             self.warnings.push(warning);
         }
-        if let Some(snapshot) = &self.snapshot {
+        if let Some(snapshot) = &self.tips.snapshot {
             match self.store.recover_ref(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
                 Standing::Restored(warning) => self.warnings.push(warning),
@@ -246,8 +232,8 @@ impl<'a> Recorder<'a> {
                         "{} was deleted by another program, and the snapshots are gone; the next one begins anew",
                         refs.snapshot()
                     ));
-                    self.snapshot = None;
-                    self.last_contents = None;
+                    self.tips.snapshot = None;
+                    self.work_tree.last_contents = None;
                 }
             }
         }
@@ -317,8 +303,8 @@ impl<'a> Recorder<'a> {
             kind: content.kind,
             feature: self.place.feature.clone(),
             session: self.place.session.clone(),
-            parent: self.tip.clone(),
-            snapshot_parent: self.snapshot.clone(),
+            parent: self.tips.log.clone(),
+            snapshot_parent: self.tips.snapshot.clone(),
             snapshot: content.snapshot,
             authored_at,
             committed_at: self.last_committed_at.map_or(ended_at, |last| last.max(ended_at)),
@@ -352,9 +338,9 @@ impl<'a> Recorder<'a> {
     }
 
     fn moved(&mut self, draft: &Draft, commit: &ObjectId) {
-        self.tip = Some(commit.clone());
+        self.tips.log = Some(commit.clone());
         if draft.snapshot.is_some() {
-            self.snapshot.clone_from(&draft.snapshot);
+            self.tips.snapshot.clone_from(&draft.snapshot);
         }
         self.last_committed_at = Some(draft.committed_at);
     }

@@ -7,50 +7,62 @@ use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
 use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
-use crate::store::{Control, Identity, LoopLock, Spool};
+use crate::store::{Identity, LoopLock, Spool};
 
 use super::active_agent::ActiveAgent;
 use super::good_ground::GoodGround;
-use super::hints::Hints;
 use super::memory::Memory;
 use super::pending_commit::PendingCommit;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
-use super::stop_watcher::StopWatcher;
+use super::requests::Steering;
 use super::task_watch::TaskWatch;
 
-/// A running session.
+/// A running session: parts that each have their own state.
 pub(super) struct Running<'a> {
     pub plan: Plan<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
+    pub local: LocalState<'a>,
+    pub agents: ActiveAgent,
+    pub steering: Steering,
+    pub past: Past,
+    pub task_watch: TaskWatch,
+    /// `None` if nothing is to be committed.
+    pub work: Option<PendingCommit>,
+    pub state: LoopState,
+    pub say: &'a mut dyn FnMut(&Event),
+}
+
+/// What a session holds on this machine as long as it runs.
+pub(super) struct LocalState<'a> {
     pub lock: &'a mut LoopLock,
     pub spool: Spool,
+    /// The key of this clone, which the session is recorded with.
+    pub identity: Identity,
+}
+
+/// What is remembered of iterations.
+pub(super) struct Past {
+    /// Of this session: failures in a row, skips.
     pub history: History,
+    /// Of this session: where the validation passed, and what failed attempts changed since.
     pub ground: GoodGround,
-    /// Set after a pause or a wait, in which a person may have worked.
-    pub was_idle: bool,
+    /// Of all sessions of the feature.
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,
+}
+
+/// How far the loop has come.
+pub(super) struct LoopState {
     /// The number of the next record of an iteration.
     pub next: u32,
-    pub say: &'a mut dyn FnMut(&Event),
     /// Whether the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     pub started: Stopwatch,
-    pub agents: ActiveAgent,
-    pub control: Control,
-    /// The key of this clone, which the session is recorded with.
-    pub identity: Identity,
-    pub hints: Hints,
-    /// `None` if nothing is to be committed.
-    pub work: Option<PendingCommit>,
-    pub task_watch: TaskWatch,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
-    /// Ends with the session.
-    pub _stop_watcher: StopWatcher,
 }
 
 /// Why a session ends.
@@ -95,13 +107,13 @@ impl Running<'_> {
     /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time
     /// since.
     pub fn baseline_failure(&self) -> Option<String> {
-        let baseline = self.session.baseline.as_ref().filter(|_| self.ground.last_passing.is_none());
+        let baseline = self.session.baseline.as_ref().filter(|_| self.past.ground.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
     }
 
     /// Returns the mark by which every descendant of this session is found and stopped.
     pub fn marker(&self) -> Result<Marker> {
-        self.plan.marker(&self.session.id, &self.spool)
+        self.plan.marker(&self.session.id, &self.local.spool)
     }
 }
 

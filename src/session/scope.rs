@@ -64,8 +64,9 @@ impl Running<'_> {
 
     fn open_of_unit(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
         let part = self.part(tasks).ok().flatten();
-        let is_wanted =
-            |name: &str| part.as_ref().is_none_or(|part| part.has(name)) && !self.history.is_skipped(name);
+        let is_wanted = |name: &str| {
+            part.as_ref().is_none_or(|part| part.has(name)) && !self.past.history.is_skipped(name)
+        };
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let unit = self.plan.config.settings.unit;
         is_of_tasks.then(|| units::open_tasks(tasks, task, unit, &is_wanted)).flatten()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::record::{Event, Iteration, StopReason};
 use crate::store::ControlRequests;
 
-use super::hints::Hints;
+use super::requests::Hints;
 use super::running::{Ending, NextStep, Running};
 
 /// Time between two checks for requests.
@@ -14,14 +14,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 impl Running<'_> {
     /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
     pub(super) fn poll_control(&mut self) -> Option<NextStep> {
-        let requests = match self.control.look() {
+        let requests = match self.steering.control.look() {
             Ok(requests) => requests,
             Err(error) => {
                 self.warn(format!("cannot read requests to this loop: {error:#}"));
                 ControlRequests::default()
             }
         };
-        self.hints.new = requests.hints;
+        self.steering.hints.new = requests.hints;
         if requests.stop.is_some() {
             return Some(NextStep::Stop(Ending::of(StopReason::Interrupted)));
         }
@@ -33,30 +33,25 @@ impl Running<'_> {
     }
 
     fn pause(&mut self) {
-        self.was_idle = true;
+        self.steering.was_idle = true;
         let session = self.session.id.clone();
         (self.say)(&Event::Paused { session: session.clone() });
-        while self.plan.interrupt.signal().is_none() && self.is_held() {
+        while self.plan.interrupt.signal().is_none() && self.steering.is_held() {
             self.plan.interrupt.pause(POLL_INTERVAL);
         }
         (self.say)(&Event::Continued { session });
     }
 
-    fn is_held(&self) -> bool {
-        self.control.look().is_ok_and(|requests| requests.is_paused && requests.stop.is_none())
-    }
-
     /// Returns true if a stop was requested, at once or after the iteration.
     pub(super) fn is_to_stop(&self) -> bool {
-        self.plan.interrupt.signal().is_some()
-            || self.control.look().is_ok_and(|requests| requests.stop.is_some())
+        self.plan.interrupt.signal().is_some() || self.steering.is_stop_requested()
     }
 
     /// Returns the hints for the next prompt.
     pub(super) fn hints(&mut self) -> Vec<String> {
-        let mut texts = self.hints.kept.clone();
+        let mut texts = self.steering.hints.kept.clone();
         let mut complaints = Vec::new();
-        for path in &self.hints.new {
+        for path in &self.steering.hints.new {
             match std::fs::read(path) {
                 Ok(bytes) => texts.push(String::from_utf8_lossy(&bytes).trim().to_owned()),
                 Err(error) => complaints.push(format!("the hint in {path} cannot be read: {error}")),
@@ -70,8 +65,8 @@ impl Running<'_> {
 
     /// Removes the files of hints that are in the spool by now.
     pub(super) fn hints_are_taken(&mut self) {
-        for path in std::mem::take(&mut self.hints.new) {
-            if let Err(error) = self.control.take_away(&path) {
+        for path in std::mem::take(&mut self.steering.hints.new) {
+            if let Err(error) = self.steering.control.take_away(&path) {
                 self.warn(format!("a hint may come twice: {error:#}"));
             }
         }
@@ -79,13 +74,13 @@ impl Running<'_> {
 
     /// Repeats the hints of an iteration whose agent did not finish.
     pub(super) fn hints_were_in(&mut self, iteration: &Iteration) {
-        self.hints = Hints::of_last(iteration);
+        self.steering.hints = Hints::of_last(iteration);
     }
 
     /// Returns the hints that no prompt took by the end of the session.
     pub(super) fn left_hints(&mut self) -> Vec<String> {
-        let new = self.control.look().map(|requests| requests.hints).unwrap_or_default();
-        self.hints = Hints { kept: Vec::new(), new };
+        let new = self.steering.control.look().map(|requests| requests.hints).unwrap_or_default();
+        self.steering.hints = Hints { kept: Vec::new(), new };
         self.hints()
     }
 }

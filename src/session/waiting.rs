@@ -95,11 +95,11 @@ impl Running<'_> {
     /// Returns the ending of a session whose time limit is reached before the wait is over.
     fn beyond_its_time(&self, time: Duration) -> Option<Ending> {
         let most = self.plan.config.settings.max_duration?;
-        (self.started.elapsed().saturating_add(time) >= most).then(|| Ending::limit(Limit::Duration))
+        (self.state.started.elapsed().saturating_add(time) >= most).then(|| Ending::limit(Limit::Duration))
     }
 
     fn wait(&mut self, now: Timestamp, time: Duration, waiting: &Waiting) {
-        self.was_idle = true;
+        self.steering.was_idle = true;
         (self.say)(&Event::Waiting {
             session: self.session.id.clone(),
             waiting: waiting.clone(),
@@ -108,14 +108,14 @@ impl Running<'_> {
         if self.plan.clock.skip(time) {
             return;
         }
-        if let Err(error) = self.control.publish_waiting(waiting) {
+        if let Err(error) = self.steering.control.publish_waiting(waiting) {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
         let end = now.plus(time);
         while !self.is_to_stop() && self.plan.clock.now() < end {
             self.plan.interrupt.pause(CLOCK_POLL_INTERVAL);
         }
-        if let Err(error) = self.control.clear_waiting() {
+        if let Err(error) = self.steering.control.clear_waiting() {
             self.warn(format!("{error:#}"));
         }
     }

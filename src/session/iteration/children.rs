@@ -74,13 +74,14 @@ impl Running<'_> {
     /// Restores the spool if the child that just ended deleted it.
     fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
-        let is_recreated = self.recorder.recreate_spool()? | self.plan.store.keep_identity(&self.identity)?;
+        let is_recreated =
+            self.recorder.recreate_spool()? | self.plan.store.keep_identity(&self.local.identity)?;
         if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;
             let folder = self.plan.store.repository().ralph_dir();
             self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
         }
-        if let Err(error) = self.lock.hold_on(self.plan.store.repository()) {
+        if let Err(error) = self.local.lock.hold_on(self.plan.store.repository()) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())

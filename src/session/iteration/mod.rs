@@ -33,14 +33,14 @@ impl Running<'_> {
         let slot = started.slot.clone();
         let drafted = self.draft(started, &ran, judged)?;
         let iteration = self.record(&slot, drafted)?;
-        self.ground.ended(&iteration, before.as_ref());
+        self.past.ground.ended(&iteration, before.as_ref());
         Ok(iteration)
     }
 
     /// Writes the prompt and what a recovery needs into the spool.
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
-        let number = self.next;
-        let slot = self.spool.slot(&number.to_string());
+        let number = self.state.next;
+        let slot = self.local.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
         let mut begin = Begin {
             hints: self.hints(),
@@ -80,12 +80,12 @@ impl Running<'_> {
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.validation_exit_reason().is_none() {
             let (tree, _) = self.recorder.last_contents();
-            self.ground.passed_on(tree);
+            self.past.ground.passed_on(tree);
         }
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
         if let Some(context) = context {
-            self.progress.record(&context);
+            self.past.progress.record(&context);
         }
         Ok(iteration)
     }
@@ -96,7 +96,7 @@ impl Running<'_> {
         Ok(Begin {
             iteration,
             task: task.clone(),
-            attempt: self.history.attempts(&task.name) + 1,
+            attempt: self.past.history.attempts(&task.name) + 1,
             started_at: self.plan.clock.now(),
             branch: self.plan.store.branch()?,
             head_before: self.plan.store.head()?,
@@ -114,7 +114,7 @@ impl Running<'_> {
 
     fn begin_phase(&mut self, iteration: u32, phase: Phase) {
         // Who looks on from elsewhere knows less then, and nothing else is lost.
-        let _unpublished = self.control.publish_phase(phase.as_str()).is_err();
+        let _unpublished = self.steering.control.publish_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });
     }
 
@@ -132,13 +132,13 @@ impl Running<'_> {
     }
 
     fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
-        let _uncleared = self.control.clear_phase().is_err();
-        self.next = iteration.iteration + 1;
+        let _uncleared = self.steering.control.clear_phase().is_err();
+        self.state.next = iteration.iteration + 1;
         self.session.add(iteration);
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
-        self.history.push(iteration);
-        self.memory.push(redacted(self.recorder.redactor(), iteration)?);
+        self.past.history.push(iteration);
+        self.past.memory.push(redacted(self.recorder.redactor(), iteration)?);
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }

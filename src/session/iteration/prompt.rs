@@ -24,11 +24,11 @@ impl Running<'_> {
         (task, unit): (&Task, Option<&UnitTasks>),
         begin: &Begin,
     ) -> Result<Prompt> {
-        if self.memory.is_cleared_since(self.plan.store)? {
-            self.progress.clear();
+        if self.past.memory.is_cleared_since(self.plan.store)? {
+            self.past.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
-        let failures = Failures::before(&task.name, &self.history);
+        let failures = Failures::before(&task.name, &self.past.history);
         let turn = PromptRequest {
             tasks,
             task,
@@ -41,9 +41,9 @@ impl Running<'_> {
         let prompting = Prompting {
             hints: begin.hints.clone(),
             baseline_failure: self.baseline_failure(),
-            ..self.plan.prompting(self.progress.as_ref())
+            ..self.plan.prompting(self.past.progress.as_ref())
         };
-        prompting.prompt(&turn, self.plan.store, &mut self.memory, summed_up)
+        prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summed_up)
     }
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
@@ -54,7 +54,7 @@ impl Running<'_> {
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
         let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material };
-        let recalled = self.memory.recall(self.plan.store, wanted, policy)?;
+        let recalled = self.past.memory.recall(self.plan.store, wanted, policy)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
@@ -72,7 +72,7 @@ impl Running<'_> {
     }
 
     pub(super) fn room(&self) -> Result<CommandContext<'_>> {
-        let scratch = self.spool.scratch();
+        let scratch = self.local.spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
         Ok(CommandContext {
             directory: &self.plan.project_root,

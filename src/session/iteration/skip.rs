@@ -37,8 +37,8 @@ impl TakenBack {
 impl Running<'_> {
     /// Records that a task is given up: a record of its own, without a run.
     pub(in crate::session) fn skip(&mut self, task: &Task) -> Result<()> {
-        let number = self.next;
-        let slot = self.spool.slot(&number.to_string());
+        let number = self.state.next;
+        let slot = self.local.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
         let taken_back = match self.on_skip() {
@@ -48,7 +48,7 @@ impl Running<'_> {
         if taken_back.was_interrupted() {
             return slot.remove();
         }
-        self.ground.forget(&task.name);
+        self.past.ground.forget(&task.name);
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
         let TakenBack { restored_to, kept_paths, validation } = taken_back;
         let started_at = begin.started_at;
@@ -71,8 +71,8 @@ impl Running<'_> {
             iteration.exit_reason = validation.exit.reason;
             iteration.duration_ms.validation = Some(validation.duration_ms);
         }
-        let failures = self.history.failures_in_a_row(&task.name);
-        iteration.cause = Some(cause::of_skip(failures, self.memory.last_cause(&task.name)));
+        let failures = self.past.history.failures_in_a_row(&task.name);
+        iteration.cause = Some(cause::of_skip(failures, self.past.memory.last_cause(&task.name)));
         let commit = self.recorder.iteration(&slot, &iteration, "")?;
         self.count_recorded(&iteration, commit)
     }
@@ -80,11 +80,11 @@ impl Running<'_> {
     /// Takes back what earlier attempts changed, if that is wanted. What a person did while the loop waited is in a
     /// snapshot of its own, so that it is not taken for the agent's.
     pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
-        if std::mem::take(&mut self.was_idle) {
+        if std::mem::take(&mut self.steering.was_idle) {
             slot.create()?;
             self.recorder.take_between(slot, "a pause", begin.started_at);
         }
-        let is_retry = self.history.failures_in_a_row(&begin.task.name) > 0;
+        let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
         if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
             let TakenBack { restored_to, kept_paths, validation } = self.take_back(slot, begin)?;
             if restored_to.is_some() {
@@ -92,7 +92,7 @@ impl Running<'_> {
                 if let Some(work) = &mut self.work {
                     work.pending.extend(changed);
                 }
-                self.ground.forget(&begin.task.name);
+                self.past.ground.forget(&begin.task.name);
             }
             if validation.is_some() {
                 // The streams of the attempt's own validation come here.
@@ -108,8 +108,8 @@ impl Running<'_> {
     /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that
     /// passes now changes nothing.
     pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
-        let attempts = self.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
-        let Some(attempts) = attempts.filter(|_| self.history.last_validation() != Some(0)) else {
+        let attempts = self.past.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
+        let Some(attempts) = attempts.filter(|_| self.past.history.last_validation() != Some(0)) else {
             return Ok(TakenBack::default());
         };
         slot.create()?;

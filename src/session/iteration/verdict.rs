@@ -39,7 +39,7 @@ impl Running<'_> {
         if self.plan.job.until == Until::Tasks {
             self.remember_lost(&verdict.lost, &before);
         }
-        self.is_promised = verdict.is_complete;
+        self.state.is_promised = verdict.is_complete;
         Ok(Judged { verdict, before })
     }
 

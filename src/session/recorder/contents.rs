@@ -13,12 +13,14 @@ impl Recorder<'_> {
     /// all boxes open. `slot` is the record that they are part of, if that is not written yet. `None` if files are left
     /// out of them, or nothing is known.
     pub fn contents_listing(&mut self, slot: Option<&Slot>) -> Result<Option<String>> {
-        let Some(tree) = self.last_contents.clone().filter(|_| self.last_left_out.is_empty()) else {
+        let Some(tree) =
+            self.work_tree.last_contents.clone().filter(|_| self.work_tree.last_left_out.is_empty())
+        else {
             return Ok(None);
         };
         let [progress, tasks] =
-            [&self.place.progress_path, &self.place.tasks_path].map(|path| self.work_tree.relative(path));
-        let listed = self.work_tree.entries(&self.contents_objects(slot), &tree)?;
+            [&self.place.progress_path, &self.place.tasks_path].map(|path| self.work_tree().relative(path));
+        let listed = self.work_tree().entries(&self.contents_objects(slot), &tree)?;
         let is_ours = |entry: &&[u8]| {
             let path = entry.iter().position(|byte| *byte == b'\t').map(|tab| &entry[tab + 1..]);
             path == Some(progress.as_bytes()) || path == Some(tasks.as_bytes())

@@ -62,7 +62,7 @@ impl Recorder<'_> {
         Opening { slot, taken: before, .. }: &Opening<'_>,
         moment: (&str, Timestamp),
     ) -> Result<Option<SnapshotTaken>> {
-        let found = self.last_contents.clone();
+        let found = self.work_tree.last_contents.clone();
         let (tree, taken) = self.look(slot)?;
         if Some(&tree) == found.as_ref() {
             return Ok(None);

@@ -1,0 +1,100 @@
+//! The work tree of a session, each time compared with the last look at it.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use crate::record::{LeftOut, ObjectId, join_truncated};
+use crate::worktree::{Contents, PrivateIndex, WorkTree};
+
+use super::snapshot_taken::{SnapshotTaken, most_changed};
+
+/// Maximum number of files that a warning names.
+const MAX_NAMED_FILES: usize = 5;
+
+/// A work tree, and what was seen of it.
+pub(super) struct WatchedWorkTree {
+    work_tree: WorkTree,
+    /// What files are compared with: the last snapshot, or its tree where snapshots are not kept.
+    pub last_contents: Option<ObjectId>,
+    /// What the last snapshot left out.
+    pub last_left_out: Vec<LeftOut>,
+    /// Submodules of whose changes the user knows already.
+    dirty: BTreeSet<String>,
+    /// Files that git failed to take, of which the user knows already.
+    refused: BTreeSet<String>,
+}
+
+impl WatchedWorkTree {
+    pub fn new(work_tree: WorkTree, last_contents: Option<ObjectId>) -> Self {
+        Self {
+            work_tree,
+            last_contents,
+            last_left_out: Vec::new(),
+            dirty: BTreeSet::new(),
+            refused: BTreeSet::new(),
+        }
+    }
+
+    pub fn work_tree(&self) -> &WorkTree {
+        &self.work_tree
+    }
+
+    /// Reads the work tree as it is now, and compares it with what it was at the last look, without the file `progress`.
+    pub fn look(
+        &mut self,
+        private_index: PrivateIndex<'_>,
+        progress: &Utf8Path,
+        warnings: &mut Vec<String>,
+    ) -> Result<(ObjectId, SnapshotTaken)> {
+        let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
+        self.warn_of_submodules(&left_out, warnings);
+        self.warn_of_refused(&left_out, warnings);
+        self.last_left_out.clone_from(&left_out);
+        let progress = self.work_tree.relative(progress);
+        let mut changed = match &self.last_contents {
+            Some(before) => self.work_tree.changed(private_index, before, &tree)?,
+            None => Vec::new(),
+        };
+        changed.retain(|file| file.path != progress.as_bytes());
+        let most_changed = most_changed(&changed);
+        let changed = changed.into_iter().map(|file| file.path).collect();
+        self.last_contents = Some(tree.clone());
+        Ok((tree, SnapshotTaken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
+    }
+
+    /// Warns once of each submodule with uncommitted changes, which no snapshot holds.
+    fn warn_of_submodules(&mut self, left_out: &[LeftOut], warnings: &mut Vec<String>) {
+        for left in left_out.iter().filter(|left| left.reason == LeftOut::SUBMODULE_CHANGES) {
+            if self.dirty.insert(left.path.clone()) {
+                // What cannot be listed is dirty anyway.
+                let files = self.work_tree.dirty_files_of(&left.path).unwrap_or_default();
+                let files = if files.is_empty() {
+                    String::new()
+                } else {
+                    format!(
+                        ": {}",
+                        join_truncated(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
+                    )
+                };
+                warnings.push(format!(
+                    "{}: the snapshots hold the commit of this submodule, not its uncommitted changes{files}",
+                    left.path
+                ));
+            }
+        }
+    }
+
+    /// Warns once about each file that snapshots lack unintentionally, for example because a clean filter fails.
+    fn warn_of_refused(&mut self, left_out: &[LeftOut], warnings: &mut Vec<String>) {
+        let refused = left_out.iter().filter(|left| left.is_refused());
+        let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();
+        let Some(first) = new.first() else { return };
+        let names: Vec<&str> = new.iter().map(|left| left.path.as_str()).collect();
+        let names = join_truncated(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+        let reason = first.reason.trim_start_matches(LeftOut::REFUSED);
+        warnings.push(format!("the snapshots lack {names}, which git could not read: {reason}"));
+        self.refused.extend(new.iter().map(|left| left.path.clone()));
+    }
+}

@@ -38,7 +38,7 @@ pub use checkout::Checkout;
 pub use commit::{PreparedCommit, StagedEntries};
 pub use merge::{Conflict, Merge, Sides};
 pub use raw_path::{RawPath, collides};
-pub use restore::{PathChange, Paths, TreeEntry};
+pub use restore::{PathChange, Paths, TreeEntry, TreePair};
 pub use snapshot::Contents;
 
 /// How long git may take to list what is untracked, or to look into submodules.

@@ -33,6 +33,7 @@ mod restore;
 mod rollback;
 mod running;
 mod scope;
+mod scratch_work_tree;
 mod settings;
 mod shown;
 mod snapshot_taken;

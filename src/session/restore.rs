@@ -5,16 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, anyhow, bail};
-use camino::{Utf8Path, Utf8PathBuf};
+use anyhow::{Result, anyhow, bail};
+use camino::Utf8Path;
 
 use crate::clock::Clock;
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_truncated};
-use crate::store::{LoopLock, Restoration, RestorePoint, Scratch, Store};
-use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, WorkTree, collides};
+use crate::store::{LoopLock, Restoration, RestorePoint, Store};
+use crate::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
 
 use super::recover;
 use super::rollback::is_journal;
+use super::scratch_work_tree::ScratchWorkTree;
 
 /// Maximum number of files that an error names.
 const MAX_NAMED_FILES: usize = 5;
@@ -63,10 +64,7 @@ pub struct Target<'a> {
 #[derive(Debug)]
 pub struct PlannedRestore<'a> {
     restore: Restore<'a>,
-    work_tree: WorkTree,
-    scratch: Scratch,
-    /// The present work tree.
-    now: ObjectId,
+    here: ScratchWorkTree,
     pub changes: Vec<PathChange>,
     /// Paths that differ but are not changed.
     pub left: Vec<SkippedPath>,
@@ -122,14 +120,14 @@ pub enum Intent {
 impl<'a> Restore<'a> {
     /// Plans the restoration of a snapshot.
     pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<PlannedRestore<'a>> {
-        let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
-        let (index, objects) = places(&scratch);
-        let private_index = self.private_index(&index, &objects);
+        let (here, lock) = self.begin(intent)?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
+        let private_index = here.private_index();
         let paths = Paths { directory: self.directory, specs: target.paths };
         if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, paths)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let mut asked = work_tree.differences(private_index, (&now, &target.snapshot), paths)?;
+        let mut asked = here.differences(TreePair { from: now, to: &target.snapshot }, paths)?;
         asked.retain(|change| !work_tree.has_mode_already(change));
         let top = self.store.repository().work_tree()?;
         let hidden = work_tree.out_of_sight(private_index)?;
@@ -151,12 +149,12 @@ impl<'a> Restore<'a> {
         let is_made = |change: &&PathChange| change.is_new() && untouchable(change).is_none();
         let made: BTreeSet<RawPath> =
             asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
-        let in_the_way = self.in_the_way((&work_tree, private_index), (&now, &target.snapshot), &made)?;
+        let in_the_way = self.in_the_way(&here, &target.snapshot, &made)?;
         let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
         let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
         let considered: Vec<PathChange> = asked.iter().chain(unasked).cloned().collect();
         let in_the_way: BTreeSet<&RawPath> = in_the_way.iter().map(|change| &change.path).collect();
-        let knowledge = self.knowledge((&work_tree, private_index), (&now, target), &considered)?;
+        let knowledge = self.knowledge(&here, target, &considered)?;
         let (mut changes, mut left, mut blocking) = (Vec::new(), Vec::new(), Vec::new());
         for change in considered {
             let is_blocking = in_the_way.contains(&change.path);
@@ -170,12 +168,10 @@ impl<'a> Restore<'a> {
         if !blocking.is_empty() {
             bail!("{}", describe_blocking(&blocking));
         }
-        refuse_endangered(&work_tree, private_index, &changes)?;
+        refuse_endangered(&here, &changes)?;
         Ok(PlannedRestore {
             restore: self,
-            work_tree,
-            scratch,
-            now,
+            here,
             changes,
             left,
             session: target.session.clone(),
@@ -187,20 +183,19 @@ impl<'a> Restore<'a> {
 
     /// Plans how to undo a restoration: its paths become what they were before it.
     pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<PlannedRestore<'a>> {
-        let RestoreContext { work_tree, scratch, now, lock } = self.begin(intent)?;
-        let (index, objects) = places(&scratch);
-        let private_index = self.private_index(&index, &objects);
+        let (here, lock) = self.begin(intent)?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
         let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-        let made = work_tree.differences(private_index, (&point.made, &point.found), everything)?;
+        let made = here.differences(TreePair { from: &point.made, to: &point.found }, everything)?;
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
-        let mut changes = work_tree.differences(private_index, (&now, &point.found), everything)?;
+        let mut changes = here.differences(TreePair { from: now, to: &point.found }, everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
         changes.retain(|change| !work_tree.has_mode_already(change));
         let is_new = |change: &&PathChange| change.is_new();
         let new: BTreeSet<RawPath> =
             changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
         // Newer files are in the way of files to restore: the restoration does not know them.
-        let mut in_the_way = self.in_the_way((&work_tree, private_index), (&now, &point.found), &new)?;
+        let mut in_the_way = self.in_the_way(&here, &point.found, &new)?;
         in_the_way.retain(|change| !made.contains(&change.path));
         let (blocking, removed): (Vec<_>, Vec<_>) =
             in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
@@ -212,13 +207,11 @@ impl<'a> Restore<'a> {
             bail!("{}", describe_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
         }
         changes.extend(removed);
-        refuse_endangered(&work_tree, private_index, &changes)?;
+        refuse_endangered(&here, &changes)?;
         let (session, feature) = self.store.restored(point)?;
         Ok(PlannedRestore {
             restore: self,
-            work_tree,
-            scratch,
-            now,
+            here,
             changes,
             left: Vec::new(),
             session,
@@ -231,15 +224,15 @@ impl<'a> Restore<'a> {
     /// Returns the present files that are in the way of the paths in `made`: below one of them, or above.
     fn in_the_way(
         self,
-        (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
-        (now, wanted): (&ObjectId, &ObjectId),
+        here: &ScratchWorkTree,
+        wanted: &ObjectId,
         made: &BTreeSet<RawPath>,
     ) -> Result<Vec<PathChange>> {
         if made.is_empty() {
             return Ok(Vec::new());
         }
         let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-        let mut all = work_tree.differences(private_index, (now, wanted), everything)?;
+        let mut all = here.differences(TreePair { from: &here.now, to: wanted }, everything)?;
         all.retain(|change| change.is_removal() && collides(&change.path, made));
         Ok(all)
     }
@@ -247,8 +240,8 @@ impl<'a> Restore<'a> {
     /// Returns which of the files to be removed the session knows.
     fn knowledge(
         self,
-        (work_tree, private_index): (&WorkTree, PrivateIndex<'_>),
-        (now, target): (&ObjectId, &Target<'_>),
+        here: &ScratchWorkTree,
+        target: &Target<'_>,
         changes: &[PathChange],
     ) -> Result<Knowledge> {
         if self.force == Force::Yes {
@@ -256,12 +249,12 @@ impl<'a> Restore<'a> {
         }
         let removals = changes.iter().filter(|change| change.is_removal());
         let mut unknown: BTreeSet<RawPath> = removals.map(|change| change.path.clone()).collect();
-        let known = work_tree.known(private_index, &target.snapshots, &unknown)?;
+        let known = here.work_tree.known(here.private_index(), &target.snapshots, &unknown)?;
         unknown.retain(|path| !known.contains(path));
         let mut edited = BTreeSet::new();
         if let (Some(start), false) = (&target.start, unknown.is_empty()) {
             let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
-            let since = work_tree.differences(private_index, (now, start), everything)?;
+            let since = here.differences(TreePair { from: &here.now, to: start }, everything)?;
             let (lacking, differing): (Vec<PathChange>, Vec<PathChange>) =
                 since.into_iter().partition(PathChange::is_removal);
             edited = differing.into_iter().map(|change| change.path).collect();
@@ -272,9 +265,9 @@ impl<'a> Restore<'a> {
     }
 
     /// Makes sure that no loop runs here, and reads the state of the work tree.
-    fn begin(self, intent: Intent) -> Result<RestoreContext> {
+    fn begin(self, intent: Intent) -> Result<(ScratchWorkTree, Option<LoopLock>)> {
         let repository = self.store.repository();
-        let mut work_tree = WorkTree::new(repository)?;
+        let work_tree = WorkTree::new(repository)?;
         let lock = match intent {
             Intent::Look => None,
             Intent::Write => Some(LoopLock::take(repository)?),
@@ -282,15 +275,7 @@ impl<'a> Restore<'a> {
         if intent == Intent::Write && self.force == Force::No {
             refuse_unfinished(self.store)?;
         }
-        let scratch = Scratch::create(repository)?;
-        let (index, objects) = places(&scratch);
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        let now = work_tree.contents(self.private_index(&index, &objects))?.tree;
-        Ok(RestoreContext { work_tree, scratch, now, lock })
-    }
-
-    fn private_index<'b>(&self, index: &'b Utf8Path, objects: &'b Utf8Path) -> PrivateIndex<'b> {
-        PrivateIndex { index, objects, max_file: self.max_file }
+        Ok((ScratchWorkTree::read(self.store, work_tree, self.max_file)?, lock))
     }
 }
 
@@ -300,13 +285,6 @@ pub struct CompletedRestore {
     pub point: RestorePoint,
     /// Paths that a sparse checkout kept out of the work tree.
     pub out_of_sight: BTreeSet<String>,
-}
-
-struct RestoreContext {
-    work_tree: WorkTree,
-    scratch: Scratch,
-    now: ObjectId,
-    lock: Option<LoopLock>,
 }
 
 impl PlannedRestore<'_> {
@@ -319,26 +297,24 @@ impl PlannedRestore<'_> {
 
     /// Saves the present state, and then changes it. `on_kept` is called with the saved state before any file changes.
     pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<CompletedRestore> {
-        let (index, objects) = places(&self.scratch);
-        let private_index = self.restore.private_index(&index, &objects);
+        let here = &self.here;
         // Check again: fetching missing objects may have taken a while.
-        refuse_endangered(&self.work_tree, private_index, &self.changes)?;
-        let wanted = self.work_tree.with_changes(private_index, &self.changes)?;
-        self.work_tree.check(private_index, &self.now, &wanted)?;
+        refuse_endangered(here, &self.changes)?;
+        let wanted = here.with_changes(&self.changes)?;
         let point = self.restore.store.keep_restoration(Restoration {
-            found: &self.now,
+            found: &here.now,
             made: &wanted,
-            objects: &objects,
+            objects: &here.objects,
             session: &self.session,
             feature: &self.feature,
             target: &self.name,
             at: self.restore.clock.now(),
         })?;
         on_kept(&point);
-        let applied = self.work_tree.apply(private_index, &self.now, &wanted);
+        let applied = here.apply(&wanted);
         let hint = || format!("\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number);
         applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
-        let hidden = self.work_tree.out_of_sight(private_index)?;
+        let hidden = here.work_tree.out_of_sight(here.private_index())?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
         Ok(CompletedRestore { out_of_sight: of_ours.map(PathChange::name).collect(), point })
     }
@@ -375,12 +351,8 @@ fn describe_blocking(blocking: &[SkippedPath]) -> String {
 }
 
 /// Refuses to overwrite files that could not be restored.
-fn refuse_endangered(
-    work_tree: &WorkTree,
-    private_index: PrivateIndex<'_>,
-    changes: &[PathChange],
-) -> Result<()> {
-    let endangered = work_tree.endangered(private_index, changes)?;
+fn refuse_endangered(here: &ScratchWorkTree, changes: &[PathChange]) -> Result<()> {
+    let endangered = here.work_tree.endangered(here.private_index(), changes)?;
     if endangered.is_empty() {
         return Ok(());
     }
@@ -393,11 +365,6 @@ fn refuse_endangered(
 
 fn listed<S: AsRef<str>>(paths: &[S]) -> String {
     join_truncated(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
-}
-
-/// Returns the private index, and the objects that are not in the repository yet.
-fn places(scratch: &Scratch) -> (Utf8PathBuf, Utf8PathBuf) {
-    (scratch.path("index"), scratch.path("objects"))
 }
 
 /// Refuses to change files under the hands of git or of a record that is not finished.

@@ -6,14 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, anyhow};
-use camino::{Utf8Path, Utf8PathBuf};
+use anyhow::{Result, anyhow};
+use camino::Utf8Path;
 
-use crate::record::{ObjectId, RALPH, Timestamp};
-use crate::store::{Restoration, RestorePoint, Scratch, SpoolMeta, Store};
-use crate::worktree::{PathChange, PrivateIndex, RawPath, Sides, WorkTree};
+use crate::record::{RALPH, Timestamp};
+use crate::store::{Restoration, RestorePoint, SpoolMeta, Store};
+use crate::worktree::{PathChange, RawPath, Sides, WorkTree};
 
 use super::good_ground::Span;
+use super::scratch_work_tree::ScratchWorkTree;
 
 /// Where changes are taken back.
 #[derive(Debug, Clone, Copy)]
@@ -25,30 +26,18 @@ pub(super) struct Rollback<'a> {
 /// Changes that are to be taken back, worked out and not yet made.
 #[derive(Debug)]
 pub(super) struct PlannedRollback {
-    bench: MergeContext,
+    here: ScratchWorkTree,
     changes: Vec<PathChange>,
     /// Paths that the attempts changed and that stay as they are.
     pub kept: BTreeSet<String>,
 }
 
-/// The work tree as it is, in a private index and as a tree.
-#[derive(Debug)]
-struct MergeContext {
-    work_tree: WorkTree,
-    /// Removed with this value.
-    _scratch: Scratch,
-    index: Utf8PathBuf,
-    objects: Utf8PathBuf,
-    max_file: u64,
-    now: ObjectId,
-}
-
 impl Rollback<'_> {
     /// Works out how to take back what was changed in `spans`, oldest first.
     pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
-        let bench = self.bench()?;
-        let MergeContext { work_tree, now, .. } = &bench;
-        let private_index = bench.private_index();
+        let here = self.read()?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
+        let private_index = here.private_index();
         let hidden = work_tree.out_of_sight(private_index)?;
         let mut made: BTreeMap<RawPath, PathChange> = BTreeMap::new();
         let mut kept: BTreeSet<RawPath> = BTreeSet::new();
@@ -93,7 +82,7 @@ impl Rollback<'_> {
         let mut kept: BTreeSet<String> =
             kept.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         kept.retain(|path| !is_journal(top, &progress, path));
-        Ok(PlannedRollback { bench, changes, kept })
+        Ok(PlannedRollback { here, changes, kept })
     }
 
     /// Keeps the work tree as it is, and then takes the changes back. `on_kept` notes where it is kept before any file
@@ -104,28 +93,27 @@ impl Rollback<'_> {
         (name, at): (&str, Timestamp),
         on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
     ) -> Result<RestorePoint> {
-        let PlannedRollback { bench, changes, .. } = planned;
-        let wanted = bench.work_tree.with_changes(bench.private_index(), changes)?;
-        bench.work_tree.check(bench.private_index(), &bench.now, &wanted)?;
+        let PlannedRollback { here, changes, .. } = planned;
+        let wanted = here.with_changes(changes)?;
         let point = self.store.keep_restoration(Restoration {
-            found: &bench.now,
+            found: &here.now,
             made: &wanted,
-            objects: &bench.objects,
+            objects: &here.objects,
             session: &self.place.session,
             feature: &self.place.feature,
             target: name,
             at,
         })?;
         on_kept(&point)?;
-        bench.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
+        here.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
         Ok(point)
     }
 
     /// Finishes a rollback that a crash cut off. Returns the paths that stay, because they were changed since.
     pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
-        let bench = self.bench()?;
-        let MergeContext { work_tree, now, .. } = &bench;
-        let private_index = bench.private_index();
+        let here = self.read()?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
+        let private_index = here.private_index();
         let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
         let merge = work_tree.merge_trees(private_index, sides)?;
         let (mut changes, mut kept) = (merge.changes, Vec::new());
@@ -140,22 +128,14 @@ impl Rollback<'_> {
         let blocked = work_tree.withdraw_blocked(private_index, &mut changes)?;
         kept.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
         if !changes.is_empty() {
-            let wanted = work_tree.with_changes(private_index, &changes)?;
-            work_tree.check(private_index, now, &wanted)?;
-            bench.apply(&wanted)?;
+            here.apply(&here.with_changes(&changes)?)?;
         }
         Ok(kept)
     }
 
-    fn bench(self) -> Result<MergeContext> {
-        let repository = self.store.repository();
-        let mut work_tree = WorkTree::new(repository)?.at_work_for(&self.place.session);
-        let scratch = Scratch::create(repository)?;
-        let (index, objects) = (scratch.path("index"), scratch.path("objects"));
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        let max_file = self.place.snapshot_max_file;
-        let now = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?.tree;
-        Ok(MergeContext { work_tree, _scratch: scratch, index, objects, max_file, now })
+    fn read(self) -> Result<ScratchWorkTree> {
+        let work_tree = WorkTree::new(self.store.repository())?.at_work_for(&self.place.session);
+        ScratchWorkTree::read(self.store, work_tree, self.place.snapshot_max_file)
     }
 }
 
@@ -163,16 +143,6 @@ impl PlannedRollback {
     /// Returns how many files are to be changed.
     pub fn count(&self) -> usize {
         self.changes.len()
-    }
-}
-
-impl MergeContext {
-    fn private_index(&self) -> PrivateIndex<'_> {
-        PrivateIndex { index: &self.index, objects: &self.objects, max_file: self.max_file }
-    }
-
-    fn apply(&self, wanted: &ObjectId) -> Result<()> {
-        self.work_tree.apply(self.private_index(), &self.now, wanted)
     }
 }
 

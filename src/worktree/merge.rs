@@ -12,7 +12,7 @@ use camino::Utf8PathBuf;
 use crate::record::ObjectId;
 
 use super::raw_path::{RawPath, collides, split};
-use super::restore::{PathChange, Paths, TreeEntry};
+use super::restore::{PathChange, Paths, TreeEntry, TreePair};
 use super::{PrivateIndex, WorkTree};
 
 /// The trees or commits of a merge: the changes from `base` to `theirs` are applied to `ours`.
@@ -44,9 +44,8 @@ impl WorkTree {
     /// Compares three trees. Nothing is written.
     pub fn merge_trees(&self, private_index: PrivateIndex<'_>, sides: Sides<'_>) -> Result<Merge> {
         let everything = Paths { directory: &self.top, specs: &[] };
-        let theirs = self.differences(private_index, (sides.base, sides.theirs), everything)?;
-        let ours = self.differences(private_index, (sides.base, sides.ours), everything)?;
-        Ok(merge(theirs, ours))
+        let since_base = |to| self.differences(private_index, TreePair { from: sides.base, to }, everything);
+        Ok(merge(since_base(sides.theirs)?, since_base(sides.ours)?))
     }
 
     /// Returns the change that merges the contents of a file that both sides changed; `None` if they

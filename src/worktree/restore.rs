@@ -69,12 +69,19 @@ pub struct Paths<'a> {
     pub specs: &'a [String],
 }
 
+/// Two trees, or commits, that are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct TreePair<'a> {
+    pub from: &'a ObjectId,
+    pub to: &'a ObjectId,
+}
+
 impl WorkTree {
     /// Returns the differences from one tree or commit to another.
     pub fn differences(
         &self,
         private_index: PrivateIndex<'_>,
-        (from, to): (&ObjectId, &ObjectId),
+        TreePair { from, to }: TreePair<'_>,
         paths: Paths<'_>,
     ) -> Result<Vec<PathChange>> {
         let raw = self

@@ -6,6 +6,7 @@ use super::page::Page;
 use super::place::place;
 use super::score::score;
 use super::tools::{is_count, is_echo};
+use super::words::{contains_any, starts_with_any};
 
 /// Values beyond these many are left to the excerpt.
 const MAX_VALUES: usize = 6;
@@ -92,34 +93,38 @@ fn rank(line: &str) -> Rank {
     }
 }
 
+/// Starts of lines that only say that a command failed.
+const WRAPPER_STARTS: &[&str] = &[
+    "npm ERR! code",
+    "npm error code",
+    "npm ERR! errno",
+    "npm error errno",
+    "npm ERR! path",
+    "npm error path",
+    "npm ERR! command",
+    "npm error command",
+    "npm error Lifecycle",
+    "npm ERR! A complete log",
+    "npm error A complete log",
+    "error: script \"",
+];
+
+/// Words of lines that only say that a command failed.
+const WRAPPER_WORDS: &[&str] = &[
+    "exited with code ",
+    "exited with exit code ",
+    "returned non-zero exit status",
+    "returned a non-zero code",
+    "failed with exit code ",
+    "failed with exit status ",
+];
+
 /// Returns true if a line only says that a command, which has said why itself, failed.
 fn is_wrapper(text: &str) -> bool {
-    const STARTS: [&str; 12] = [
-        "npm ERR! code",
-        "npm error code",
-        "npm ERR! errno",
-        "npm error errno",
-        "npm ERR! path",
-        "npm error path",
-        "npm ERR! command",
-        "npm error command",
-        "npm error Lifecycle",
-        "npm ERR! A complete log",
-        "npm error A complete log",
-        "error: script \"",
-    ];
-    const WORDS: [&str; 6] = [
-        "exited with code ",
-        "exited with exit code ",
-        "returned non-zero exit status",
-        "returned a non-zero code",
-        "failed with exit code ",
-        "failed with exit status ",
-    ];
     let text = text.trim();
     is_echo(text)
-        || STARTS.iter().any(|start| text.starts_with(start))
-        || WORDS.iter().any(|words| text.contains(words))
+        || starts_with_any(text, WRAPPER_STARTS)
+        || contains_any(text, WRAPPER_WORDS)
         || text.contains(": *** ") && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
 }
 
@@ -181,9 +186,7 @@ fn values(failure: &Failure) -> Vec<String> {
     let is_said = |value: &String| {
         value.chars().any(char::is_alphanumeric)
             && !value.contains("actual - expected")
-            && !value.starts_with("- Expected")
-            && !value.starts_with("+ Received")
-            && !value.starts_with("operator:")
+            && !starts_with_any(value, &["- Expected", "+ Received", "operator:"])
     };
     failure.values.iter().map(|value| one_line(value)).filter(is_said).take(MAX_VALUES).collect()
 }

@@ -2,7 +2,8 @@
 
 use super::line_kind::{LineKind, is_code, line_kind};
 use super::page::Page;
-use super::place::{is_foreign, place};
+use super::place::{file_in, is_foreign, place};
+use super::words::starts_with_any;
 
 /// When in a chain of checks something goes wrong. What comes first hides what would come later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,6 +127,18 @@ impl Failure {
         self.parts.iter().any(|part| part.1 == kind)
     }
 
+    /// Gives a failure of which line `at` says all, and the line after it.
+    pub(super) fn in_line(self, at: usize) -> (Self, usize) {
+        (self.with(at, LineKind::Head), at + 1)
+    }
+
+    /// Adds a value, of as many as are compared.
+    pub(super) fn value(&mut self, value: &str) {
+        if self.values.len() < MAX_VALUES {
+            self.values.push(value.to_owned());
+        }
+    }
+
     /// Takes in the lines `from..to`, each by its shape; the first text is the message if there is none yet.
     pub(super) fn body(&mut self, page: &Page, from: usize, to: usize, trace: Trace) {
         let mut frames: Vec<usize> = Vec::new();
@@ -142,7 +155,7 @@ impl Failure {
             };
             let Some(mut found) = line_kind(line) else { continue };
             let text = line.trim();
-            if is_chatter(text) {
+            if starts_with_any(text, CHATTER_STARTS) {
                 continue;
             }
             if let Some(indent) = source_below.take()
@@ -169,9 +182,7 @@ impl Failure {
                     file.clone_into(&mut self.file);
                     self.add(index, LineKind::Location);
                 } else {
-                    if self.values.len() < MAX_VALUES {
-                        self.values.push(said.to_owned());
-                    }
+                    self.value(said);
                     self.add(index, LineKind::Value);
                 }
                 continue;
@@ -195,8 +206,8 @@ impl Failure {
                 LineKind::Value => {
                     // What is below the calls is detail that not every reporter prints.
                     let is_detail = is_traced && trace == Trace::NewestFirst;
-                    if self.values.len() < MAX_VALUES && !is_detail {
-                        self.values.push(text.to_owned());
+                    if !is_detail {
+                        self.value(text);
                     }
                     self.add(index, found);
                 }
@@ -219,7 +230,7 @@ impl Failure {
         };
         let Some(&newest) = newest else { return };
         if self.file.is_empty() {
-            self.file = place(page.line(newest)).map(|place| place.file.to_owned()).unwrap_or_default();
+            file_in(page.line(newest)).clone_into(&mut self.file);
         }
         let mut seen: Vec<&str> = Vec::new();
         for &index in frames {
@@ -258,39 +269,36 @@ pub(super) fn placed_words(text: &str) -> Option<(&str, &str)> {
     (!said.is_empty()).then_some((place.file, said))
 }
 
-/// Returns what tools say in every failure.
-fn is_chatter(text: &str) -> bool {
-    const STARTS: [&str; 27] = [
-        "Error Trace:",
-        "Test: ",
-        "Traceback (most recent",
-        "[Previous line repeated",
-        "note: run with `RUST_BACKTRACE",
-        "note: Some details are omitted",
-        "stack backtrace:",
-        "Error Message:",
-        "Stack Trace:",
-        "stacktrace:",
-        "[gw",
-        "rerun with",
-        "Did you mean",
-        "For more information",
-        "Help:",
-        "help: for further information",
-        "Use -v to get",
-        "Full diff:",
-        "...Full output truncated",
-        "at Context.<anonymous> (node_modules",
-        "duration_ms:",
-        "type:",
-        "failureType:",
-        "exitCode:",
-        "signal:",
-        "Seed:",
-        "Set environment variable",
-    ];
-    STARTS.iter().any(|start| text.starts_with(start))
-}
+/// Starts of lines that tools print in every failure.
+const CHATTER_STARTS: &[&str] = &[
+    "Error Trace:",
+    "Test: ",
+    "Traceback (most recent",
+    "[Previous line repeated",
+    "note: run with `RUST_BACKTRACE",
+    "note: Some details are omitted",
+    "stack backtrace:",
+    "Error Message:",
+    "Stack Trace:",
+    "stacktrace:",
+    "[gw",
+    "rerun with",
+    "Did you mean",
+    "For more information",
+    "Help:",
+    "help: for further information",
+    "Use -v to get",
+    "Full diff:",
+    "...Full output truncated",
+    "at Context.<anonymous> (node_modules",
+    "duration_ms:",
+    "type:",
+    "failureType:",
+    "exitCode:",
+    "signal:",
+    "Seed:",
+    "Set environment variable",
+];
 
 /// Returns the number of blanks in front.
 pub(super) fn indent_of(line: &str) -> usize {

@@ -5,6 +5,7 @@ use super::line_kind::LineKind;
 use super::page::Page;
 use super::place::{extension, is_file};
 use super::tools::boxed;
+use super::words::{contains_any, is_digits, starts_with_any};
 
 /// How far from the end a test may have begun, in lines: it may have written much since.
 const REACH: usize = 400;
@@ -52,8 +53,7 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
         return Some(name.to_owned());
     }
     if let Some(file) = text.find(".py::").filter(|&at| !text[..at].contains(' ')) {
-        let is_over =
-            ["PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "XPASS"].iter().any(|word| text.contains(word));
+        let is_over = contains_any(text, &["PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "XPASS"]);
         let end = text[file..].find(' ').map_or(text.len(), |at| file + at);
         return (!is_over).then(|| text[..end].to_owned());
     }
@@ -64,7 +64,7 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
     }
     if let Some(rest) = text.strip_prefix("Start ")
         && let Some((number, name)) = rest.trim_start().split_once(": ")
-        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && is_digits(number)
     {
         return Some(name.to_owned());
     }
@@ -77,19 +77,13 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
     (is_file(file) && is_progress && matches!(extension(file), "py" | "t")).then(|| file.to_owned())
 }
 
+/// Starts of the result of a test, and of the end of a run.
+const RESULT_STARTS: &[&str] =
+    &["--- ", "PASS", "FAIL", "ok", "test result:", "====", "----", "ERROR", "SKIPPED"];
+
 /// Returns true if a line is the result of a test, or the end of a run.
 fn is_result(text: &str) -> bool {
-    boxed(text).is_some()
-        || text.starts_with("--- ")
-        || text.starts_with("PASS")
-        || text.starts_with("FAIL")
-        || text.starts_with("ok")
-        || text.starts_with("test result:")
-        || text.starts_with("====")
-        || text.starts_with("----")
-        || text.contains("Test #")
-        || text.starts_with("ERROR")
-        || text.starts_with("SKIPPED")
+    boxed(text).is_some() || starts_with_any(text, RESULT_STARTS) || text.contains("Test #")
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod words;
 
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! What a line is good for, judged by its own shape.
 
 use super::place::{is_foreign, place};
+use super::words::{contains_any, starts_with_any};
 
 /// The part that a line has in telling of a failure, most worth first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +98,13 @@ const VALUE_WORDS: [&str; 47] = [
     "location",
 ];
 
+/// What compares two values.
+const COMPARISONS: &[&str] =
+    &[" !== ", " != ", " === ", " == ", " is not ", " but was", " but got", "> but ", " not equal to "];
+
+/// Values with their types in front, as Lua's test libraries print them.
+const TYPED_STARTS: &[&str] = &["(number)", "(string)", "(table", "(boolean)"];
+
 /// Returns true if `text` gives an expected or an actual value.
 pub(super) fn is_value(text: &str) -> bool {
     if let Some(rest) = text.strip_prefix(['+', '-']) {
@@ -115,27 +123,12 @@ pub(super) fn is_value(text: &str) -> bool {
         if VALUE_WORDS.contains(&head)
             || head.ends_with(" expected")
             || head.ends_with(" actual")
-            || (head.starts_with("expected") || head.starts_with("actual") || head.starts_with("received"))
+            || starts_with_any(head, &["expected", "actual", "received"])
         {
             return true;
         }
     }
-    if text.len() < 160 {
-        if [" !== ", " != ", " === ", " == ", " is not ", " but was", " but got", "> but ", " not equal to "]
-            .iter()
-            .any(|sign| text.contains(sign))
-        {
-            return true;
-        }
-        if text.starts_with("(number)")
-            || text.starts_with("(string)")
-            || text.starts_with("(table")
-            || text.starts_with("(boolean)")
-        {
-            return true;
-        }
-    }
-    false
+    text.len() < 160 && (contains_any(text, COMPARISONS) || starts_with_any(text, TYPED_STARTS))
 }
 
 /// Returns true if `text` shows source: `12 | x`, `> 14 | x`, `|   ^^^`, `^~~~`.
@@ -152,11 +145,13 @@ pub(super) fn is_code(text: &str) -> bool {
         && !text.is_empty()
 }
 
+/// Starts of steps of a stack trace.
+const FRAME_STARTS: &[&str] = &["at ", "File \"", "from ", "created by ", "stacktrace"];
+
 /// Returns true if `text` is a step of a stack trace.
 pub(super) fn is_frame(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if text.starts_with("at ") || text.starts_with("File \"") || text.starts_with("in ") && text.contains(':')
-    {
+    if starts_with_any(text, FRAME_STARTS) || text.starts_with("in ") && text.contains(':') {
         return true;
     }
     if let Some(rest) = text.strip_prefix('#') {
@@ -170,59 +165,50 @@ pub(super) fn is_frame(text: &str) -> bool {
             return true;
         }
     }
-    if text.starts_with("from ") || text.starts_with("created by ") || text.starts_with("stacktrace") {
-        return true;
-    }
     // A place with nothing before it.
     place(text).is_some_and(|place| place.start <= 2)
 }
 
+/// Words of steps in a runtime.
+const FOREIGN_WORDS: &[&str] = &["node:internal", "(<anonymous>)", "(native)", "Native Method", "(https://"];
+
+/// Packages of the runtimes, build tools and test libraries of the JVM and of .NET.
+const FOREIGN_PACKAGES: &[&str] = &[
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "org.junit",
+    "junit.",
+    "org.apache.maven",
+    "org.gradle",
+    "kotlin.",
+    "kotlinx.",
+    "scala.",
+    "org.scalatest",
+    "sbt.",
+    "org.testng",
+    "org.hamcrest",
+    "org.assertj",
+    "org.mockito",
+    "groovy.",
+    "org.codehaus",
+    "org.spockframework",
+    "worker.org.gradle",
+    "System.",
+    "Xunit.",
+    "NUnit.",
+    "Microsoft.",
+    "async node:",
+    "org.opentest4j",
+    "java.base/",
+];
+
 /// Returns true if a step of a stack trace is in a library or in the runtime.
 pub(super) fn is_foreign_frame(text: &str) -> bool {
-    const PACKAGES: [&str; 29] = [
-        "java.",
-        "javax.",
-        "jdk.",
-        "sun.",
-        "com.sun.",
-        "org.junit",
-        "junit.",
-        "org.apache.maven",
-        "org.gradle",
-        "kotlin.",
-        "kotlinx.",
-        "scala.",
-        "org.scalatest",
-        "sbt.",
-        "org.testng",
-        "org.hamcrest",
-        "org.assertj",
-        "org.mockito",
-        "groovy.",
-        "org.codehaus",
-        "org.spockframework",
-        "worker.org.gradle",
-        "System.",
-        "Xunit.",
-        "NUnit.",
-        "Microsoft.",
-        "async node:",
-        "org.opentest4j",
-        "java.base/",
-    ];
-    if let Some(rest) = text.strip_prefix("at ")
-        && PACKAGES.iter().any(|package| rest.starts_with(package))
-    {
-        return true;
-    }
-    if text.contains("node:internal")
-        || text.contains("(<anonymous>)")
-        || text.contains("(native)")
-        || text.contains("Native Method")
-    {
-        return true;
-    }
-    if text.contains("(https://") {
+    let is_of_package = text.strip_prefix("at ").is_some_and(|rest| starts_with_any(rest, FOREIGN_PACKAGES));
+    if is_of_package || contains_any(text, FOREIGN_WORDS) {
         return true;
     }
     match place(text) {

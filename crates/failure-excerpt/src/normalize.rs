@@ -211,6 +211,29 @@ fn is_uuid(word: &str) -> bool {
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// Folders of the root below which systems and users keep files.
+const ROOTS: &[&str] = &[
+    "tmp",
+    "var",
+    "home",
+    "usr",
+    "opt",
+    "root",
+    "private",
+    "Users",
+    "nix",
+    "builds",
+    "workspace",
+    "work",
+    "app",
+    "src",
+    "mnt",
+    "data",
+    "build",
+    "github",
+    "runner",
+];
+
 /// Returns an absolute path of at least two parts.
 fn is_path(text: &str) -> bool {
     let mut parts = text[1..].splitn(2, '/');
@@ -218,28 +241,7 @@ fn is_path(text: &str) -> bool {
     parts.next().is_some()
         && !first.is_empty()
         && first.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
-        && matches!(
-            first,
-            "tmp"
-                | "var"
-                | "home"
-                | "usr"
-                | "opt"
-                | "root"
-                | "private"
-                | "Users"
-                | "nix"
-                | "builds"
-                | "workspace"
-                | "work"
-                | "app"
-                | "src"
-                | "mnt"
-                | "data"
-                | "build"
-                | "github"
-                | "runner"
-        )
+        && ROOTS.contains(&first)
 }
 
 fn is_temporary(path: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Where a line points to: a file and a line in it, in the many ways in which tools write that.
 
+use super::words::{contains_any, starts_with_any};
+
 /// A place in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Location<'a> {
@@ -9,6 +11,9 @@ pub(super) struct Location<'a> {
     /// The byte after the last number.
     pub(super) end: usize,
 }
+
+/// What is written around file names, and never in one.
+const AROUND_FILES: &str = "\"'`()[]<>,;|={}│─@";
 
 /// File names that need no extension.
 const BARE: [&str; 8] = [
@@ -42,6 +47,11 @@ pub(super) fn place(line: &str) -> Option<Location<'_>> {
     None
 }
 
+/// Returns the file of the first place in `line`; empty if there is none.
+pub(super) fn file_in(line: &str) -> &str {
+    place(line).map_or("", |place| place.file)
+}
+
 /// Returns the file that ends before a line number at `digits`.
 fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
     let front = &line[..digits];
@@ -64,29 +74,7 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
             .len()
     };
     let start = line[..stop]
-        .rfind(|c: char| {
-            c.is_whitespace()
-                || matches!(
-                    c,
-                    '"' | '\''
-                        | '`'
-                        | '('
-                        | ')'
-                        | '['
-                        | ']'
-                        | '<'
-                        | '>'
-                        | ','
-                        | ';'
-                        | '|'
-                        | '='
-                        | '{'
-                        | '}'
-                        | '│'
-                        | '─'
-                        | '@'
-                )
-        })
+        .rfind(|c: char| c.is_whitespace() || AROUND_FILES.contains(c))
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
     let start = start + if line[start..stop].starts_with("file://") { 7 } else { 0 };
     is_file(&line[start..stop]).then_some((start, stop))
@@ -136,48 +124,44 @@ fn column(rest: &str) -> usize {
     length
 }
 
+/// Starts of paths of libraries, runtimes and tools.
+const FOREIGN_STARTS: &[&str] =
+    &["node:", "internal/", "<", "../../", "vendor/", "ext:", "/_/", "/checkout/", "_testmain"];
+
+/// Parts of paths of libraries, runtimes and tools.
+const FOREIGN_PARTS: &[&str] = &[
+    "node_modules/",
+    "site-packages/",
+    "dist-packages/",
+    "/lib/python",
+    ".cargo/registry",
+    "/rustc/",
+    "/rustlib/",
+    "/go/pkg/mod/",
+    "/local/go/src/",
+    "/go/src/runtime/",
+    "/go/src/testing/",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/include",
+    "/usr/share",
+    "/gems/",
+    "/vendor/",
+    "/.m2/",
+    "/.gradle/",
+    "sysdeps/",
+    "libsanitizer/",
+    "csu/libc",
+    "/_pytest/",
+    "deps/phoenix",
+    ".pub-cache/",
+    "/dotnet/",
+    "/.deno/",
+];
+
 /// Returns true if a file belongs to a library, a runtime or a tool rather than to the project.
 pub(super) fn is_foreign(file: &str) -> bool {
-    const PARTS: [&str; 27] = [
-        "node_modules/",
-        "site-packages/",
-        "dist-packages/",
-        "/lib/python",
-        ".cargo/registry",
-        "/rustc/",
-        "/rustlib/",
-        "/go/pkg/mod/",
-        "/local/go/src/",
-        "/go/src/runtime/",
-        "/go/src/testing/",
-        "/usr/lib",
-        "/usr/local/lib",
-        "/usr/include",
-        "/usr/share",
-        "/gems/",
-        "/vendor/",
-        "/.m2/",
-        "/.gradle/",
-        "sysdeps/",
-        "libsanitizer/",
-        "csu/libc",
-        "/_pytest/",
-        "deps/phoenix",
-        ".pub-cache/",
-        "/dotnet/",
-        "/.deno/",
-    ];
-    file.starts_with("node:")
-        || file.starts_with("internal/")
-        || file.starts_with('<')
-        || file.starts_with("../../")
-        || file.starts_with("vendor/")
-        || file.starts_with("ext:")
-        || file.starts_with("/_/")
-        || file.starts_with("/checkout/")
-        || file.starts_with("_testmain")
-        || file == "testing.go"
-        || PARTS.iter().any(|part| file.contains(part))
+    file == "testing.go" || starts_with_any(file, FOREIGN_STARTS) || contains_any(file, FOREIGN_PARTS)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Numbers that say how far a search or a property test came, or from what it began: they differ in each run, and identify no
 //! causes apart.
 
+use super::words::contains_any;
+
 /// What is counted on the way to a failure, in the singular.
 const COUNTED: [&str; 22] = [
     "step",
@@ -33,11 +35,13 @@ const KINDS: [&str; 6] = ["passed", "passing", "successful", "random", "more", "
 /// What has a number of its own, which is reached: `at step 12`.
 const REACHED: [&str; 4] = ["step", "iteration", "trial", "attempt"];
 
+/// Words without which no text holds such a number.
+const PROGRESS_WORDS: &[&str] =
+    &["after", "After", "seed", "Seed", "SEED", "hrunk", "step", "iteration", "attempt", "trial"];
+
 /// Returns true if a text may hold such a number.
 pub(super) fn may_hold(text: &str) -> bool {
-    const SIGNS: [&str; 9] =
-        ["after", "After", "seed", "Seed", "SEED", "hrunk", "step", "iteration", "attempt"];
-    text.contains("trial") || SIGNS.iter().any(|sign| text.contains(sign))
+    contains_any(text, PROGRESS_WORDS)
 }
 
 /// Returns the word at `index` with its number masked, or `None` if it has none that says how far something came.

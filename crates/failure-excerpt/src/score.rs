@@ -3,6 +3,7 @@
 use super::line_kind::{LineKind, line_kind};
 use super::place::{is_foreign, place};
 use super::prefilter::prefilter;
+use super::words::{contains_any, starts_with_any};
 
 /// Starts of lines that say nothing of a failure.
 const NOISE: [&str; 34] = [
@@ -49,7 +50,7 @@ pub(super) fn score(line: &str) -> i32 {
     if text.is_empty() {
         return -10;
     }
-    if NOISE.iter().any(|start| text.starts_with(start)) || is_passing(text) {
+    if starts_with_any(text, &NOISE) || is_passing(text) {
         return -6;
     }
     let shown = prefilter(line);
@@ -61,21 +62,13 @@ pub(super) fn score(line: &str) -> i32 {
     let text = &text[..text.char_indices().nth(400).map_or(text.len(), |(at, _)| at)];
     let lower = text.to_ascii_lowercase();
     let mut score = shown.worth.min(12);
-    if lower.starts_with("error")
-        || lower.starts_with("fatal")
-        || lower.starts_with("fail")
-        || text.starts_with("E ")
-    {
+    if starts_with_any(&lower, &["error", "fatal", "fail"]) || text.starts_with("E ") {
         score += 4;
     }
     if lower.starts_with("warn") || lower.contains("warning:") || lower.contains("deprecat") {
         score -= 6;
     }
-    if lower.contains("0 errors")
-        || lower.contains("0 failed")
-        || lower.contains("no errors")
-        || lower.contains("0 failures")
-    {
+    if contains_any(&lower, &["0 errors", "0 failed", "no errors", "0 failures"]) {
         score -= 6;
     }
     match if text.len() < 400 { line_kind(line) } else { None } {

@@ -5,6 +5,7 @@ use super::super::line_kind::{LineKind, is_code, is_value};
 use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any, strip_any};
 
 /// What may be before the place.
 const FRONTS: [&str; 16] = [
@@ -37,12 +38,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         return dashed(at, text);
     }
     let rest = text[found.end..].trim_start_matches([')', ']', ',']);
-    let said = rest
-        .strip_prefix(": ")
-        .or_else(|| rest.strip_prefix(" - "))
-        .or_else(|| rest.strip_prefix(" "))
-        .or_else(|| rest.strip_prefix(':'))?
-        .trim();
+    let said = strip_any(rest, &[": ", " - ", " ", ":"])?.trim();
     if said.is_empty() {
         return None;
     }
@@ -51,9 +47,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let (severity, code, message) = judged(joined.as_deref().unwrap_or(said));
     let severity = match severity {
         Some(severity) => severity,
-        None if front.starts_with("[WARN") || front.starts_with("[warn") || front.starts_with("w:") => {
-            Severity::Warning
-        }
+        None if starts_with_any(front, &["[WARN", "[warn", "w:"]) => Severity::Warning,
         None if !front.is_empty() => Severity::Error,
         // Without a word of blame it must look like a diagnostic: a rule, or a compiler that needs no word.
         None if !code.is_empty() => Severity::Error,
@@ -282,6 +276,9 @@ pub(super) fn without_name_of_rule(words: &str) -> &str {
     named.filter(|(_, name)| is_name(name)).map_or(words, |(words, _)| words)
 }
 
+/// What scripts say that cannot be loaded.
+const SYNTAX_ERRORS: &[&str] = &["syntax error", "Parse error", "Can't locate", "Global symbol"];
+
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
 fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
     let found = place(text)?;
@@ -297,32 +294,20 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
         };
         let message = parts[1..].iter().find(|part| place(part).is_none())?;
         let code = if parts.len() > 3 { parts[parts.len() - 1].trim() } else { "" };
-        let mut failure = Failure::new(Stage::Build, "diagnostic")
-            .coded(code)
-            .saying(message)
-            .at(found.file)
-            .with(at, LineKind::Head);
+        let mut failure = Failure::new(Stage::Build, "diagnostic").coded(code).saying(message).at(found.file);
         failure.severity = severity;
-        return Some((failure, at + 1));
+        return Some(failure.in_line(at));
     }
-    let is_php =
-        text.starts_with("PHP ") || text.starts_with("Parse error: ") || text.starts_with("Fatal error: ");
+    let is_php = starts_with_any(text, &["PHP ", "Parse error: ", "Fatal error: "]);
     let is_perl = (text.contains(" at ") && matches!(extension(found.file), "pl" | "pm" | "t" | "PL"))
         && text[..found.start].trim_end().ends_with(" at")
         && !text.starts_with('#');
     if is_php || is_perl {
         let front = text[..found.start].trim_end();
         let message = front.strip_suffix(" at").or_else(|| front.strip_suffix(" in")).unwrap_or(front);
-        let is_syntax = message.contains("syntax error")
-            || message.contains("Parse error")
-            || message.contains("Can't locate")
-            || message.contains("Global symbol");
-        let stage = if is_syntax { Stage::Build } else { Stage::Other };
+        let stage = if contains_any(message, SYNTAX_ERRORS) { Stage::Build } else { Stage::Other };
         let file = if found.file.starts_with('/') { "" } else { found.file };
-        return Some((
-            Failure::new(stage, "script").saying(message).at(file).with(at, LineKind::Head),
-            at + 1,
-        ));
+        return Some(Failure::new(stage, "script").saying(message).at(file).in_line(at));
     }
     None
 }

@@ -3,8 +3,9 @@
 use super::super::failure::{Failure, Stage, Trace, indent_of};
 use super::super::line_kind::LineKind;
 use super::super::page::Page;
-use super::super::place::{extension, is_foreign, place};
+use super::super::place::{extension, file_in, is_foreign, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{starts_with_any, strip_any};
 
 /// `--- FAIL: TestX (0.00s)`, also of a sub-test.
 pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -14,14 +15,9 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let mut failure = Failure::new(Stage::Test, "go").named(name).with(at, LineKind::Head);
     let is_end = |line: &str| {
         let text = line.trim_start();
-        text.starts_with("--- ")
-            || text.starts_with("=== ")
-            || text.starts_with("panic: ")
-            || text == "FAIL"
-            || text == "PASS"
-            || line.starts_with("FAIL\t")
-            || line.starts_with("ok  \t")
-            || line.starts_with("?   \t")
+        starts_with_any(text, &["--- ", "=== ", "panic: "])
+            || matches!(text, "FAIL" | "PASS")
+            || starts_with_any(line, &["FAIL\t", "ok  \t", "?   \t"])
     };
     let end = page.until(at + 1, is_end);
     failure.body(page, at + 1, end, Trace::NewestFirst);
@@ -31,9 +27,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         let indent = indent_of(line);
         let run = (start..at).rev().take(400).find(|&above| {
             let text = page.line(above).trim_start();
-            text.strip_prefix("=== RUN ")
-                .or_else(|| text.strip_prefix("=== CONT "))
-                .or_else(|| text.strip_prefix("=== NAME "))
+            strip_any(text, &["=== RUN ", "=== CONT ", "=== NAME "])
                 .is_some_and(|started| started.trim() == name)
         });
         if let Some(run) = run {
@@ -67,17 +61,13 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         failure.body(page, at + 1, end, Trace::NewestFirst);
         return Some((failure, end));
     }
-    let message = line.strip_prefix("panic: ").or_else(|| line.strip_prefix("fatal error: "))?;
+    let message = strip_any(line, &["panic: ", "fatal error: "])?;
     let message = message.strip_suffix(" [recovered]").unwrap_or(message);
     // It must be Go: stacks follow.
     let stack = (at + 1..(at + 30).min(page.len())).find(|&at| page.line(at).starts_with("goroutine "));
     stack?;
-    let end = page.until(at + 1, |line| {
-        line.starts_with("FAIL\t")
-            || line == "FAIL"
-            || line.starts_with("exit status ")
-            || line.starts_with("ok  \t")
-    });
+    let end = page
+        .until(at + 1, |line| line == "FAIL" || starts_with_any(line, &["FAIL\t", "exit status ", "ok  \t"]));
     let is_hang = message.starts_with("test timed out");
     let mut failure = Failure::new(if is_hang { Stage::Hang } else { Stage::Crash }, "go")
         .saying(message)
@@ -108,7 +98,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     failure.frames(page, &frames, Trace::NewestFirst);
     if let Some(&first) = frames.first() {
         failure.add(first, LineKind::Location);
-        failure.file = place(page.line(first)).map(|place| place.file.to_owned()).unwrap_or_default();
+        file_in(page.line(first)).clone_into(&mut failure.file);
     }
     Some((failure, end))
 }

@@ -5,7 +5,13 @@ use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any, starts_with_digit, strip_any};
 use super::runner_lines::{comments, thrown, without_duration};
+
+/// Starts of what follows a failed test of jest and its kin.
+const JEST_ENDS: &[&str] = &["FAIL ", "PASS ", " FAIL ", " PASS ", " RUNS ", "-----"];
+/// The same, behind any blanks.
+const INDENTED_JEST_ENDS: &[&str] = &["● ", "Test Suites:", "⎯⎯⎯", "Test Files ", "Summary of all failing"];
 
 /// jest's `● group › name`, vitest's `FAIL  file > group > name`.
 pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -13,22 +19,10 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let text = line.trim_start();
     let is_end = |line: &str| {
         let text = line.trim_start();
-        text.starts_with("● ")
-            || line.starts_with("FAIL ")
-            || line.starts_with("PASS ")
-            || text.starts_with("Test Suites:")
-            || line.starts_with(" FAIL ")
-            || line.starts_with(" PASS ")
-            || text.starts_with("⎯⎯⎯")
-            || line.starts_with(" RUNS ")
-            || text.starts_with("Test Files ")
-            || text.starts_with("Summary of all failing")
-            || line.starts_with("-----")
+        starts_with_any(line, JEST_ENDS) || starts_with_any(text, INDENTED_JEST_ENDS)
     };
     if let Some(name) = text.strip_prefix("● ") {
-        if name.starts_with("Console")
-            || name.starts_with("Validation Warning")
-            || name.starts_with("Deprecation")
+        if starts_with_any(name, &["Console", "Validation Warning", "Deprecation"])
             || name.contains("open handle")
         {
             return None;
@@ -114,7 +108,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     if text.is_ascii() && !text.starts_with("(fail)") {
         return None;
     }
-    let rest = CROSSES.iter().find_map(|cross| text.strip_prefix(cross))?.trim();
+    let rest = strip_any(text, &CROSSES)?.trim();
     if rest == "failing tests:" || rest.contains(" problem") || rest.starts_with("Failed Tests") {
         return None;
     }
@@ -144,7 +138,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     }
     let mut failure = Failure::new(Stage::Test, "marked").named(name).with(at, LineKind::Head);
     let below = page.line(at + 1).trim_start();
-    if below.starts_with("(in test") || below.starts_with("(from function") {
+    if starts_with_any(below, &["(in test", "(from function"]) {
         comments(page, &mut failure, at + 1, end);
     } else {
         failure.body(page, at + 1, end, Trace::NewestFirst);
@@ -174,6 +168,5 @@ fn ava(page: &Page, at: usize, name: &str) -> (Failure, usize) {
 }
 
 fn is_summary(text: &str) -> bool {
-    text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-        && [" test", " pass", " fail"].iter().any(|word| text.contains(word))
+    starts_with_digit(text) && contains_any(text, &[" test", " pass", " fail"])
 }

@@ -4,6 +4,7 @@ use super::super::failure::{Failure, Stage, Trace};
 use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any};
 use super::runner_lines::without_duration;
 
 /// `[ERROR] countsAll(demo.ShelfTest)  Time elapsed: 0.004 s  <<< FAILURE!`, and the list at the end.
@@ -14,16 +15,14 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     if rest.starts_with("Failed to execute goal") {
-        return Some(goal(rest, at));
+        return Some(goal(rest).in_line(at));
     }
     if rest.contains("<<< FAILURE!") || rest.contains("<<< ERROR!") {
         let name = rest.split("Time elapsed").next()?.trim().trim_end_matches("--").trim_end();
         let name = name
             .split_once('(')
             .map_or_else(|| name.rsplit('.').next().unwrap_or(name), |(method, _)| method);
-        let end = page.until(at + 1, |line| {
-            line.is_empty() || line.starts_with("[ERROR]") || line.starts_with("[INFO]")
-        });
+        let end = page.until(at + 1, |line| line.is_empty() || starts_with_any(line, &["[ERROR]", "[INFO]"]));
         let mut failure = Failure::new(Stage::Test, "surefire").named(name).with(at, LineKind::Head);
         failure.body(page, at + 1, end, Trace::NewestFirst);
         return Some((failure, end));
@@ -39,29 +38,23 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     let message = message.trim_start_matches("» ");
-    Some((
-        Failure::new(Stage::Test, "surefire").named(method).saying(message).with(at, LineKind::Head),
-        at + 1,
-    ))
+    Some(Failure::new(Stage::Test, "surefire").named(method).saying(message).in_line(at))
 }
 
 /// Returns a Maven goal that failed: by itself, or because of a failure reported before.
-fn goal(rest: &str, at: usize) -> (Failure, usize) {
+fn goal(rest: &str) -> Failure {
     if !(rest.contains("Could not resolve") || rest.contains("Could not find artifact")) {
-        let is_reported_elsewhere = ["There are test failures", "Compilation failure", "There was a timeout"]
-            .iter()
-            .any(|words| rest.contains(words));
+        let is_reported_elsewhere =
+            contains_any(rest, &["There are test failures", "Compilation failure", "There was a timeout"]);
         let stage = if is_reported_elsewhere { Stage::Secondary } else { Stage::Other };
         let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
-        return (Failure::new(stage, "maven").saying(message).with(at, LineKind::Head), at + 1);
+        return Failure::new(stage, "maven").saying(message);
     }
     // Where it was looked for, and whether it was looked for again, differs.
     let mut words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
     let artifact =
         words.rfind(|word| word.split(':').count() >= 4 && !word.contains('/')).unwrap_or_default();
-    let failure =
-        Failure::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies");
-    (failure.with(at, LineKind::Head), at + 1)
+    Failure::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies")
 }
 
 /// `ShelfTest > countsAll() FAILED`, and the lines of scalatest and munit.
@@ -89,6 +82,9 @@ pub(super) fn gradle(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     Some((failure, end))
 }
 
+/// Where a step of a stack trace of the JVM is.
+const JVM_PLACES: &[&str] = &[".java:", ".kt:", ".scala:", "(Native Method)", "(Unknown Source)"];
+
 /// `Exception in thread "main" x.Y: z`, and any other exception with frames below it.
 pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
@@ -96,12 +92,7 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let is_thread = text.starts_with("Exception in thread");
     let is_frame = |line: &str| {
         let text = line.trim_start().trim_start_matches("[error] ").trim_start();
-        text.starts_with("at ")
-            && (text.contains(".java:")
-                || text.contains(".kt:")
-                || text.contains(".scala:")
-                || text.contains("(Native Method)")
-                || text.contains("(Unknown Source)"))
+        text.starts_with("at ") && contains_any(text, JVM_PLACES)
     };
     if !is_thread && !(is_frame(page.line(at + 1)) && (text.contains("Exception") || text.contains("Error")))
     {
@@ -122,10 +113,8 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     }
     failure.body(page, at + 1, end, Trace::NewestFirst);
     // What the build tool itself throws is an echo.
-    if text.starts_with("org.apache.maven")
-        || text.starts_with("org.gradle")
-        || text.contains("MojoExecutionException")
-        || text.contains("MojoFailureException")
+    if starts_with_any(text, &["org.apache.maven", "org.gradle"])
+        || contains_any(text, &["MojoExecutionException", "MojoFailureException"])
     {
         failure.stage = Stage::Secondary;
     }

@@ -5,24 +5,38 @@ use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
 use super::super::page::Page;
 use super::super::place::place;
 use super::super::scan_state::ScanState;
+use super::super::words::{is_digits, starts_with_any, strip_any};
 use super::runner_lines::without_duration;
+
+/// How errors of valgrind begin.
+const VALGRIND_ERRORS: &[&str] = &[
+    "Invalid read",
+    "Invalid write",
+    "Invalid free",
+    "Conditional jump",
+    "Use of uninitialised",
+    "Process terminating",
+    "Mismatched free",
+    "Syscall param",
+];
+
+/// How the reports of sanitizers begin.
+const SANITIZER_REPORTS: &[&str] = &[
+    "ERROR: AddressSanitizer",
+    "ERROR: LeakSanitizer",
+    "WARNING: ThreadSanitizer",
+    "WARNING: MemorySanitizer",
+    "ERROR: ThreadSanitizer",
+    "ERROR: UndefinedBehaviorSanitizer",
+];
 
 /// `AddressSanitizer` and its kin, and valgrind.
 pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
-    const REPORTS: [&str; 6] = [
-        "ERROR: AddressSanitizer",
-        "ERROR: LeakSanitizer",
-        "WARNING: ThreadSanitizer",
-        "WARNING: MemorySanitizer",
-        "ERROR: ThreadSanitizer",
-        "ERROR: UndefinedBehaviorSanitizer",
-    ];
     let line = page.line(at);
     let is_report = line.contains("Sanitizer");
-    if let Some(start) = REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
-        let end = page.until(at + 1, |line| {
-            line.contains("ABORTING") || line.starts_with("SUMMARY: ") || line.starts_with("make")
-        });
+    if let Some(start) = SANITIZER_REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
+        let end = page
+            .until(at + 1, |line| line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"]));
         // The address and the registers are others each time.
         let message = line[start..]
             .split(" on address ")
@@ -51,20 +65,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         return Some((failure, end));
     }
     let text = valgrind(line)?;
-    let is_error = [
-        "Invalid read",
-        "Invalid write",
-        "Invalid free",
-        "Conditional jump",
-        "Use of uninitialised",
-        "Process terminating",
-        "Mismatched free",
-        "Syscall param",
-    ]
-    .iter()
-    .any(|word| text.starts_with(word))
-        || text.contains("definitely lost in loss record");
-    if !is_error {
+    if !starts_with_any(text, VALGRIND_ERRORS) && !text.contains("definitely lost in loss record") {
         return None;
     }
     let end = page.until(at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
@@ -84,7 +85,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
 /// Returns what valgrind says after `==123== `.
 fn valgrind(line: &str) -> Option<&str> {
     let (pid, text) = line.strip_prefix("==")?.split_once("==")?;
-    pid.bytes().all(|byte| byte.is_ascii_digit()).then_some(text.trim_start())
+    is_digits(pid).then_some(text.trim_start())
 }
 
 /// googletest: `[ RUN      ] A.B` ... `[  FAILED  ] A.B (0 ms)`. Others draw the same boxes.
@@ -152,8 +153,7 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     };
     let end = page.until(at + 1, |line| {
         line.is_empty() && !rest.starts_with("Failure")
-            || line.starts_with("----")
-            || line.starts_with("====")
+            || starts_with_any(line, &["----", "===="])
             || boxed(line).is_some()
             || place(line).is_some_and(|place| place.start == 0)
     });
@@ -208,15 +208,15 @@ fn failed_below(page: &Page, at: usize) -> Option<String> {
     (word == "FAILED").then(|| without_duration(name.split(", where ").next().unwrap_or(name)).to_owned())
 }
 
+/// Starts of what follows a failed test of .NET.
+const DOTNET_ENDS: &[&str] =
+    &["Failed ", "Passed ", "failed ", "Failed!", "Total tests", "Test Run Failed", "Standard Output"];
+
 /// `  Failed Shop.CartTests.Adds [5 ms]`
 pub(super) fn dotnet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start();
-    let name = match text
-        .strip_prefix("Failed ")
-        .or_else(|| text.strip_prefix("X "))
-        .or_else(|| text.strip_prefix("failed "))
-    {
+    let name = match strip_any(text, &["Failed ", "X ", "failed "]) {
         Some(rest) if rest.ends_with(']') || rest.ends_with(')') => without_duration(rest),
         _ => text.strip_prefix("[xUnit.net ")?.split_once("] ")?.1.trim().strip_suffix(" [FAIL]")?,
     };
@@ -226,14 +226,8 @@ pub(super) fn dotnet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let indent = line.len() - text.len();
     let end = page.until(at + 1, |line| {
         let text = line.trim_start();
-        text.starts_with("Failed ")
-            || text.starts_with("Passed ")
-            || text.starts_with("failed ")
+        starts_with_any(text, DOTNET_ENDS)
             || text.starts_with("[xUnit.net") && text.contains(" [") && indent == 0
-            || text.starts_with("Failed!")
-            || text.starts_with("Total tests")
-            || text.starts_with("Test Run Failed")
-            || text.starts_with("Standard Output")
     });
     let mut failure = Failure::new(Stage::Test, "dotnet").named(name).with(at, LineKind::Head);
     failure.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
@@ -259,6 +253,5 @@ pub(super) fn ctest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         Stage::Test
     };
     let message = if stage == Stage::Test { "" } else { word };
-    let failure = Failure::new(stage, "ctest").named(name).saying(message).with(at, LineKind::Head);
-    Some((failure, at + 1))
+    Some(Failure::new(stage, "ctest").named(name).saying(message).in_line(at))
 }

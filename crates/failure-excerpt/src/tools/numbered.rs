@@ -3,8 +3,9 @@
 use super::super::failure::{Failure, Stage, Trace, indent_of};
 use super::super::line_kind::LineKind;
 use super::super::page::Page;
-use super::super::place::place;
+use super::super::place::{file_in, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any, starts_with_digit};
 
 /// `  1) Queue`, and what is said of it.
 pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
@@ -33,7 +34,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
         let name = line.split([' ', '[', '(']).find(|part| !part.is_empty()).unwrap_or_default();
         name.rsplit(['#', ':']).find(|part| !part.is_empty()).unwrap_or(name).clone_into(&mut failure.id);
         failure.add(next, LineKind::Location);
-        failure.file = place(line).map(|place| place.file.to_owned()).unwrap_or_default();
+        file_in(line).clone_into(&mut failure.file);
         body = next + 1;
     } else {
         // mocha spreads the name over lines that end in a colon.
@@ -120,18 +121,22 @@ fn numbered(line: &str) -> Option<(u32, &str)> {
     (!title.is_empty()).then(|| text[..digits].parse().ok().map(|number| (number, title)))?
 }
 
+/// Starts of what follows a numbered list.
+const SUMMARY_STARTS: &[&str] = &[
+    "Finished in ",
+    "Randomized with seed",
+    "FAILURES!",
+    "Failed examples:",
+    "rspec ./",
+    "To rerun use:",
+    "ERRORS!",
+    "There was ",
+    "There were ",
+];
+
 fn is_summary(line: &str) -> bool {
     let text = line.trim_start();
-    line.starts_with("Finished in ")
-        || line.starts_with("Randomized with seed")
-        || line.starts_with("FAILURES!")
-        || line.starts_with("Failed examples:")
+    starts_with_any(line, SUMMARY_STARTS)
         || text.starts_with("Tests: ")
-        || line.starts_with("rspec ./")
-        || line.starts_with("To rerun use:")
-        || line.starts_with("ERRORS!")
-        || (text.starts_with(|c: char| c.is_ascii_digit())
-            && (text.contains(" runs, ") || text.contains(" tests, ") || text.contains(" examples, ")))
-        || line.starts_with("There was ")
-        || line.starts_with("There were ")
+        || starts_with_digit(text) && contains_any(text, &[" runs, ", " tests, ", " examples, "])
 }

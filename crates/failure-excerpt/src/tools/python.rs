@@ -5,6 +5,7 @@ use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
 use super::super::page::Page;
 use super::super::place::{extension, is_foreign, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any, strip_any};
 
 /// The sections of pytest, its verbose lines, and its summary.
 pub(super) fn pytest(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
@@ -21,12 +22,8 @@ pub(super) fn pytest(page: &Page, at: usize, state: &mut ScanState) -> Option<(F
         b'[' => {
             let rest = line.strip_prefix("[gw")?.split_once("] ")?.1;
             let rest = rest.split_once("%] ").map_or(rest, |(_, rest)| rest);
-            let id = rest
-                .trim_start()
-                .strip_prefix("FAILED ")
-                .or_else(|| rest.trim_start().strip_prefix("ERROR "))?;
-            is_id(id)
-                .then(|| (Failure::new(Stage::Test, "pytest").named(id).with(at, LineKind::Head), at + 1))
+            let id = strip_any(rest.trim_start(), &["FAILED ", "ERROR "])?;
+            Some(Failure::new(Stage::Test, "pytest").named(id).in_line(at)).filter(|_| is_id(id))
         }
         _ => verbose(page, at),
     }
@@ -57,20 +54,17 @@ fn verbose(page: &Page, at: usize) -> Option<(Failure, usize)> {
         }
         _ => {
             // Its own output is between name and result.
-            if [" PASSED", " SKIPPED", " XFAIL", " XPASS"].iter().any(|word| line.contains(word)) {
+            if contains_any(line, &[" PASSED", " SKIPPED", " XFAIL", " XPASS"]) {
                 return None;
             }
             let limit = (at + 200).min(page.len());
             let result = (at + 1..limit).find(|&at| {
                 let line = page.line(at);
                 line.contains(".py::")
-                    || ["PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL"]
-                        .iter()
-                        .any(|word| line.starts_with(word))
+                    || starts_with_any(line, &["PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL"])
             })?;
-            if !(page.line(result).starts_with("FAILED") || page.line(result).starts_with("ERROR"))
-                || page.line(result).contains(".py::")
-            {
+            let result = page.line(result);
+            if !starts_with_any(result, &["FAILED", "ERROR"]) || result.contains(".py::") {
                 return None;
             }
             let brackets = line[file..].find(']').map(|at| file + at + 1);
@@ -78,13 +72,12 @@ fn verbose(page: &Page, at: usize) -> Option<(Failure, usize)> {
             brackets.filter(|_| line[file..blank].contains('[')).unwrap_or(blank)
         }
     };
-    let id = &line[..id_end];
-    Some((Failure::new(Stage::Test, "pytest").named(id).with(at, LineKind::Head), at + 1))
+    Some(Failure::new(Stage::Test, "pytest").named(&line[..id_end]).in_line(at))
 }
 
 /// `FAILED tests/a.py::test_x - assert 1 == 2`
 fn summary(page: &Page, at: usize) -> Option<(Failure, usize)> {
-    let rest = page.line(at).strip_prefix("FAILED ").or_else(|| page.line(at).strip_prefix("ERROR "))?;
+    let rest = strip_any(page.line(at), &["FAILED ", "ERROR "])?;
     let (id, message) = rest.split_once(" - ").unwrap_or((rest, ""));
     if !is_id(id) && extension(id.trim()) != "py" {
         return None;
@@ -92,11 +85,8 @@ fn summary(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let stage =
         if page.line(at).starts_with("ERROR ") && !id.contains("::") { Stage::Build } else { Stage::Test };
     let message = message.strip_suffix("...").unwrap_or(message);
-    let mut failure = Failure::new(stage, "pytest").named(id).with(at, LineKind::Head);
-    if stage == Stage::Test {
-        failure = failure.saying(message);
-    }
-    Some((failure, at + 1))
+    let message = if stage == Stage::Test { message } else { "" };
+    Some(Failure::new(stage, "pytest").named(id).saying(message).in_line(at))
 }
 
 /// `_____ TestA.test_x _____` and what follows.
@@ -158,9 +148,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                     failure.values.push(said.to_owned());
                 }
                 said_more += 1;
-                let is_where = said.starts_with("+  where")
-                    || said.starts_with("+    where")
-                    || said.starts_with("+  and");
+                let is_where = starts_with_any(said, &["+  where", "+    where", "+  and"]);
                 failure.add(at, if is_where || said_more > 6 { LineKind::Note } else { LineKind::Value });
             }
             if said.starts_with("File \"")
@@ -207,7 +195,7 @@ fn conftest(page: &Page, at: usize) -> Option<(Failure, usize)> {
 /// `FAIL: test_x (tests.A.test_x)` below a line of `=`.
 pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
-    let rest = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
+    let rest = strip_any(line, &["FAIL: ", "ERROR: "])?;
     if at == 0 || !page.line(at - 1).starts_with("=====") {
         return None;
     }
@@ -240,6 +228,9 @@ pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
     failure.body(page, from, captured, Trace::NewestLast);
     Some((failure, end))
 }
+
+/// Errors of a file that cannot be loaded.
+const LOAD_ERRORS: &[&str] = &["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"];
 
 /// Returns a traceback wherever it stands, and the dump of a Python that died.
 pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -287,10 +278,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     for at in error + 1..end {
         failure.add(at, LineKind::Value);
     }
-    let is_load = ["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"]
-        .iter()
-        .any(|kind| failure.message.starts_with(kind));
-    if is_load {
+    if starts_with_any(&failure.message, LOAD_ERRORS) {
         failure.stage = Stage::Build;
     }
     Some((failure, end))

@@ -5,6 +5,7 @@ use super::super::line_kind::{LineKind, line_kind};
 use super::super::page::Page;
 use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{is_digits, strip_any};
 
 /// Returns a name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
 pub(super) fn without_duration(name: &str) -> &str {
@@ -74,8 +75,8 @@ pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usiz
             failure.add(at, LineKind::Message);
         } else {
             // After a failed command stands whatever it printed.
-            if failure.values.len() < 40 && !failure.message.starts_with('`') {
-                failure.values.push(placed_words(text).map_or(text, |(_, said)| said).to_owned());
+            if !failure.message.starts_with('`') {
+                failure.value(placed_words(text).map_or(text, |(_, said)| said));
             }
             failure.add(at, LineKind::Value);
         }
@@ -93,34 +94,36 @@ pub(super) fn thrown(page: &Page, failure: &mut Failure) {
     }
 }
 
+/// What summaries count.
+const COUNTED: &[&str] = &[
+    "failed",
+    "failing",
+    "failures",
+    "failure",
+    "passed",
+    "passing",
+    "errors",
+    "error",
+    "tests",
+    "test",
+    "problems",
+    "problem",
+    "warnings",
+    "warning",
+    "skipped",
+    "total",
+    "runs",
+    "examples",
+    "assertions",
+    "pending",
+    "suites",
+    "ignored",
+    "errored",
+    "broken",
+];
+
 /// Returns true if a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
 pub(in super::super) fn is_count(text: &str) -> bool {
-    const COUNTED: [&str; 24] = [
-        "failed",
-        "failing",
-        "failures",
-        "failure",
-        "passed",
-        "passing",
-        "errors",
-        "error",
-        "tests",
-        "test",
-        "problems",
-        "problem",
-        "warnings",
-        "warning",
-        "skipped",
-        "total",
-        "runs",
-        "examples",
-        "assertions",
-        "pending",
-        "suites",
-        "ignored",
-        "errored",
-        "broken",
-    ];
     // What a test expected may be a count as well.
     if text.contains("expected") || text.contains("got ") {
         return false;
@@ -149,9 +152,7 @@ pub(in super::super) fn is_count(text: &str) -> bool {
 
 /// `spec/a_spec.lua @ 12`: where busted's test begins.
 pub(super) fn is_busted_place(text: &str) -> bool {
-    text.rsplit_once(" @ ").is_some_and(|(file, line)| {
-        is_file(file) && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    text.rsplit_once(" @ ").is_some_and(|(file, line)| is_file(file) && !line.is_empty() && is_digits(line))
 }
 
 /// Julia's `Basket: Test Failed at test/runtests.jl:9`, with the values below.
@@ -169,8 +170,8 @@ pub(super) fn julia(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
 /// busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
 pub(super) fn busted(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
-    let rest = line.strip_prefix("Failure ").or_else(|| line.strip_prefix("Error "))?;
-    if !is_busted_place(rest.strip_prefix("→ ").or_else(|| rest.strip_prefix("-> "))?) {
+    let rest = strip_any(line, &["Failure → ", "Failure -> ", "Error → ", "Error -> "])?;
+    if !is_busted_place(rest) {
         return None;
     }
     let end = page.until(at + 1, str::is_empty);

@@ -3,8 +3,9 @@
 use super::super::failure::{Failure, Severity, Stage, Trace};
 use super::super::line_kind::{LineKind, is_code};
 use super::super::page::Page;
-use super::super::place::place;
+use super::super::place::{file_in, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{starts_with_any, strip_any};
 
 /// `---- books::top stdout ----`, `test books::top ... FAILED`, `FAIL [ 0.01s] crate books::top`
 pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -23,15 +24,12 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         return Some((failure, end));
     }
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... FAILED")) {
-        return Some((Failure::new(Stage::Test, "libtest").named(name.0).with(at, LineKind::Head), at + 1));
+        return Some(Failure::new(Stage::Test, "libtest").named(name.0).in_line(at));
     }
     let text = line.trim_start();
-    let (_, rest) = ["FAIL [", "SIGSEGV [", "SIGABRT [", "TIMEOUT ["]
-        .iter()
-        .find_map(|head| text.strip_prefix(head))?
-        .split_once("] ")?;
+    let (_, rest) = strip_any(text, &["FAIL [", "SIGSEGV [", "SIGABRT [", "TIMEOUT ["])?.split_once("] ")?;
     let name = rest.rsplit(' ').next()?;
-    Some((Failure::new(Stage::Test, "libtest").named(name).with(at, LineKind::Head), at + 1))
+    Some(Failure::new(Stage::Test, "libtest").named(name).in_line(at))
 }
 
 /// A panic outside the section of its test: output that is not captured, or a program.
@@ -53,12 +51,8 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let stage = if is_test { Stage::Test } else { Stage::Crash };
     let mut failure = Failure::new(stage, "libtest").named(if is_test { name } else { "" });
     failure.add(at, LineKind::Head);
-    let end = page.until(at + 1, |line| {
-        line.is_empty()
-            || line.starts_with("test ")
-            || line.starts_with("error:")
-            || line.starts_with("thread '")
-    });
+    let end =
+        page.until(at + 1, |line| line.is_empty() || starts_with_any(line, &["test ", "error:", "thread '"]));
     said(page, &mut failure, at, end);
     Some((failure, end))
 }
@@ -81,9 +75,7 @@ fn panicked(line: &str) -> Option<&str> {
 fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
     let line = page.line(at);
     failure.add(at, LineKind::Location);
-    if let Some(place) = place(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)) {
-        place.file.clone_into(&mut failure.file);
-    }
+    file_in(line.split_once(" panicked at ").map_or(line, |(_, rest)| rest)).clone_into(&mut failure.file);
     // Older compilers put the message on the line.
     if let Some((_, rest)) = line.split_once(" panicked at '") {
         rest.rsplit_once("', ").map_or(rest, |(message, _)| message).clone_into(&mut failure.message);
@@ -103,17 +95,12 @@ fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
             text.clone_into(&mut failure.message);
             failure.add(at, LineKind::Message);
         } else {
-            if failure.values.len() < 40 {
-                failure.values.push(text.to_owned());
-            }
+            failure.value(text);
             failure.add(at, LineKind::Value);
         }
     }
     let frames: Vec<usize> = (stop..end)
-        .filter(|&at| {
-            page.line(at).trim_start().starts_with("at ./")
-                || page.line(at).trim_start().starts_with("at src/")
-        })
+        .filter(|&at| starts_with_any(page.line(at).trim_start(), &["at ./", "at src/"]))
         .collect();
     failure.frames(page, &frames, Trace::NewestFirst);
 }
@@ -153,10 +140,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let mut is_help = false;
     for at in arrow + 1..end {
         let text = page.line(at).trim();
-        is_help |= text.starts_with("help:")
-            || text.starts_with("note:")
-            || text.starts_with("= help")
-            || text.starts_with("= note");
+        is_help |= starts_with_any(text, &["help:", "note:", "= help", "= note"]);
         let label = label(text).filter(|_| !is_help);
         let lint = lint_name(text).filter(|_| !is_code(text) && !is_arrow(text));
         if let Some(label) = label
@@ -181,12 +165,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
 
 fn is_arrow(line: &str) -> bool {
     let text = line.trim_start_matches([' ', '|', '│']);
-    (text.starts_with("--> ")
-        || text.starts_with("╭─[")
-        || text.starts_with("┌─ ")
-        || text.starts_with("╭▸ ")
-        || text.starts_with("╭───["))
-        && place(text).is_some()
+    starts_with_any(text, &["--> ", "╭─[", "┌─ ", "╭▸ ", "╭───["]) && place(text).is_some()
 }
 
 /// Returns what is said beside the carets that point into a line of source.

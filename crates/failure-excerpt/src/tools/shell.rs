@@ -1,42 +1,45 @@
 //! Build tools, package managers, shells and formatters: what they say when something that they ran fails.
 
-use super::super::failure::{Failure, Severity, Stage, Trace};
+use super::super::failure::{Failure, Stage, Trace};
 use super::super::line_kind::{LineKind, is_value};
 use super::super::page::Page;
-use super::super::place::{is_file, place};
+use super::super::place::{file_in, is_file, place};
 use super::super::scan_state::ScanState;
+use super::super::words::{contains_any, starts_with_any, strip_any};
 use super::runner_lines::is_count;
+
+/// Starts of lines that only say that something before them failed.
+const ECHO_STARTS: &[&str] = &[
+    "error: could not compile",
+    "error: test failed, to rerun",
+    "error: aborting due to",
+    "error: build failed",
+    "error: test run failed",
+    "error: doctest failed",
+    "FAIL\t",
+    "ninja: build stopped",
+    "npm ERR! Lifecycle",
+    "npm error Lifecycle",
+    "npm ERR! Test failed",
+    "ELIFECYCLE",
+    " ELIFECYCLE",
+    "error Command failed with exit code",
+    "Command failed with exit code",
+    "Errors while running CTest",
+    "error: Recipe",
+    "task: Failed to run",
+    "BUILD FAILED",
+    "FAILURE: Build failed",
+    "exit status ",
+    "##[error]Process completed",
+    "mix test failed",
+    "Error: Process completed",
+    "error: process didn't exit successfully",
+];
 
 /// Lines that only say that something before them failed.
 pub(in super::super) fn is_echo(text: &str) -> bool {
-    const STARTS: [&str; 25] = [
-        "error: could not compile",
-        "error: test failed, to rerun",
-        "error: aborting due to",
-        "error: build failed",
-        "error: test run failed",
-        "error: doctest failed",
-        "FAIL\t",
-        "ninja: build stopped",
-        "npm ERR! Lifecycle",
-        "npm error Lifecycle",
-        "npm ERR! Test failed",
-        "ELIFECYCLE",
-        " ELIFECYCLE",
-        "error Command failed with exit code",
-        "Command failed with exit code",
-        "Errors while running CTest",
-        "error: Recipe",
-        "task: Failed to run",
-        "BUILD FAILED",
-        "FAILURE: Build failed",
-        "exit status ",
-        "##[error]Process completed",
-        "mix test failed",
-        "Error: Process completed",
-        "error: process didn't exit successfully",
-    ];
-    if STARTS.iter().any(|start| text.starts_with(start))
+    if starts_with_any(text, ECHO_STARTS)
         || text.ends_with("[build failed]")
         || text.ends_with("[setup failed]")
         || text.contains(" did not complete successfully: exit code: ")
@@ -72,18 +75,21 @@ const DEATHS: [&str; 16] = [
     "SIGABRT",
 ];
 
+/// What linkers complain of.
+const LINKER_WORDS: &[&str] = &["undefined reference to", "undefined symbol", "multiple definition of"];
+
 /// Anything that calls itself an error, and what follows it.
 pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
     if is_echo(text) {
-        return Some((Failure::new(Stage::Secondary, "echo").saying(text).with(at, LineKind::Head), at + 1));
+        return Some(Failure::new(Stage::Secondary, "echo").saying(text).in_line(at));
     }
     if is_make(text) {
-        let is_death = DEATHS.iter().any(|word| text.contains(word));
+        let is_death = contains_any(text, &DEATHS);
         let stage = if is_death { Stage::Crash } else { Stage::Build };
         let message = text.split_once(": *** ").map_or(text, |(_, said)| said);
-        return Some((Failure::new(stage, "make").saying(message).with(at, LineKind::Head), at + 1));
+        return Some(Failure::new(stage, "make").saying(message).in_line(at));
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
@@ -98,49 +104,35 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             return Some((failure, end));
         }
         if let Some(message) = shell_error(text) {
-            let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
-            return Some((
-                Failure::new(Stage::Build, "shell").saying(message).at(&file).with(at, LineKind::Head),
-                at + 1,
-            ));
+            return Some(Failure::new(Stage::Build, "shell").saying(message).at(file_in(text)).in_line(at));
         }
     }
     if let Some(message) = assertion(text) {
-        let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
-        return Some((
-            Failure::new(Stage::Crash, "assert").saying(message).at(&file).with(at, LineKind::Head),
-            at + 1,
-        ));
+        return Some(Failure::new(Stage::Crash, "assert").saying(message).at(file_in(text)).in_line(at));
     }
-    if text.contains("undefined reference to")
-        || text.contains("undefined symbol")
-        || text.starts_with("ld: ")
-        || text.contains("multiple definition of")
-    {
-        let file = place(text).map(|place| place.file.to_owned()).unwrap_or_default();
+    if text.starts_with("ld: ") || contains_any(text, LINKER_WORDS) {
         let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
-        return Some((
-            Failure::new(Stage::Build, "linker").saying(message).at(&file).with(at, LineKind::Head),
-            at + 1,
-        ));
+        return Some(Failure::new(Stage::Build, "linker").saying(message).at(file_in(text)).in_line(at));
     }
     error(page, at, line, text)
 }
 
+/// What shells say of a command that could not run.
+const SHELL_ERRORS: &[&str] = &[
+    ": command not found",
+    ": not found",
+    ": No such file or directory",
+    ": Permission denied",
+    ": unbound variable",
+    ": syntax error near unexpected token",
+    ": Is a directory",
+    ": Text file busy",
+    ": parameter not set",
+];
+
 /// `run.sh: line 3: jq: command not found`, `sh: 1: jq: not found`
 fn shell_error(text: &str) -> Option<&str> {
-    const ENDS: [&str; 9] = [
-        ": command not found",
-        ": not found",
-        ": No such file or directory",
-        ": Permission denied",
-        ": unbound variable",
-        ": syntax error near unexpected token",
-        ": Is a directory",
-        ": Text file busy",
-        ": parameter not set",
-    ];
-    if !ENDS.iter().any(|end| text.contains(end)) {
+    if !contains_any(text, SHELL_ERRORS) {
         return None;
     }
     let (front, said) = text.split_once(": ")?;
@@ -157,6 +149,31 @@ fn assertion(text: &str) -> Option<&str> {
     place(&text[..start]).map(|_| &text[start..])
 }
 
+/// Words before a colon that make a line an error.
+const ERROR_WORDS: &[&str] = &[
+    "error",
+    "Error",
+    "ERROR",
+    "fatal",
+    "FATAL",
+    "Fatal",
+    "panic",
+    "FATAL ERROR",
+    "fatal error",
+    "Fatal error",
+    "CMake Error",
+    "** (Mix) Error",
+    "err",
+    "ERR",
+    "critical",
+    "CRITICAL",
+    "failure",
+    "usage error",
+    "npm ERR! code",
+    "npm error code",
+    "ERR!",
+];
+
 /// Returns a line that begins with an error's name or word.
 fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usize)> {
     if line.len() > 2000 {
@@ -172,34 +189,9 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     let is_name = kind.len() > 5
         && (kind.ends_with("Error") || kind.ends_with("Exception") || kind.ends_with("Failure"))
         && kind.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | ':' | '$' | '\\' | '/'));
-    let is_word = matches!(
-        head,
-        "error"
-            | "Error"
-            | "ERROR"
-            | "fatal"
-            | "FATAL"
-            | "Fatal"
-            | "panic"
-            | "FATAL ERROR"
-            | "fatal error"
-            | "Fatal error"
-            | "CMake Error"
-            | "** (Mix) Error"
-            | "err"
-            | "ERR"
-            | "critical"
-            | "CRITICAL"
-            | "failure"
-            | "usage error"
-            | "npm ERR! code"
-            | "npm error code"
-            | "ERR!"
-    ) || head.starts_with("CMake Error at")
-        || head.starts_with("error[")
-        || head.starts_with("** (")
-        || head.starts_with("ERROR ") && head.len() < 24
-        || head.starts_with("npm ERR! ") && head.len() < 24;
+    let is_word = ERROR_WORDS.contains(&head)
+        || starts_with_any(head, &["CMake Error at", "error[", "** ("])
+        || starts_with_any(head, &["ERROR ", "npm ERR! "]) && head.len() < 24;
     if !(is_name || is_word)
         || said.trim().is_empty() && !head.starts_with("CMake")
         || line.starts_with("    ") && !line.starts_with("    Error")
@@ -211,17 +203,14 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     let mut failure = Failure::new(Stage::Other, "error").coded(code).saying(text).with(at, LineKind::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
-        || text.contains("does not provide an export")
-        || text.contains("Cannot find module")
+        || contains_any(text, &["does not provide an export", "Cannot find module"])
     {
         failure.stage = Stage::Build;
     }
     if is_count(text) || text == "error: Test failed" {
         failure.stage = Stage::Secondary;
     }
-    if let Some(place) = place(text) {
-        place.file.clone_into(&mut failure.file);
-    }
+    file_in(text).clone_into(&mut failure.file);
     // node shows the place and the source above.
     let start = at.saturating_sub(6).max(page.start_of_stream(at));
     let source = (start..at).rev().find(|&above| {
@@ -237,7 +226,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
                 failure.add(above, if above == source { LineKind::Location } else { LineKind::Code });
             }
         }
-        failure.file = place(page.line(source)).map(|place| place.file.to_owned()).unwrap_or_default();
+        file_in(page.line(source)).clone_into(&mut failure.file);
     }
     let end = frames_below(page, &mut failure, at);
     Some((failure, end))
@@ -262,6 +251,17 @@ fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
     end
 }
 
+/// What formatters say before the name of a file that they would change.
+const UNFORMATTED: &[&str] = &[
+    "would reformat ",
+    "Would reformat: ",
+    "--- would reformat ",
+    "error: cannot format ",
+    "File would be reformatted: ",
+    "Would format ",
+    "ERROR: Not formatted: ",
+];
+
 /// Formatters that would change a file: `would reformat a.py`, `Diff in a.rs:3:`, `[warn] a.js`.
 pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
@@ -269,18 +269,8 @@ pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         let file = file.trim_start_matches("./").trim_end_matches([':', '.']).to_owned();
         Failure::new(Stage::Build, "format").coded("format").saying("would be reformatted").at(&file)
     };
-    for front in [
-        "would reformat ",
-        "Would reformat: ",
-        "--- would reformat ",
-        "error: cannot format ",
-        "File would be reformatted: ",
-        "Would format ",
-        "ERROR: Not formatted: ",
-    ] {
-        if let Some(file) = line.strip_prefix(front) {
-            return Some((failure(file).with(at, LineKind::Head), at + 1));
-        }
+    if let Some(file) = strip_any(line, UNFORMATTED) {
+        return Some(failure(file).in_line(at));
     }
     if let Some(rest) = line.strip_prefix("Diff in ") {
         let file =
@@ -300,7 +290,5 @@ pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     if !is_file(file) || file.contains(' ') {
         return None;
     }
-    let mut failure = failure(file).with(at, LineKind::Head);
-    failure.severity = Severity::Error;
-    Some((failure, at + 1))
+    Some(failure(file).in_line(at))
 }

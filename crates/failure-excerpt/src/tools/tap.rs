@@ -5,6 +5,7 @@ use super::super::line_kind::{LineKind, is_value};
 use super::super::page::Page;
 use super::super::place::place;
 use super::super::scan_state::ScanState;
+use super::super::words::starts_with_any;
 use super::runner_lines::{comments, thrown, without_duration};
 
 /// `not ok 3 - name`, with comments or a block of YAML below.
@@ -14,9 +15,7 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let rest = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let name = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
-    if directive.to_ascii_lowercase().starts_with("todo")
-        || directive.to_ascii_lowercase().starts_with("skip")
-    {
+    if starts_with_any(&directive.to_ascii_lowercase(), &["todo", "skip"]) {
         return None;
     }
     let indent = indent_of(line);
@@ -35,11 +34,7 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     }
     // mocha's words follow as they are.
     let below = page.line(next).trim_start();
-    if indent_of(page.line(next)) > indent
-        && !below.starts_with('#')
-        && !below.starts_with("ok ")
-        && !below.starts_with("not ok ")
-    {
+    if indent_of(page.line(next)) > indent && !starts_with_any(below, &["#", "ok ", "not ok "]) {
         let is_over = |line: &str| !line.is_empty() && indent_of(line) <= indent;
         let end = page.until(next, is_over);
         failure.body(page, next, end, Trace::NewestFirst);
@@ -60,7 +55,7 @@ pub(super) fn failed_test(page: &Page, at: usize, _: &mut ScanState) -> Option<(
     let rest = text.strip_prefix("Failed test")?;
     let end = page.until(at + 1, |line| {
         let Some(text) = line.trim_start().strip_prefix('#') else { return true };
-        text.trim_start().starts_with("Failed test") || text.trim_start().starts_with("Looks like")
+        starts_with_any(text.trim_start(), &["Failed test", "Looks like"])
     });
     let name = rest.trim().trim_matches(['\'', '"']);
     let name =
@@ -95,7 +90,7 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                 }
                 "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
                     if !has_error {
-                        failure.values.push(text.to_owned());
+                        failure.value(text);
                     }
                     failure.add(at, LineKind::Value);
                 }
@@ -117,15 +112,15 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                     text.trim_matches(['\'', '"']).clone_into(&mut failure.message);
                     failure.add(at, LineKind::Message);
                 } else {
-                    if failure.values.len() < 40 && is_value(text) {
-                        failure.values.push(text.to_owned());
+                    if is_value(text) {
+                        failure.value(text);
                     }
                     failure.add(at, LineKind::Value);
                 }
             }
             "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
-                if failure.values.len() < 40 && !has_error {
-                    failure.values.push(text.to_owned());
+                if !has_error {
+                    failure.value(text);
                 }
                 failure.add(at, LineKind::Value);
             }
@@ -137,8 +132,8 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                 failure.add(at, LineKind::Message);
             }
             "details" if !text.is_empty() => {
-                if failure.values.len() < 40 && is_value(text) {
-                    failure.values.push(text.to_owned());
+                if is_value(text) {
+                    failure.value(text);
                 }
                 failure.add(at, LineKind::Value);
             }

@@ -180,6 +180,8 @@ wait_for 'The agent begins with T004'
 touch "$work/go-T004" "$work/go-T005"
 wait_for 'completed'
 wait_for '5/5'
+# The session is recorded as completed a moment before its loop lets go of the work tree.
+wait_until 'the loop has ended' has_no_loop
 keys g j R
 wait_for 'Restore the files of'
 keys y
@@ -188,7 +190,6 @@ keys O
 wait_until 'the browser is called' test -s "$work/browsed"
 echo '  it asks before it restores, and opens the page'
 keys q
-wait_until 'the loop has ended' has_no_loop
 check_clean 'a session that has completed'
 sed -i 's/- \[x\]/- [ ]/' "$project/specs/001-greeting/tasks.md"
 rm "$work"/go-* "$work"/at-*

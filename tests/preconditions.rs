@@ -59,6 +59,16 @@ fn an_operation_of_git_in_progress_is_refused() {
 }
 
 #[test]
+fn doctor_names_an_operation_of_git_also_without_an_agent() {
+    let scene = in_conflict();
+    scene.agent_uses_git();
+    scene.write(".specify/ralph.toml", "");
+    git(&scene, &["merge", "other"]);
+    let report = scene.ralph("doctor").code(1);
+    report.stdout_has("a merge is in progress in this work tree");
+}
+
+#[test]
 fn what_cannot_work_is_refused_by_run_and_named_by_doctor() {
     let scene = Sandbox::with_willing_agent(1);
     scene.validate("no-such-check --all");

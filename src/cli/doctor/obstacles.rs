@@ -1,6 +1,9 @@
 //! What `run` would refuse or warn of, as findings of `doctor`.
 
+use std::iter;
+
 use crate::config::Config;
+use crate::session;
 use crate::store::Store;
 
 use super::super::caller::{Caller, Project};
@@ -33,7 +36,12 @@ pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) ->
     };
     let found = match Ready::new(settings, caller) {
         Ok(ready) => ready.obstacles(store, &feature, caller),
-        Err(error) => vec![Obstacle { about: "agents", error, yields_to_force: false }],
+        Err(error) => {
+            let operation = session::check_operation(store).err();
+            let operation =
+                operation.map(|error| Obstacle { about: "operation", error, yields_to_force: true });
+            iter::once(Obstacle { about: "agents", error, yields_to_force: false }).chain(operation).collect()
+        }
     };
     let found = found.iter().filter(|obstacle| !is_known(obstacle.about));
     found.map(|Obstacle { about, error, .. }| Finding::wrong(about, error)).collect()

@@ -169,6 +169,7 @@ fn every_decision_has_its_context_and_consequence() {
     let decisions: Vec<PathBuf> =
         documents().into_iter().filter(|path| path.parent().unwrap().ends_with("decisions")).collect();
     assert!(decisions.len() > 10, "{decisions:?}");
+    let mut numbers = BTreeSet::new();
     for path in decisions.iter().filter(|path| !path.ends_with("index.md")) {
         let text = read(path);
         let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
@@ -180,6 +181,7 @@ fn every_decision_has_its_context_and_consequence() {
             "index.md does not list {name}"
         );
         assert!(text.starts_with(&format!("# {}. ", &name[..4])), "{name} has another number in its title");
+        assert!(numbers.insert(name[..4].to_owned()), "{name} has the number of another decision");
     }
 }
 

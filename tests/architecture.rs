@@ -125,7 +125,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "failure_excerpt",
         &["agent/stream/command_result.rs", "cli/excerpt.rs", "progress/", "session/iteration_context.rs"],
     ),
-    ("getrandom", &["cli/web.rs", "store/identity.rs"]),
+    ("getrandom", &["store/identity.rs"]),
     ("gix", &["store/"]),
     ("http_body_util", &["cli/web_server.rs"]),
     ("hyper", &["cli/web.rs", "cli/web_server.rs"]),

@@ -10,7 +10,7 @@ use clap::Args;
 use hyper::StatusCode;
 
 use crate::record::{LogEntry, RALPH, SessionId, SessionName};
-use crate::store::Store;
+use crate::store::{Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
 use super::caller::Caller;
@@ -80,8 +80,7 @@ fn listen(port: u16) -> Result<TcpListener> {
 
 /// Returns a random word that cannot be guessed.
 fn token() -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow!("ask the system for random bytes: {error}"))?;
+    let bytes: [u8; 16] = random_bytes()?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

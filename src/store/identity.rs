@@ -102,14 +102,20 @@ fn path(repository: &Repository) -> Utf8PathBuf {
     repository.ralph_dir().join("key")
 }
 
+/// Returns bytes of the system that cannot be guessed.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("ask the system for random bytes: {error}"))?;
+    Ok(bytes)
+}
+
 fn read_or_write(file: &mut File) -> Result<[u8; KEY_BYTES]> {
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;
     if let Ok(key) = found.try_into() {
         return Ok(key);
     }
-    let mut key = [0; KEY_BYTES];
-    getrandom::fill(&mut key).map_err(|error| anyhow!("ask the system for random bytes: {error}"))?;
+    let key = random_bytes()?;
     file.set_len(0)?;
     file.rewind()?;
     file.write_all(&key)?;

@@ -75,7 +75,7 @@ pub use control::{Control, ControlRequests, Stop};
 pub use copies::{Copies, RepairCounts};
 pub use elsewhere::Elsewhere;
 pub use files::{FileProof, Manifest};
-pub use identity::Identity;
+pub use identity::{Identity, random_bytes};
 pub use incoming::stays_inside;
 pub use leftovers::Leftover;
 pub use listing::{Listing, SessionRows};

@@ -1,23 +1,18 @@
 //! `specify ralph agents`: every known agent, whether it is installed, and what is missing.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
 use crate::agent::{self, AgentListing, Surroundings};
 use crate::config::Config;
 use crate::record::PromptVia;
-use crate::view::json::write_pretty;
 
 use super::agent_settings::agent_settings;
-use super::args::Json;
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::stdout;
-use super::settings::{Flags, load_here};
-use super::setup::variable;
+use super::settings::load_here;
+use super::{Context, ExitCode, Flags, Json, emit};
 
 #[derive(Debug, Args)]
 pub struct AgentsArgs {
@@ -25,31 +20,20 @@ pub struct AgentsArgs {
     pub json: Json,
 }
 
-pub fn run(args: &AgentsArgs, caller: &Caller) -> Result<ExitCode> {
-    let (project, config) = load_here(caller, Flags::default())?;
-    let listed = listed(&config, &project.root, caller);
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => write_json(&listed, &mut out),
-        Json { json: false } => write_table(&listed, &mut out),
-    }
-    .context("write the agents")?;
-    Ok(ExitCode::Done)
+pub fn run(args: &AgentsArgs, context: &Context) -> Result<ExitCode> {
+    let (project, config) = load_here(context, Flags::default())?;
+    let listed = listed(&config, &project.root, context);
+    emit(args.json, &listed, |out| write_table(&listed, out))
 }
 
 /// Returns the known agents, as `config` sets them up.
-pub(super) fn listed(config: &Config, root: &Utf8Path, caller: &Caller) -> Vec<AgentListing> {
-    let lookup = |name: &str| variable(caller, name);
+pub(super) fn listed(config: &Config, root: &Utf8Path, context: &Context) -> Vec<AgentListing> {
+    let lookup = context.lookup();
     let surroundings = Surroundings { directory: root, lookup: &lookup };
     agent::list(&|name| agent_settings(config, name), &surroundings)
 }
 
-fn write_json(listed: &[AgentListing], out: &mut impl Write) -> Result<()> {
-    write_pretty(out, &listed)?;
-    Ok(out.flush()?)
-}
-
-fn write_table(listed: &[AgentListing], out: &mut impl Write) -> Result<()> {
+fn write_table(listed: &[AgentListing], out: &mut impl Write) -> io::Result<()> {
     for agent in listed {
         let prompt = match agent.prompt {
             PromptVia::Stdin => "stdin",
@@ -68,7 +52,7 @@ fn write_table(listed: &[AgentListing], out: &mut impl Write) -> Result<()> {
             }
         }
     }
-    Ok(out.flush()?)
+    Ok(())
 }
 
 #[cfg(test)]

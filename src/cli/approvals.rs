@@ -5,15 +5,14 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::FileCommands;
 use crate::record::Refusal;
-use crate::store::Store;
 
-use super::caller::Caller;
+use super::Context;
 
 /// What can be approved.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +30,12 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    pub fn of(store: &Store, caller: &Caller) -> Result<Self> {
-        let folder = state_folder(caller).ok_or_else(|| {
+    pub fn of(context: &Context) -> Result<Self> {
+        let folder = state_folder(context).ok_or_else(|| {
             Refusal::new("no folder for approvals: neither XDG_STATE_HOME nor HOME is set")
                 .hinted("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
         })?;
-        let common = &store.repository().common_dir;
+        let common = &context.store()?.repository().common_dir;
         let repository = common.canonicalize_utf8().unwrap_or_else(|_| common.clone());
         let name = hex(Sha256::digest(repository.as_str()));
         Ok(Self { path: folder.join("specify-ralph/trust").join(name), repository })
@@ -82,11 +81,11 @@ impl Approvals {
 }
 
 /// Returns where programs keep what is neither configuration nor a cache.
-fn state_folder(caller: &Caller) -> Option<Utf8PathBuf> {
-    let set = caller.environment.value("XDG_STATE_HOME").and_then(|set| set.to_str()).map(Utf8PathBuf::from);
+fn state_folder(context: &Context) -> Option<Utf8PathBuf> {
+    let set = context.environment.text("XDG_STATE_HOME").map(Utf8PathBuf::from);
     // A relative one is invalid by the standard.
     set.filter(|folder| folder.is_absolute())
-        .or_else(|| Some(Utf8PathBuf::from(caller.home()?).join(".local/state")))
+        .or_else(|| Some(Utf8PathBuf::from(context.home()?).join(".local/state")))
         .filter(|folder| folder.is_absolute())
 }
 

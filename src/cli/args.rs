@@ -2,29 +2,12 @@
 
 use anyhow::{Result, anyhow, bail};
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::config::{self, FlagInput};
-use crate::record::{Scope, SessionName};
+use crate::record::Scope;
 
-use super::settings::Flags;
-
-#[derive(Debug, Args)]
-pub struct Everywhere {
-    /// Run as if started in this folder
-    #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub directory: Option<Utf8PathBuf>,
-    /// Use colours
-    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
-    pub color: Color,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    Auto,
-    Always,
-    Never,
-}
+use super::{Flags, Json, SessionChoice};
 
 /// Where the tasks are.
 #[derive(Debug, Args)]
@@ -185,19 +168,8 @@ impl SettingArgs {
 pub struct ReadArgs {
     #[command(flatten)]
     pub json: Json,
-    /// Session [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Json {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub choice: SessionChoice,
 }
 
 /// Returns a parser for the value of a flag that is the setting `key`.

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write, stderr};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde::Serialize;
@@ -16,11 +16,7 @@ use crate::view::style::{one_line, span};
 use crate::worktree::Checkout;
 
 use super::args::ReadArgs;
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout, warn};
-use super::sessions::SessionChoice;
-use super::{context, iterations};
+use super::{Context, ExitCode, SessionChoice, emit, iterations, note, warn};
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
@@ -46,12 +42,11 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 /// Exit code of a command that cannot test a snapshot, as for `git bisect run`.
 const UNTESTABLE: i32 = 125;
 
-pub fn run(args: &BisectArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
-    let moments = moments(&store, args, &choice)?;
+pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let moments = moments(store, args, &args.read.choice)?;
     let interrupt = Interrupt::install()?;
-    let found = Trial::new(args, caller, (&store, &moments), &interrupt).and_then(Trial::hunt);
+    let found = Trial::new(args, context, &moments, &interrupt).and_then(Trial::hunt);
     if let Some(signal) = interrupt.signal() {
         return Ok(ExitCode::of_signal(signal));
     }
@@ -105,7 +100,7 @@ fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<M
         Err(_) => {}
     }
     if missing > 0 {
-        warn(&format!("{missing} iterations have no snapshot here and are left out"), &mut stderr());
+        warn(&format!("{missing} iterations have no snapshot here and are left out"));
     }
     Ok(Moments { log: start.log, list })
 }
@@ -190,17 +185,16 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     fn new(
         args: &'a BisectArgs,
-        caller: &Caller,
-        (store, moments): (&Store, &'a Moments),
+        context: &Context,
+        moments: &'a Moments,
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
-        let repository = store.repository();
-        let clock = context::clock(caller)?;
-        let id = SessionId::new(clock.now(), std::process::id());
-        let temporary = caller.environment.value("TMPDIR").and_then(|dir| dir.to_str()).unwrap_or("/tmp");
-        let temporary = caller.directory.join(temporary);
+        let repository = context.store()?.repository();
+        let id = SessionId::new(context.now()?, std::process::id());
+        let temporary = context.environment.text("TMPDIR").unwrap_or("/tmp");
+        let temporary = context.directory.join(temporary);
         let checkout = Checkout::create(repository, temporary.join(format!("ralph-bisect-{id}")))?;
-        let start = caller.start()?;
+        let start = context.start()?;
         let project = repository.top.as_ref().and_then(|top| {
             let root = feature::project_root(&start, top);
             root.strip_prefix(top).ok().map(Utf8Path::to_owned)
@@ -268,8 +262,7 @@ impl Try for Trial<'_> {
             1..UNTESTABLE => (Verdict::Fails, format!("fails, exit {exit}")),
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
-        let line = format!("after iteration {iteration}: {word} ({})", span(began.elapsed()));
-        let _closed = writeln!(stderr(), "{line}").is_err();
+        note(format_args!("after iteration {iteration}: {word} ({})", span(began.elapsed())));
         self.runs.push(Run { iteration: *iteration, exit });
         Ok(verdict)
     }
@@ -278,7 +271,6 @@ impl Try for Trial<'_> {
 fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) -> Result<ExitCode> {
     let session = moments.log.id();
     let iteration = |place: usize| moments.list[place].0;
-    let mut out = stdout();
     // Where it fails at the first moment, that may be the first iteration, and no start is known.
     let place = match found {
         Bisected::First(place) => Some(*place),
@@ -286,40 +278,33 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) 
         Bisected::Always | Bisected::Never | Bisected::OneOf(_) => None,
     };
     let entry = place.and_then(|place| moments.log.iteration(iteration(place)));
-    if args.read.json.json {
-        let candidates: Vec<u32> = match found {
-            Bisected::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
-            Bisected::First(_) | Bisected::Always | Bisected::Never => Vec::new(),
-        };
-        print_json(
-            &mut out,
-            &serde_json::json!({
-                "session": session,
-                "iteration": entry.and_then(|entry| entry.iteration),
-                "commit": entry.map(|entry| &entry.commit),
-                "candidates": candidates,
-                "runs": runs,
-            }),
-        )?;
-    } else if let Some(entry) = entry {
-        let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
-        writeln!(out, "{name} is the first iteration after which it fails")?;
-        writeln!(out, "  {}", one_line(&entry.subject))?;
-        writeln!(out, "look: {RALPH} show {name} --patch")?;
-    } else {
-        match found {
-            Bisected::OneOf(places) => {
-                let names: Vec<String> =
-                    places.iter().map(|place| format!("{session}:{}", iteration(*place))).collect();
-                writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))?;
-            }
-            Bisected::Never => writeln!(out, "it passes after the last iteration of session {session}")?,
-            Bisected::Always | Bisected::First(_) => {
-                writeln!(out, "it fails at the start of session {session} already")?;
-            }
+    let candidates: Vec<u32> = match found {
+        Bisected::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
+        Bisected::First(_) | Bisected::Always | Bisected::Never => Vec::new(),
+    };
+    let json = serde_json::json!({
+        "session": session,
+        "iteration": entry.and_then(|entry| entry.iteration),
+        "commit": entry.map(|entry| &entry.commit),
+        "candidates": candidates,
+        "runs": runs,
+    });
+    emit(args.read.json, &json, |out| match (entry, found) {
+        (Some(entry), _) => {
+            let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
+            writeln!(out, "{name} is the first iteration after which it fails")?;
+            writeln!(out, "  {}", one_line(&entry.subject))?;
+            writeln!(out, "look: {RALPH} show {name} --patch")
         }
-    }
-    out.flush()?;
+        (None, Bisected::OneOf(_)) => {
+            let names: Vec<_> = candidates.iter().map(|number| format!("{session}:{number}")).collect();
+            writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))
+        }
+        (None, Bisected::Never) => writeln!(out, "it passes after the last iteration of session {session}"),
+        (None, Bisected::Always | Bisected::First(_)) => {
+            writeln!(out, "it fails at the start of session {session} already")
+        }
+    })?;
     Ok(if entry.is_some() { ExitCode::Done } else { ExitCode::NotDone })
 }
 

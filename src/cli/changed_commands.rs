@@ -1,7 +1,6 @@
 //! Refuses to resume a session with other commands than those that it began with, unless the user says so.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::stderr;
 
 use anyhow::Result;
 use redact_stream::Redactor;
@@ -12,7 +11,7 @@ use crate::record::{Refusal, Session};
 use crate::session;
 use crate::store::Identity;
 
-use super::output::warn;
+use super::warn;
 
 /// The flag that accepts what is refused here.
 pub const FLAG: &str = "--accept-changed-commands";
@@ -66,10 +65,7 @@ impl<'a> Comparison<'a> {
             match self.compare(&key, command) {
                 Compared::Equal => {}
                 Compared::Unknown if self.begun.commands.is_empty() => {
-                    warn(
-                        &format!("whether `{key}` was changed since the session began is not known"),
-                        &mut stderr(),
-                    );
+                    warn(&format!("whether `{key}` was changed since the session began is not known"));
                 }
                 Compared::Changed | Compared::Unknown => changes.push(self.line(&key, command)),
             }

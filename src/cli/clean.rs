@@ -1,23 +1,17 @@
 //! `specify ralph clean` and `purge`: making room, and taking away what must not be there.
 
-use std::io::{Write, stderr};
+use std::io::{self, Write};
 
 use anyhow::{Error, Result, bail};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
-use super::args::Json;
-use super::caller::Caller;
-use super::confirm;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout, warn};
-use super::remotes::Unclear;
-use super::sessions::{self, SessionChoice};
-use super::{context, pack, remotes};
+use super::remotes::{self, Unclear};
+use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, sessions, warn};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -74,12 +68,12 @@ pub struct PurgeArgs {
 /// Days of snapshots that `clean` without rules keeps.
 const DEFAULT_KEEP_DAYS: u32 = 30;
 
-pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
+pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
     if args.pack {
-        return pack::run(&pack::PackArgs { json: args.json }, caller);
+        return pack::run(&pack::PackArgs { json: args.json }, context);
     }
-    let store = context::open(caller)?;
-    let now = context::clock(caller)?.now();
+    let store = context.store()?;
+    let now = context.now()?;
     let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.session.is_none();
     let rules = Rules {
         // Records go on an explicit rule alone.
@@ -90,26 +84,16 @@ pub fn run(args: &CleanArgs, caller: &Caller) -> Result<ExitCode> {
         now,
     };
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(&store, &choice)?;
+    let logs = sessions::chosen(store, &choice)?;
     let plan = store.plan_clean(&logs, rules)?;
     if rules.extent == Extent::All && !args.dry_run && !args.yes {
         confirm_clean(&plan)?;
     }
     let plan = if args.dry_run { plan } else { store.clean(plan, now)? };
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => {
-            let mut report = serde_json::to_value(&plan)?;
-            report["is_dry_run"] = args.dry_run.into();
-            report["extent"] = match rules.extent {
-                Extent::Snapshots => "snapshots".into(),
-                Extent::All => "all".into(),
-            };
-            print_json(&mut out, &report)?;
-        }
-        Json { json: false } => write(&mut out, &plan, rules.extent, args.dry_run)?,
-    }
-    out.flush()?;
+    let mut report = serde_json::to_value(&plan)?;
+    report["is_dry_run"] = args.dry_run.into();
+    report["extent"] = if rules.extent == Extent::All { "all" } else { "snapshots" }.into();
+    emit(args.json, &report, |out| write(out, &plan, rules.extent, args.dry_run))?;
     let is_refused = rules.is_named && plan.sessions.is_empty() && !plan.staying.is_empty();
     Ok(if is_refused { ExitCode::NotDone } else { ExitCode::Done })
 }
@@ -129,7 +113,7 @@ fn confirm_clean(plan: &Plan) -> Result<()> {
     }
 }
 
-fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) -> Result<()> {
+fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) -> io::Result<()> {
     let what = match extent {
         Extent::Snapshots => "snapshots of ",
         Extent::All => "",
@@ -155,8 +139,7 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     }
     let others = plan.restorations.len() + plan.leftovers.len();
     if plan.sessions.is_empty() && others == 0 {
-        writeln!(out, "nothing is old enough to go")?;
-        return Ok(());
+        return writeln!(out, "nothing is old enough to go");
     }
     let verb = if is_dry_run { "would go" } else { "removed" };
     let mut parts = Vec::new();
@@ -173,59 +156,41 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     let size = size.map_or(String::new(), |bytes| {
         format!("; `git gc` frees {} KB in time, `git gc --prune=now` at once", grouped(bytes.div_ceil(1024)))
     });
-    writeln!(out, "{verb}: {}{size}", parts.join(", "))?;
-    Ok(())
+    writeln!(out, "{verb}: {}{size}", parts.join(", "))
 }
 
-pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let at = context::clock(caller)?.now();
+pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let at = context.now()?;
     let (remote, there) = if args.local {
         (None, There::Untouched)
     } else {
-        let remote = remotes::any(caller, &store, args.remote.as_deref(), Unclear::Purge)?;
+        let remote = remotes::any(context, args.remote.as_deref(), Unclear::Purge)?;
         let there = if remote.is_some() { There::Done } else { There::Nothing };
         (remote, there)
     };
-    let session = session(&store, &args.session)?;
+    let session = session(store, &args.session)?;
+    let place = remote.as_ref().map(Remote::place);
+    let to_json = |report: &PurgeReport| -> Result<Value> {
+        let mut json = serde_json::to_value(report)?;
+        json["session"] = json!(session);
+        json["remote"] = json!(place);
+        Ok(json)
+    };
     if args.dry_run {
-        let mut out = stdout();
         let plan = store.plan_purge(&session)?;
-        if args.json.json {
-            let mut report = serde_json::to_value(&plan)?;
-            report["session"] = json!(session);
-            report["remote"] = json!(remote.as_ref().map(Remote::place));
-            report["is_dry_run"] = true.into();
-            print_json(&mut out, &report)?;
-            return Ok(ExitCode::Done);
-        }
-        let PurgeReport { here, kept, .. } = plan;
-        for name in here.into_iter().chain(kept.into_iter().map(String::from)) {
-            writeln!(out, "would remove {}", one_line(&name))?;
-        }
-        if let Some(remote) = &remote {
-            writeln!(out, "would look for the session at {}", one_line(&remote.place()))?;
-        }
-        out.flush()?;
-        return Ok(ExitCode::Done);
+        let mut report = to_json(&plan)?;
+        report["is_dry_run"] = true.into();
+        return emit(args.json, &report, |out| write_purge_plan(out, &plan, place.as_deref()));
     }
-    confirm_purge(args, &session, remote.as_ref())?;
+    confirm_purge(args, &session, place.as_deref())?;
     let mut purged = store.purge_here(&session, at)?;
     let tried = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => {
-            let mut report = serde_json::to_value(&purged)?;
-            report["session"] = json!(session);
-            report["remote"] = json!(remote.as_ref().map(Remote::place));
-            report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
-            print_json(&mut out, &report)?;
-        }
-        Json { json: false } => write_purged(&mut out, &purged, remote.as_ref())?,
-    }
-    out.flush()?;
+    let mut report = to_json(&purged)?;
+    report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
+    emit(args.json, &report, |out| write_purged(out, &purged, place.as_deref()))?;
     for kept in &purged.left {
-        warn(&format!("left as it is: {}: {}", kept.name, kept.reason), &mut stderr());
+        warn(&format!("left as it is: {}: {}", kept.name, kept.reason));
     }
     advise(&session, there);
     tried.map_err(|error| {
@@ -237,11 +202,11 @@ pub fn purge(args: &PurgeArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 /// Who writes the whole id means it; else the user is asked.
-fn confirm_purge(args: &PurgeArgs, session: &SessionId, remote: Option<&Remote>) -> Result<()> {
+fn confirm_purge(args: &PurgeArgs, session: &SessionId, place: Option<&str>) -> Result<()> {
     if args.yes || args.session.to_string() == session.as_str() {
         return Ok(());
     }
-    let there = remote.map_or(String::new(), |remote| format!(" and at {}", one_line(&remote.place())));
+    let there = place.map_or(String::new(), |place| format!(" and at {}", one_line(place)));
     match confirm::ask(&format!(
         "{} means session {session}. Remove it for good, here{there}?",
         args.session
@@ -256,7 +221,14 @@ fn confirm_purge(args: &PurgeArgs, session: &SessionId, remote: Option<&Remote>)
     }
 }
 
-fn write_purged(out: &mut impl Write, purged: &PurgeReport, remote: Option<&Remote>) -> Result<()> {
+fn write_purge_plan(out: &mut impl Write, plan: &PurgeReport, place: Option<&str>) -> io::Result<()> {
+    for name in plan.here.iter().map(String::as_str).chain(plan.kept.iter().map(|path| path.as_str())) {
+        writeln!(out, "would remove {}", one_line(name))?;
+    }
+    place.map_or(Ok(()), |place| writeln!(out, "would look for the session at {}", one_line(place)))
+}
+
+fn write_purged(out: &mut impl Write, purged: &PurgeReport, place: Option<&str>) -> io::Result<()> {
     for name in &purged.here {
         writeln!(out, "removed {name}")?;
     }
@@ -266,7 +238,7 @@ fn write_purged(out: &mut impl Write, purged: &PurgeReport, remote: Option<&Remo
     for path in &purged.kept {
         writeln!(out, "removed {}", one_line(path.as_str()))?;
     }
-    let place = remote.map_or(String::new(), |remote| one_line(&remote.place()));
+    let place = one_line(place.unwrap_or_default());
     for name in &purged.there {
         writeln!(out, "removed {} at {place}", one_line(name))?;
     }
@@ -304,7 +276,7 @@ fn advise(session: &SessionId, there: There) {
          - in every clone that has the session: `{RALPH} sync`, then `{RALPH} purge {session} --local`\n\
          - progress.txt and the code itself are not looked at"
     );
-    let _closed = writeln!(stderr(), "{advice}").is_err();
+    note(advice);
 }
 
 /// Returns a session that is here, or a whole id: it may be at the remote alone.

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -17,9 +17,9 @@ use crate::record::{IterationName, SessionName};
 use crate::store::{Row, SessionRefs};
 use crate::tasks;
 
-use super::caller::Caller;
-use super::context;
-use super::settings::{Flags, load_here};
+use super::context::Everywhere;
+use super::settings::load_here;
+use super::{Color, Context, Flags};
 
 /// Values that are offered at most; of sessions and iterations, the newest.
 const MAX_VALUES: usize = 500;
@@ -214,17 +214,23 @@ impl Given {
         given
     }
 
-    fn caller(&self) -> Result<Caller> {
-        Caller::new(self.directory.as_deref())
+    fn context(&self) -> Result<Context> {
+        let everywhere = Everywhere { directory: self.directory.clone(), color: Color::Never };
+        Context::new(&everywhere)
+    }
+
+    /// Returns a context with records, which warns of nothing.
+    fn repository(&self) -> Result<Context> {
+        self.context()?.without_warnings()
     }
 
     /// Returns the refs of the sessions, newest first, of one feature if the command line names it.
     fn refs(&self) -> Result<Vec<SessionRefs>> {
-        let caller = self.caller()?;
-        let store = context::open(&caller)?.warning_with(None);
+        let context = self.repository()?;
+        let store = context.store()?;
         let mut refs = store.session_names()?;
         if self.feature.is_some() {
-            let feature = context::feature_to_read(&caller, &store, self.feature.as_ref())?;
+            let feature = context.feature_to_read(self.feature.as_ref())?;
             refs.retain(|refs| refs.is_of(&feature.path));
         }
         refs.reverse();
@@ -245,8 +251,8 @@ impl Given {
         let begins = if session.is_empty() { self.session.as_deref().unwrap_or_default() } else { session };
         let wanted = refs.iter().find(|refs| refs.session.as_str().starts_with(begins));
         let wanted = wanted.context("there is no session")?;
-        let store = context::open(&self.caller()?)?.warning_with(None);
-        let listing = store.listing(|refs| refs == wanted, &mut Vec::new())?;
+        let context = self.repository()?;
+        let listing = context.store()?.listing(|refs| refs == wanted, &mut Vec::new())?;
         let rows = listing.sessions().flat_map(|session| session.rows());
         let mut iterations: Vec<Value> = rows
             .filter(Row::is_iteration)
@@ -260,22 +266,19 @@ impl Given {
     }
 
     fn features(&self) -> Result<Vec<Value>> {
-        let caller = self.caller()?;
-        let store = context::open(&caller)?.warning_with(None);
-        let root = feature::project_root(&caller.start()?, store.repository().work_tree()?);
-        Ok(plain(feature::names(&root, &store.repository().project_files()?)?.into_iter()))
+        let context = self.repository()?;
+        let store = context.store()?;
+        Ok(plain(feature::names(&context.project_root()?, &store.repository().project_files()?)?.into_iter()))
     }
 
     fn feature(&self) -> Result<Feature> {
-        let caller = self.caller()?;
-        let store = context::open(&caller)?.warning_with(None);
-        context::feature(&caller, &store, self.feature.as_ref(), self.tasks_file.as_ref())
+        self.repository()?.feature(self.feature.as_ref(), self.tasks_file.as_ref())
     }
 
     /// Returns the agents that are known, and those of the settings.
     fn agents(&self) -> Vec<Value> {
         let mut names: Vec<String> = agent::names().map(str::to_owned).collect();
-        if let Ok((_, config)) = self.caller().and_then(|caller| load_here(&caller, Flags::default())) {
+        if let Ok((_, config)) = self.context().and_then(|context| load_here(&context, Flags::default())) {
             names.extend(config.agents.into_keys());
         }
         names.sort();

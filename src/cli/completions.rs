@@ -4,20 +4,18 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_complete::engine::{CompletionCandidate, complete};
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
 
-use super::caller::Environment;
-use super::completion_values::{is_plain, with_values};
-use super::exit_code::ExitCode;
-use super::help;
-use super::output::stdout;
-use super::own_command::{GIT_PROGRAM, Program, called_program};
 use crate::record::{CANONICAL, RALPH_ELSEWHERE};
 use crate::view::style::one_line;
+
+use super::completion_values::{is_plain, with_values};
+use super::own_command::{GIT_PROGRAM, Program, called_program};
+use super::{Environment, ExitCode, help, print};
 
 /// Variable by which a script asks; its value is the shell.
 const ASKING: &str = "RALPH_COMPLETE";
@@ -72,9 +70,7 @@ pub fn run(args: &CompletionsArgs, environment: &Environment) -> Result<ExitCode
         ),
         Shell::Elvish | Shell::Fish | Shell::PowerShell | _ => {}
     }
-    let mut out = stdout();
-    out.write_all(&script).and_then(|()| out.flush()).context("print the completions")?;
-    Ok(ExitCode::Done)
+    print(|out| out.write_all(&script))
 }
 
 fn register(shell: Shell, name: &str, program: &str, script: &mut Vec<u8>) -> Result<()> {
@@ -141,7 +137,7 @@ pub(super) fn answer(
 ) -> ExitCode {
     let shell = environment.value(ASKING).unwrap_or_default();
     let words = arguments.get(2..).unwrap_or_default();
-    let text = |name: &str| environment.value(name).and_then(OsStr::to_str);
+    let text = |name: &str| environment.text(name);
     let index = text(INDEX).and_then(|index| index.parse().ok());
     let mut line = Line::new(words, index.unwrap_or(words.len().saturating_sub(1)));
     if shell == "bash" {
@@ -159,9 +155,7 @@ pub(super) fn answer(
     let wanted = candidates.iter().filter(|candidate| is_flag_begun || !is_flag(candidate));
     let shown = wanted.filter_map(|candidate| shown(candidate, shell, &line.prefix));
     let answer = shown.collect::<Vec<_>>().join(text(SEPARATOR).unwrap_or("\n"));
-    let mut out = stdout();
-    let _closed = out.write_all(answer.as_bytes()).and_then(|()| out.flush());
-    ExitCode::Done
+    print(|out| out.write_all(answer.as_bytes())).unwrap_or(ExitCode::Done)
 }
 
 /// The words of a command line, and which one the cursor is on.

@@ -1,23 +1,17 @@
 //! `specify ralph config`: every effective setting, and where it came from.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use serde_json::Value;
 
 use crate::config::Entry;
 use crate::session::redacted;
-use crate::view::json::write_pretty;
 use crate::view::style::is_unseen;
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{stdout, warn};
-use super::settings::{Flags, load_here, load_without_file, terminal_redactor};
+use super::settings::{load_here, load_without_file, terminal_redactor};
 use super::trust::load_to_read;
+use super::{Context, ExitCode, Flags, Json, emit, warn};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -25,38 +19,24 @@ pub struct ConfigArgs {
     json: Json,
 }
 
-pub fn run(args: &ConfigArgs, caller: &Caller) -> Result<ExitCode> {
-    let (_, config) = load_here(caller, Flags::default())?;
+pub fn run(args: &ConfigArgs, context: &Context) -> Result<ExitCode> {
+    let (_, config) = load_here(context, Flags::default())?;
     for warning in &config.warnings {
-        warn(warning, &mut std::io::stderr());
+        warn(warning);
     }
     let (mut entries, mut json) = (config.entries(), config.entries_to_json());
-    let trusted = match context::open(caller) {
-        Ok(store) => load_to_read(&store, caller)?,
-        // Approvals are of repositories.
-        Err(_) => load_without_file(caller)?,
-    };
+    // Approvals are of repositories.
+    let trusted = if context.store().is_ok() { load_to_read(context)? } else { load_without_file(context)? };
     if let Some(redactor) = terminal_redactor(&trusted)? {
         for entry in &mut entries {
             entry.value = redactor.redact_text(&entry.value).0;
         }
         json = redacted(&redactor, &json)?;
     }
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => write_json(&json, &mut out),
-        Json { json: false } => write_table(&entries, &mut out),
-    }
-    .context("write the configuration")?;
-    Ok(ExitCode::Done)
+    emit(args.json, &json, |out| write_table(&entries, out))
 }
 
-fn write_json(entries: &Value, out: &mut impl Write) -> Result<()> {
-    write_pretty(out, entries)?;
-    Ok(out.flush()?)
-}
-
-fn write_table(entries: &[Entry], out: &mut impl Write) -> Result<()> {
+fn write_table(entries: &[Entry], out: &mut impl Write) -> io::Result<()> {
     // A value with a line break or an escape sequence must not leave its line.
     let plain = |text: &str| {
         text.chars().map(|c| if c.is_control() || is_unseen(c) { '·' } else { c }).collect::<String>()
@@ -73,7 +53,7 @@ fn write_table(entries: &[Entry], out: &mut impl Write) -> Result<()> {
     for Entry { key, value, origin } in entries {
         writeln!(out, "{:keys$}  {:values$}  {}", plain(key), plain(value), plain(origin))?;
     }
-    Ok(out.flush()?)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -97,10 +77,8 @@ mod tests {
     #[test]
     fn json_has_value_and_origin_for_each_key() {
         let config = Config::read(&crate::config::Inputs::default()).unwrap();
-        let mut out = Vec::new();
-        write_json(&config.entries_to_json(), &mut out).unwrap();
-        let json: Value = serde_json::from_slice(&out).unwrap();
+        let json = config.entries_to_json();
         assert_eq!(json["timeout"], serde_json::json!({"value": "1h", "origin": "default"}));
-        assert_eq!(json["agent"]["value"], Value::Null);
+        assert_eq!(json["agent"]["value"], serde_json::Value::Null);
     }
 }

@@ -1,84 +1,242 @@
-//! The context of a command: the repository, its records, the feature.
+//! The context of a command: who called, and what it works on. The records are opened when they are first asked for.
 
-use std::io::stderr;
+use std::io::IsTerminal;
+use std::sync::OnceLock;
 
-use anyhow::{Error, Result};
+use anyhow::{Context as _, Error, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, ValueEnum};
 
 use crate::clock::Clock;
 use crate::feature::{self, Feature, FeatureQuery};
-use crate::record::Refusal;
+use crate::process::Tool;
+use crate::project_files::ProjectFiles;
+use crate::record::{Refusal, Timestamp};
 use crate::repository::{AuthorVariables, Repository};
 use crate::store::Store;
 use crate::tasks;
+use crate::view::style::Paint;
 
-use super::caller::Caller;
+use super::environment::{Environment, INIT_DIR};
 use super::output::warn;
 
-/// Returns the repository that the caller is in, and its records.
-pub fn open(caller: &Caller) -> Result<Store> {
-    let text =
-        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
-    let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
-    let repository = Repository::discover(&caller.start()?, &author)?;
-    let store = Store::new(repository.of_user_at(caller.home()));
-    Ok(store.warning_with(Some(|message| warn(message, &mut stderr()))))
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Everywhere {
+    /// Run as if started in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<Utf8PathBuf>,
+    /// Use colours
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: Color,
 }
 
-/// Returns the caller's clock.
-pub fn clock(caller: &Caller) -> Result<Clock> {
-    let start = caller.environment.value(Clock::VARIABLE).map(|start| start.to_string_lossy().into_owned());
-    Clock::new(start.as_deref())
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
-/// Returns the feature that the flags, the environment or the project name.
-pub fn feature(
-    caller: &Caller,
-    store: &Store,
-    flag: Option<&String>,
-    tasks_file: Option<&Utf8PathBuf>,
-) -> Result<Feature> {
-    find(caller, store, flag, tasks_file).map_err(refusal)
+/// What every command gets.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Absolute; `-C` included.
+    pub directory: Utf8PathBuf,
+    pub environment: Environment,
+    pub color: Color,
+    pub paint: Paint,
+    store: OnceLock<Store>,
 }
 
-/// Returns the same for a command that only reads: a flag that names nothing is a wrong name like any other.
-pub fn feature_to_read(caller: &Caller, store: &Store, flag: Option<&String>) -> Result<Feature> {
-    find(caller, store, flag, None).map_err(|error| if flag.is_some() { error } else { refusal(error) })
-}
-
-fn find(
-    caller: &Caller,
-    store: &Store,
-    flag: Option<&String>,
-    tasks_file: Option<&Utf8PathBuf>,
-) -> Result<Feature> {
-    let text =
-        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
-    let query = FeatureQuery {
-        flag: flag.cloned(),
-        tasks_file: tasks_file.cloned(),
-        specify_feature_directory: text("SPECIFY_FEATURE_DIRECTORY"),
-        branch: store.branch()?,
-        specify_feature: text("SPECIFY_FEATURE"),
-    };
-    let top = store.repository().work_tree()?;
-    let root = feature::project_root(&caller.start()?, top);
-    let files = store.repository().project_files()?;
-    let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
-    feature::find(&query, &root, &files, &caller.directory, has_open_tasks)
-}
-
-/// Returns the feature that a record names by its path, as it is here now.
-pub fn recorded_feature(caller: &Caller, store: &Store, path: &str) -> Result<Feature> {
-    let place = store.repository().work_tree()?.join(path);
-    if place.is_file() {
-        feature(caller, store, None, Some(&place))
-    } else {
-        feature(caller, store, Some(&place.into_string()), None)
+impl Context {
+    pub fn new(everywhere: &Everywhere) -> Result<Self> {
+        let here = std::env::current_dir().context("find the current folder")?;
+        let here = Utf8PathBuf::from_path_buf(here).map_err(|path| {
+            let path = path.display();
+            Refusal::new(format!(
+                "the name of the current folder `{path}` is not UTF-8, and paths are recorded as UTF-8"
+            ))
+            .hinted("rename the folder, or work in a copy that has another name")
+        })?;
+        let directory = everywhere.directory.as_ref().map_or(here.clone(), |directory| here.join(directory));
+        if !directory.is_dir() {
+            let refusal = Refusal::new(format!("`{directory}` is not a directory"));
+            return Err(refusal.hinted("-C names the folder to start in").into());
+        }
+        Ok(Self::at(directory, Environment::read(), everywhere.color))
     }
+
+    /// Returns the context of a call in another folder.
+    pub fn at(directory: Utf8PathBuf, environment: Environment, color: Color) -> Self {
+        let paint = paint(color, &environment);
+        Self { directory, environment, color, paint, store: OnceLock::new() }
+    }
+
+    /// Returns the records of the repository that the caller is in.
+    pub fn store(&self) -> Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let text = |name: &str| self.environment.text(name).map(str::to_owned);
+        let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
+        let repository = Repository::discover(&self.start()?, &author)?;
+        let store = Store::new(repository.of_user_at(self.home()));
+        let store = store.warning_with(Some(warn));
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    /// Returns the same context with records that warn of nothing: the screen says what is left out, a shell has no place
+    /// for it.
+    pub fn without_warnings(&self) -> Result<Self> {
+        let store = self.store()?.clone().warning_with(None);
+        Ok(Self { store: store.into(), ..self.clone() })
+    }
+
+    /// Returns the caller's clock.
+    pub fn clock(&self) -> Result<Clock> {
+        Clock::new(self.environment.text(Clock::VARIABLE))
+    }
+
+    pub fn now(&self) -> Result<Timestamp> {
+        Ok(self.clock()?.now())
+    }
+
+    /// Returns what looks up variables for an agent.
+    pub fn lookup(&self) -> impl Fn(&str) -> Option<String> {
+        |name| self.environment.text(name).map(str::to_owned)
+    }
+
+    /// Returns the user's home folder.
+    pub fn home(&self) -> Option<String> {
+        self.environment.text("HOME").map(str::to_owned)
+    }
+
+    /// Returns where project and repository are looked for: the project that spec-kit's variable names, else the
+    /// folder.
+    pub fn start(&self) -> Result<Utf8PathBuf> {
+        let set = self.environment.value(INIT_DIR).filter(|set| !set.is_empty());
+        let Some(set) = set else { return Ok(self.directory.clone()) };
+        let named = self.directory.join(set.to_string_lossy().as_ref());
+        if named.join(".specify").is_dir() {
+            return Ok(named);
+        }
+        // As spec-kit's own scripts do: to work in another project than the one that was meant would be worse.
+        let refusal = Refusal::new(format!("{INIT_DIR} names {named}, which is not a spec-kit project"));
+        Err(refusal.hinted("it must name the folder that holds `.specify/`; correct or unset it").into())
+    }
+
+    /// Returns the root of the project in this repository.
+    pub fn project_root(&self) -> Result<Utf8PathBuf> {
+        Ok(feature::project_root(&self.start()?, self.store()?.repository().work_tree()?))
+    }
+
+    /// Returns the feature that the flags, the environment or the project name.
+    pub fn feature(&self, flag: Option<&String>, tasks_file: Option<&Utf8PathBuf>) -> Result<Feature> {
+        self.find_feature(flag, tasks_file).map_err(refusal)
+    }
+
+    /// Returns the same for a command that only reads: a flag that names nothing is a wrong name like any other.
+    pub fn feature_to_read(&self, flag: Option<&String>) -> Result<Feature> {
+        self.find_feature(flag, None).map_err(|error| if flag.is_some() { error } else { refusal(error) })
+    }
+
+    fn find_feature(&self, flag: Option<&String>, tasks_file: Option<&Utf8PathBuf>) -> Result<Feature> {
+        let store = self.store()?;
+        let text = |name: &str| self.environment.text(name).map(str::to_owned);
+        let query = FeatureQuery {
+            flag: flag.cloned(),
+            tasks_file: tasks_file.cloned(),
+            specify_feature_directory: text("SPECIFY_FEATURE_DIRECTORY"),
+            branch: store.branch()?,
+            specify_feature: text("SPECIFY_FEATURE"),
+        };
+        let files = store.repository().project_files()?;
+        let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
+        feature::find(&query, &self.project_root()?, &files, &self.directory, has_open_tasks)
+    }
+
+    /// Returns the feature that a record names by its path, as it is here now.
+    pub fn recorded_feature(&self, path: &str) -> Result<Feature> {
+        let place = self.store()?.repository().work_tree()?.join(path);
+        if place.is_file() {
+            self.feature(None, Some(&place))
+        } else {
+            self.feature(Some(&place.into_string()), None)
+        }
+    }
+
+    /// Returns the project: the folder that holds `.specify/`, else the top of the work tree, else the folder itself.
+    pub fn project(&self) -> Result<Project> {
+        let start = self.start()?;
+        let places = ["--git-dir", "--git-common-dir", "--show-toplevel"];
+        let git = Tool::git_as_called(&start).args(["rev-parse", "--path-format=absolute"]).args(places);
+        // Outside of a repository it names none of them, in a bare one no top.
+        let answer = git.run().map(|answer| answer.stdout).unwrap_or_default();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let mut lines = answer.lines().map(Utf8Path::new);
+        let git_directories: Vec<&Utf8Path> = lines.by_ref().take(2).collect();
+        let top = lines.next().map(Utf8Path::to_owned);
+        // Git names the top without symlinks, so the way up to it must be looked for without them too.
+        let directory = start.canonicalize_utf8().unwrap_or(start);
+        let is_inside = |folder: &Utf8Path| top.as_ref().is_none_or(|top| folder.starts_with(top));
+        let project = directory
+            .ancestors()
+            .take_while(|folder| is_inside(folder))
+            .find(|at| at.join(".specify").is_dir());
+        let root = project.map(Utf8Path::to_owned).or_else(|| top.clone()).unwrap_or(directory);
+        let files = ProjectFiles::new(top.as_deref().unwrap_or(&root), &git_directories, &[]);
+        Ok(Project { root, files })
+    }
+}
+
+/// A project, in a repository or not.
+#[derive(Debug)]
+pub struct Project {
+    pub root: Utf8PathBuf,
+    /// Without the folders that git's configuration permits links to.
+    pub files: ProjectFiles,
 }
 
 /// Turns an error before the start into a refusal to start.
 pub fn refusal(error: Error) -> Error {
     if error.downcast_ref::<Refusal>().is_some() { error } else { Refusal::new(format!("{error:#}")).into() }
+}
+
+/// Colours where a person looks on, unless the user says otherwise.
+fn paint(color: Color, environment: &Environment) -> Paint {
+    let is_wanted = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
+            !is_off && std::io::stdout().is_terminal()
+        }
+    };
+    if is_wanted { Paint::Colour } else { Paint::Plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::is_without_git_of_the_user;
+
+    #[test]
+    fn the_root_holds_the_settings_or_is_the_top_of_the_work_tree() {
+        let name = "cli::context::tests::the_root_holds_the_settings_or_is_the_top_of_the_work_tree";
+        if !is_without_git_of_the_user(name) {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+        let deep = top.join("services/login/src");
+        std::fs::create_dir_all(&deep).unwrap();
+        let context = Context::at(deep.clone(), Environment::default(), Color::Never);
+        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
+        assert_eq!(context.project().unwrap().root, top);
+        std::fs::create_dir(top.join(".specify")).unwrap();
+        assert_eq!(context.project().unwrap().root, top);
+        std::fs::create_dir(top.join("services/login/.specify")).unwrap();
+        assert_eq!(context.project().unwrap().root, top.join("services/login"));
+    }
 }

@@ -1,7 +1,5 @@
 //! `specify ralph stop`, `hint`, `pause` and `continue`: what a running loop is asked for from another terminal.
 
-use std::io::{Write, stderr};
-
 use anyhow::{Result, bail};
 use clap::Args;
 
@@ -9,13 +7,9 @@ use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Control, Holder, LoopLock, Stop, Store};
 use crate::view::style::one_line;
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::{stdout, warn};
 use super::run::unfinished;
-use super::sessions::SessionChoice;
-use super::settings::{Flags, load_here};
-use super::{context, setup};
+use super::settings::load_here;
+use super::{Context, ExitCode, Flags, SessionChoice, say, setup, warn};
 
 #[derive(Debug, Args)]
 pub struct StopArgs {
@@ -44,36 +38,36 @@ pub struct PauseArgs {
     pub session: Option<SessionName>,
 }
 
-pub fn stop(args: &StopArgs, caller: &Caller) -> Result<ExitCode> {
+pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
     let (stop, when) = if args.now {
         (Stop::Now, "now; the running iteration is recorded as interrupted")
     } else {
         (Stop::AfterIteration, "after this iteration")
     };
-    steer(caller, args.session.as_ref(), |control, id| {
+    steer(context, args.session.as_ref(), |control, id| {
         control.ask_to_stop(stop)?;
         Ok(format!("session {id} stops {when}"))
     })
 }
 
-pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
+pub fn hint(args: &HintArgs, context: &Context) -> Result<ExitCode> {
     let text = args.text.join(" ");
     if text.trim().is_empty() {
         bail!(
             Refusal::new("the hint is empty").hinted(format!("{RALPH} hint 'use the parser that is there'"))
         );
     }
-    let store = context::open(caller)?;
-    if is_without_hints(caller) {
+    let store = context.store()?;
+    if is_without_hints(context) {
         let message = "the project's template has no place for {{ hints }}: the hint is appended at the end of the prompt";
-        warn(message, &mut stderr());
+        warn(message);
     }
     let shown = one_line(text.trim());
-    let Some(holder) = running(&store, args.session.as_ref())? else {
+    let Some(holder) = running(store, args.session.as_ref())? else {
         let choice = SessionChoice { session: args.session.clone(), feature: None };
-        let session = unfinished(&store, &choice, false)?.session;
+        let session = unfinished(store, &choice, false)?.session;
         Control::of(store.repository(), &session).leave_hint(&text)?;
-        return say(&format!(
+        return say(format_args!(
             "session {session} gets it when it is resumed (`{RALPH} resume {session}`): {shown}"
         ));
     };
@@ -85,25 +79,25 @@ pub fn hint(args: &HintArgs, caller: &Caller) -> Result<ExitCode> {
         control.clear()?;
         return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
-    say(&format!("session {} gets it with its next prompt: {shown}", holder.session))
+    say(format_args!("session {} gets it with its next prompt: {shown}", holder.session))
 }
 
 /// Returns true if the template of this project places no hints. One that cannot be read is the loop's to complain of.
-fn is_without_hints(caller: &Caller) -> bool {
-    let read = load_here(caller, Flags::default())
+fn is_without_hints(context: &Context) -> bool {
+    let read = load_here(context, Flags::default())
         .and_then(|(project, config)| setup::template(&project, &config.loop_type));
     read.is_ok_and(|template| template.missing().contains(&"hints"))
 }
 
-pub fn pause(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
-    steer(caller, args.session.as_ref(), |control, id| {
+pub fn pause(args: &PauseArgs, context: &Context) -> Result<ExitCode> {
+    steer(context, args.session.as_ref(), |control, id| {
         control.ask_to_pause()?;
         Ok(format!("session {id} pauses after this iteration; `{RALPH} continue` continues it"))
     })
 }
 
-pub fn go_on(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
-    steer(caller, args.session.as_ref(), |control, id| {
+pub fn go_on(args: &PauseArgs, context: &Context) -> Result<ExitCode> {
+    steer(context, args.session.as_ref(), |control, id| {
         Ok(if control.ask_to_continue()? {
             format!("session {id} goes on")
         } else {
@@ -113,12 +107,12 @@ pub fn go_on(args: &PauseArgs, caller: &Caller) -> Result<ExitCode> {
 }
 
 fn steer(
-    caller: &Caller,
+    context: &Context,
     session: Option<&SessionName>,
     ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
 ) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let Some(holder) = running(&store, session)? else {
+    let store = context.store()?;
+    let Some(holder) = running(store, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),
             None => "no loop is running in this repository".to_owned(),
@@ -130,7 +124,7 @@ fn steer(
         control.clear()?;
         return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
-    say(&message)
+    say(message)
 }
 
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.
@@ -154,10 +148,4 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>
 
 fn no_loop(message: String) -> anyhow::Error {
     Refusal::new(message).hinted(format!("`{RALPH} status` shows running loops")).into()
-}
-
-fn say(line: &str) -> Result<ExitCode> {
-    let mut out = stdout();
-    writeln!(out, "{line}").and_then(|()| out.flush())?;
-    Ok(ExitCode::Done)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 
@@ -15,13 +15,10 @@ use crate::view::live::Detail;
 use crate::view::style::{Look, Paint};
 
 use super::approvals::{Approvals, Approved};
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::stdout;
 use super::run::{self, Voice};
-use super::settings::{Flags, load_in};
+use super::settings::load_in;
 use super::setup::RunRequest;
+use super::{Context, ExitCode, Flags, stdout};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -58,8 +55,9 @@ const STORY: [(&str, Outcome); 11] = [
 /// The iteration in which the agent says that it is done and is not.
 const LIE: u32 = 5;
 
-pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let project = Project::make(args.dir.as_deref(), caller)?;
+pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
+    let paint = context.paint;
+    let project = Project::make(args.dir.as_deref(), context)?;
     let mut out = stdout();
     let title = |text: &str| paint.paint(Look::Bold, text);
     writeln!(out, "{}", title(&format!("A project in {}", project.dir)))?;
@@ -70,27 +68,26 @@ pub fn run(args: &DemoArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
     writeln!(out, "  says that it is done and is not, and one task it cannot do at all\n")?;
     out.flush()?;
 
-    let inside =
-        Caller { directory: project.dir.clone(), environment: caller.environment.for_another_project() };
-    let store = context::open(&inside)?;
-    let feature = context::feature(&inside, &store, Some(&"001-greeting".to_owned()), None)?;
+    let environment = context.environment.for_another_project();
+    let inside = Context::at(project.dir.clone(), environment, context.color);
+    let feature = inside.feature(Some(&"001-greeting".to_owned()), None)?;
     // The project is ours.
     let trust = FlagInput { flag: "--trust".to_owned(), key: "trust".to_owned(), value: "always".to_owned() };
     let request =
         RunRequest { flags: Flags { settings: vec![trust], ..Flags::default() }, ..RunRequest::default() };
     if !project.is_throw_away {
         // A project that is kept can be gone on with.
-        let (_, config) = load_in(&store, &inside, request.flags.clone())?;
-        Approvals::of(&store, &inside)?.approve(Approved::Commands(&config.file_commands))?;
+        let (_, config) = load_in(&inside, request.flags.clone())?;
+        Approvals::of(&inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
-    let code = run::start(&store, &feature, request, &inside, Voice::People(paint, Detail::Normal))?;
+    let code = run::start(&feature, request, &inside, Voice::People(paint, Detail::Normal))?;
     if matches!(
         code,
         ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp | ExitCode::Signalled(_)
     ) {
         return Ok(code);
     }
-    check_story(&store)?;
+    check_story(inside.store()?)?;
 
     let color = if paint == Paint::Colour { "--color=always" } else { "--color=never" };
     let log = Tool::git(&project.dir).args(["log", "--glob=refs/ralph/*", "--oneline", color]).line()?;
@@ -128,9 +125,9 @@ struct Project {
 }
 
 impl Project {
-    fn make(wanted: Option<&Utf8Path>, caller: &Caller) -> Result<Self> {
+    fn make(wanted: Option<&Utf8Path>, context: &Context) -> Result<Self> {
         let (dir, is_throw_away) = match wanted {
-            Some(dir) => (caller.directory.join(dir), false),
+            Some(dir) => (context.directory.join(dir), false),
             None => (throw_away()?, true),
         };
         let is_taken = dir.is_file() || fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());

@@ -1,6 +1,6 @@
 //! `specify ralph diff`: the code of two iterations, or of one and the work tree, by git's own diff.
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clap::Args;
 
 use crate::process::{Interrupt, Tool};
@@ -8,12 +8,7 @@ use crate::record::{IterationName, ObjectId, SessionName};
 use crate::store::{Scratch, Store};
 use crate::worktree::{PrivateIndex, WorkTree};
 
-use super::args::Color;
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::sessions::SessionChoice;
-use super::settings::{self, Flags};
-use super::{context, iterations};
+use super::{Color, Context, ExitCode, Flags, SessionChoice, iterations, settings};
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
@@ -43,8 +38,7 @@ pub struct DiffArgs {
 /// What git's diff is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    pub caller: &'a Caller,
-    pub color: Color,
+    pub context: &'a Context,
     /// `--stat`, `--name-only`.
     pub options: &'a [&'a str],
     /// As the user wrote them; all but the journal if there are none.
@@ -54,21 +48,21 @@ pub struct Request<'a> {
 /// Exit code of git after a closed pipe.
 const PIPE_CLOSED: i32 = 141;
 
-pub fn run(args: &DiffArgs, caller: &Caller, color: Color) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let before = iterations::find(&store, &args.from, &choice)?;
-    let from = before.snapshot(&store)?;
+    let before = iterations::find(store, &args.from, &choice)?;
+    let from = before.snapshot(store)?;
     let options = [(args.stat, "--stat"), (args.name_only, "--name-only")];
     let options: Vec<&str> =
         options.into_iter().filter(|(given, _)| *given).map(|(_, option)| option).collect();
-    let request = Request { caller, color, options: &options, paths: &args.paths };
+    let request = Request { context, options: &options, paths: &args.paths };
     match &args.to {
         Some(name) => {
-            let to = iterations::find(&store, name, &choice)?.snapshot(&store)?;
-            hand_over(request, &before.files(&store).progress, (&from, to.as_str()), |git| git)
+            let to = iterations::find(store, name, &choice)?.snapshot(store)?;
+            hand_over(request, &before.files(store).progress, (&from, to.as_str()), |git| git)
         }
-        None => with_work_tree(request, &store, &before.files(&store).progress, &from),
+        None => with_work_tree(request, store, &before.files(store).progress, &from),
     }
 }
 
@@ -80,7 +74,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
     let (index, objects) = (scratch.path("index"), scratch.path("objects"));
     std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
     let private_index =
-        PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.caller, store)? };
+        PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.context)? };
     let mut work_tree = WorkTree::new(store.repository())?;
     let contents = work_tree.contents(private_index)?;
     let variables = work_tree.with_objects(&objects);
@@ -90,8 +84,8 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
 }
 
 /// Returns the size limit of snapshots in this project.
-pub fn largest_file(caller: &Caller, store: &Store) -> Result<u64> {
-    let (_, config) = settings::load_in(store, caller, Flags::default())?;
+pub fn largest_file(context: &Context) -> Result<u64> {
+    let (_, config) = settings::load_in(context, Flags::default())?;
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))
 }
 
@@ -102,9 +96,9 @@ pub fn hand_over(
     (from, to): (&ObjectId, &str),
     prepare: impl FnOnce(Tool) -> Tool,
 ) -> Result<ExitCode> {
-    let Request { caller, color, options, paths } = request;
-    let mut git = Tool::git_for_user(&caller.directory).arg("diff").args(options.iter().copied());
-    match color {
+    let Request { context, options, paths } = request;
+    let mut git = Tool::git_for_user(&context.directory).arg("diff").args(options.iter().copied());
+    match context.color {
         Color::Auto => {}
         Color::Always => git = git.arg("--color=always"),
         Color::Never => git = git.arg("--color=never"),

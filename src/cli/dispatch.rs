@@ -1,26 +1,24 @@
 //! Runs the command that was asked for, and turns how it ended into an exit code.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{Write, stderr};
 
 use anyhow::Result;
 use clap::error::ErrorKind;
 
 use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
 use crate::record::RALPH;
-use crate::view::style::Paint;
 
-use super::args::Color;
-use super::caller::{Caller, Environment};
-use super::completions;
-use super::exit_code::ExitCode;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
-use super::memory::{self, MemoryPart};
-use super::output::{report, stdout};
+use super::memory::MemoryPart;
 use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
-use super::util;
+use super::{
+    Context, Environment, ExitCode, agents, bisect, clean, completions, config, control, demo, diff, doctor,
+    fsck, help_topic, hooks, init, log, memory, notes, output, pack, play_script, rebuild, report, restore,
+    run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
+};
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
@@ -68,7 +66,7 @@ fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments
     launch_through_ourselves(words);
     set_own_command(program, called, &Environment::read());
     match parse(arguments) {
-        Ok(ralph) => reported(run(ralph, arguments)),
+        Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
@@ -83,75 +81,57 @@ fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments
 }
 
 fn reported(result: Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| report(&error, &mut stderr()))
+    result.unwrap_or_else(|error| output::report(&error, &mut stderr()))
 }
 
-fn run(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
-    let caller = Caller::new(ralph.everywhere.directory.as_deref())?;
-    if caller.environment.value(PORTABLE).is_some() {
+fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
+    let context = Context::new(&ralph.everywhere)?;
+    if context.environment.value(PORTABLE).is_some() {
         use_portable_processes();
     }
-    let paint = paint(ralph.everywhere.color, &caller.environment);
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
-        Action::Run(args) if args.tui => {
-            super::tui::with_loop(arguments, args.settings.flags(), &caller, paint)
-        }
-        Action::Run(args) => super::run::run(&args, &caller, paint),
-        Action::Resume(args) if args.tui => {
-            super::tui::with_loop(arguments, args.settings.flags(), &caller, paint)
-        }
-        Action::Resume(args) => super::run::resume(&args, &caller, paint),
-        Action::Stop(args) => super::control::stop(&args, &caller),
-        Action::Hint(args) => super::control::hint(&args, &caller),
-        Action::Pause(args) => super::control::pause(&args, &caller),
-        Action::Continue(args) => super::control::go_on(&args, &caller),
-        Action::Status(args) => super::status::run(&args, &caller, paint),
-        Action::Tasks(args) => super::tasks::run(&args, &caller),
-        Action::Log(args) => super::log::run(&args, &caller, paint),
-        Action::Show(args) => super::show::run(&args, &caller, (ralph.everywhere.color, paint)),
-        Action::Bisect(args) => super::bisect::run(&args, &caller),
-        Action::Restore(args) => super::restore::run(&args, &caller, paint),
-        Action::Diff(args) => super::diff::run(&args, &caller, ralph.everywhere.color),
-        Action::Rebuild(args) => super::rebuild::run(&args, &caller),
-        Action::Agents(args) => super::agents::run(&args, &caller),
-        Action::Stats(args) => super::stats::run(&args, &caller, paint),
-        Action::Report(args) => super::report::run(&args, &caller),
-        Action::Web(args) => super::web::run(&args, &caller),
-        Action::Memory(args) => memory::run(&args, MemoryPart::Both, &caller, paint),
-        Action::Progress(args) => memory::run(&args, MemoryPart::Newest, &caller, paint),
-        Action::History(args) => memory::run(&args, MemoryPart::Older, &caller, paint),
-        Action::Tui(args) => super::tui::run(&args, &caller, paint),
-        Action::Config(args) => super::config::run(&args, &caller),
-        Action::Trust(args) => super::trust::run(&args, &caller),
-        Action::Sync(args) => super::sync::run(&args, &caller),
-        Action::Bundle(args) => super::sync::bundle(&args, &caller),
-        Action::Unbundle(args) => super::sync::unbundle(&args, &caller),
-        Action::Fsck(args) => super::fsck::run(&args, &caller),
-        Action::Clean(args) => super::clean::run(&args, &caller),
-        Action::Purge(args) => super::clean::purge(&args, &caller),
-        Action::Hooks(args) => super::hooks::run(&args, &caller),
-        Action::Notes(args) => super::notes::run(&args, &caller),
-        Action::Pack(args) => super::pack::run(&args, &caller),
-        Action::Demo(args) => super::demo::run(&args, &caller, paint),
-        Action::Doctor(args) => super::doctor::run(&args, &caller),
-        Action::Init(args) => super::init::run(&args, &caller),
+        Action::Run(args) if args.tui => tui::with_loop(arguments, args.settings.flags(), &context),
+        Action::Run(args) => run::run(&args, &context),
+        Action::Resume(args) if args.tui => tui::with_loop(arguments, args.settings.flags(), &context),
+        Action::Resume(args) => run::resume(&args, &context),
+        Action::Stop(args) => control::stop(&args, &context),
+        Action::Hint(args) => control::hint(&args, &context),
+        Action::Pause(args) => control::pause(&args, &context),
+        Action::Continue(args) => control::go_on(&args, &context),
+        Action::Status(args) => status::run(&args, &context),
+        Action::Tasks(args) => tasks::run(&args, &context),
+        Action::Log(args) => log::run(&args, &context),
+        Action::Show(args) => show::run(&args, &context),
+        Action::Bisect(args) => bisect::run(&args, &context),
+        Action::Restore(args) => restore::run(&args, &context),
+        Action::Diff(args) => diff::run(&args, &context),
+        Action::Rebuild(args) => rebuild::run(&args, &context),
+        Action::Agents(args) => agents::run(&args, &context),
+        Action::Stats(args) => stats::run(&args, &context),
+        Action::Report(args) => report::run(&args, &context),
+        Action::Web(args) => web::run(&args, &context),
+        Action::Memory(args) => memory::run(&args, MemoryPart::Both, &context),
+        Action::Progress(args) => memory::run(&args, MemoryPart::Newest, &context),
+        Action::History(args) => memory::run(&args, MemoryPart::Older, &context),
+        Action::Tui(args) => tui::run(&args, &context),
+        Action::Config(args) => config::run(&args, &context),
+        Action::Trust(args) => trust::run(&args, &context),
+        Action::Sync(args) => sync::run(&args, &context),
+        Action::Bundle(args) => sync::bundle(&args, &context),
+        Action::Unbundle(args) => sync::unbundle(&args, &context),
+        Action::Fsck(args) => fsck::run(&args, &context),
+        Action::Clean(args) => clean::run(&args, &context),
+        Action::Purge(args) => clean::purge(&args, &context),
+        Action::Hooks(args) => hooks::run(&args, &context),
+        Action::Notes(args) => notes::run(&args, &context),
+        Action::Pack(args) => pack::run(&args, &context),
+        Action::Demo(args) => demo::run(&args, &context),
+        Action::Doctor(args) => doctor::run(&args, &context),
+        Action::Init(args) => init::run(&args, &context),
         Action::Util(util::UtilArgs { action }) | Action::OfUtil(action) => {
-            util::run(&action, &caller, paint, grammar)
+            util::run(&action, &context, grammar)
         }
-        Action::Help(args) => super::help_topic::run(&args, grammar(RALPH.as_str())),
-        Action::PlayScript(args) => super::play_script::run(&args, &caller).map(ExitCode::Played),
+        Action::Help(args) => help_topic::run(&args, grammar(RALPH.as_str())),
+        Action::PlayScript(args) => play_script::run(&args, &context).map(ExitCode::Played),
     }
-}
-
-/// Colours where a person looks on, unless the user says otherwise.
-fn paint(color: Color, environment: &Environment) -> Paint {
-    let is_wanted = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
-            !is_off && std::io::stdout().is_terminal()
-        }
-    };
-    if is_wanted { Paint::Colour } else { Paint::Plain }
 }

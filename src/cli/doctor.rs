@@ -4,11 +4,10 @@ mod finding;
 mod obstacles;
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
@@ -23,17 +22,14 @@ use crate::store::{MIN_LOOSE_TO_PACK, Probe, Spool, Store};
 use crate::tasks;
 use crate::view::style::{Count, grouped};
 
-use super::agents::listed;
-use super::args::Json;
-use super::caller::{Caller, Project};
-use super::exit_code::ExitCode;
-use super::forward::identity;
-use super::output::{print_json, stdout};
-use super::remotes::chosen;
-use super::settings::{Flags, load_here};
-use super::{context, sessions, setup, trust};
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
+
+use super::agents::listed;
+use super::forward::identity;
+use super::remotes::chosen;
+use super::settings::load_here;
+use super::{Context, ExitCode, Flags, Json, Project, emit, sessions, setup, trust};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -54,14 +50,14 @@ const LOW_FREE_BYTES: u64 = 1 << 30;
 /// Longest wait for a program that is asked who it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
-    let mut findings = vec![git(&caller.directory), programs(caller)];
-    let read = load_here(caller, Flags::default());
+pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
+    let mut findings = vec![git(&context.directory), programs(context)];
+    let read = load_here(context, Flags::default());
     let mut found = None;
     match read {
         Ok((project, config)) => {
             findings.push(Finding::fine("settings", "can be read"));
-            findings.push(agents(&config, &project.root, caller));
+            findings.push(agents(&config, &project.root, context));
             if let Some(why) =
                 passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
             {
@@ -77,36 +73,31 @@ pub fn run(args: &DoctorArgs, caller: &Caller) -> Result<ExitCode> {
         }
         Err(error) => findings.push(Finding::wrong("settings", &error)),
     }
-    match context::open(caller) {
+    match context.store() {
         Ok(store) => {
-            findings.extend(repository(&store)?);
-            findings.extend(leftovers(&store)?);
-            findings.push(feature(&store, caller));
+            findings.extend(repository(store)?);
+            findings.extend(leftovers(store)?);
+            findings.push(feature(context));
             if let Some(config) = &found {
-                findings.extend(approval(&store, config, caller));
+                findings.extend(approval(config, context));
             }
-            findings.extend(obstacles(&store, caller, &findings));
+            findings.extend(obstacles(store, context, &findings));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
-                && session::check_commits(&store).is_ok()
+                && session::check_commits(store).is_ok()
             {
                 findings.push(Finding::fine("commits", "each success can be committed"));
             }
-            findings.push(disk(&store)?);
-            findings.push(hooks(caller));
-            findings.extend(sharing(&store)?);
+            findings.push(disk(store)?);
+            findings.push(hooks(context));
+            findings.extend(sharing(store)?);
             if let Some(named) = &args.remote {
-                findings.push(remote(&store, caller, Some(named.as_str()).filter(|name| !name.is_empty())));
+                findings.push(remote(store, context, Some(named.as_str()).filter(|name| !name.is_empty())));
             }
         }
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
     let is_fine = findings.iter().all(|finding| finding.state != Severity::Wrong);
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => print_json(&mut out, &findings)?,
-        Json { json: false } => write(&findings, &mut out).context("write the findings")?,
-    }
-    out.flush().context("write the findings")?;
+    emit(args.json, &findings, |out| write(&findings, out))?;
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
 }
 
@@ -130,9 +121,9 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
 }
 
 /// Whether the commands of the project's file may run, if there are any.
-fn approval(store: &Store, config: &Config, caller: &Caller) -> Option<Finding> {
+fn approval(config: &Config, context: &Context) -> Option<Finding> {
     let is_any = config.commands_from_file().next().is_some();
-    match trust::refusal(store, config, caller) {
+    match trust::refusal(config, context) {
         Ok(None) => is_any.then(|| Finding::fine("trust", "the commands of the settings are approved")),
         Ok(Some(refusal)) => Some(Finding::wrong("trust", &refusal.into())),
         Err(error) => Some(Finding::wrong("trust", &error)),
@@ -159,17 +150,18 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 }
 
 /// Returns which `specify` comes first: where it is spec-kit's, `specify ralph` does not reach us.
-fn programs(caller: &Caller) -> Finding {
+fn programs(context: &Context) -> Finding {
     let ourselves = std::env::current_exe().ok().and_then(|path| identity(&path));
-    let path = caller.environment.value("PATH").unwrap_or(OsStr::new(""));
+    let path = context.environment.value("PATH").unwrap_or(OsStr::new(""));
     let found: Vec<PathBuf> = std::env::split_paths(path)
         .map(|folder| folder.join("specify"))
         .filter(|program| program.is_file())
         .collect();
     // Called as `git ralph`, we are another file than our `specify`.
     let is_ours = |program: &Path| {
-        let said =
-            || Tool::new(program, &caller.directory).args(["ralph", "--version"]).limit(PROBE_TIMEOUT).line();
+        let said = || {
+            Tool::new(program, &context.directory).args(["ralph", "--version"]).limit(PROBE_TIMEOUT).line()
+        };
         identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
     };
     match found.first() {
@@ -194,8 +186,8 @@ fn programs(caller: &Caller) -> Finding {
     }
 }
 
-fn agents(config: &Config, root: &Utf8Path, caller: &Caller) -> Finding {
-    let listed = listed(config, root, caller);
+fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
+    let listed = listed(config, root, context);
     let usable: Vec<String> = listed
         .iter()
         .filter(|agent| agent.is_installed)
@@ -318,8 +310,8 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
 }
 
 /// Returns which feature a bare `specify ralph` would work on.
-fn feature(store: &Store, caller: &Caller) -> Finding {
-    match context::feature(caller, store, None, None) {
+fn feature(context: &Context) -> Finding {
+    match context.feature(None, None) {
         Ok(feature) => {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
             let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
@@ -359,8 +351,8 @@ fn disk(store: &Store) -> Result<Finding> {
     })
 }
 
-fn hooks(caller: &Caller) -> Finding {
-    let states = match super::hooks::states(caller) {
+fn hooks(context: &Context) -> Finding {
+    let states = match super::hooks::states(context) {
         Ok(states) => states,
         Err(error) => return Finding { state: Severity::Note, ..Finding::wrong("hooks", &error) },
     };
@@ -410,8 +402,8 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
 }
 
 /// Whether a remote is reachable. Only on request: it needs the network.
-fn remote(store: &Store, caller: &Caller, named: Option<&str>) -> Finding {
-    let asked = chosen(caller, store, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
+fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
+    let asked = chosen(context, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
     match asked {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use failure_excerpt::{Cut, Examination, Features, Neighbours, Output, examine};
@@ -12,13 +12,9 @@ use serde_json::json;
 use crate::record::Refusal;
 use crate::session::Window;
 use crate::view::json::write_line;
-use crate::view::json::write_pretty;
 use crate::view::style::inert;
 
-use super::args::Json;
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::{Context, ExitCode, Json, emit, print};
 
 /// The longest cause, as in the record.
 const MAX_CAUSE_CHARS: usize = 200;
@@ -53,15 +49,12 @@ pub struct ExcerptArgs {
     pub json: Json,
 }
 
-pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
-    let mut out = stdout();
+pub fn run(args: &ExcerptArgs, context: &Context) -> Result<ExitCode> {
     if let Some(inputs) = &args.batch {
-        batch(args, &caller.directory.join(inputs), &mut out)?;
-        out.flush()?;
-        return Ok(ExitCode::Done);
+        return print(|out| batch(args, &context.directory.join(inputs), out));
     }
     let read = |file: &Option<Utf8PathBuf>| match file {
-        Some(file) => stream(&caller.directory.join(file)),
+        Some(file) => stream(&context.directory.join(file)),
         None => Ok(Window::default()),
     };
     let stdout = match (&args.stdout, &args.stderr) {
@@ -69,33 +62,27 @@ pub fn run(args: &ExcerptArgs, caller: &Caller) -> Result<ExitCode> {
         (file, _) => read(file)?,
     };
     let stderr = read(&args.stderr)?;
-    let cwd = args.cwd.as_deref().unwrap_or(&caller.directory);
+    let cwd = args.cwd.as_deref().unwrap_or(&context.directory);
     let examined = examined(&stdout, &stderr, cwd, args.exit_code);
     let excerpt = examined.excerpt(args.max_chars);
-    if let Json { json: true } = args.json {
-        let levels = examined.fingerprint();
-        let value = json!({
-            "command": args.command,
-            "exit_code": args.exit_code,
-            "cause": examined.cause(MAX_CAUSE_CHARS),
-            "excerpt": excerpt,
-            "fingerprint": levels.as_ref().map(|levels| &levels.strict),
-            "levels": levels.map(|levels| json!({
-                "strict": levels.strict,
-                "loose": levels.loose,
-                "tool": levels.tool,
-            })),
-            "troubles": examined.summaries(),
-        });
-        write_pretty(&mut out, &value)?;
-    } else {
+    let levels = examined.fingerprint();
+    let value = json!({
+        "command": args.command,
+        "exit_code": args.exit_code,
+        "cause": examined.cause(MAX_CAUSE_CHARS),
+        "excerpt": excerpt,
+        "fingerprint": levels.as_ref().map(|levels| &levels.strict),
+        "levels": levels.as_ref().map(|levels| json!({
+            "strict": levels.strict,
+            "loose": levels.loose,
+            "tool": levels.tool,
+        })),
+        "troubles": examined.summaries(),
+    });
+    emit(args.json, &value, |out| {
         writeln!(out, "{}", inert(&excerpt))?;
-        if let Some(levels) = examined.fingerprint() {
-            writeln!(out, "\nfingerprint {}", levels.strict)?;
-        }
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+        levels.map_or(Ok(()), |levels| writeln!(out, "\nfingerprint {}", levels.strict))
+    })
 }
 
 fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examination {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -13,7 +13,7 @@ use crate::record::{FailureClass, LogEntry, Outcome, Timestamp, did_you_mean};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
-use super::caller::Caller;
+use super::Context;
 use super::conditions::{self, Condition, ExitCondition};
 
 /// Which iterations are listed: those that pass all that are given.
@@ -96,14 +96,14 @@ enum Phase {
 }
 
 impl<'a> Filter<'a> {
-    pub fn new(args: &'a FilterArgs, caller: &Caller) -> Result<Self> {
+    pub fn new(args: &'a FilterArgs, context: &Context) -> Result<Self> {
         let outcomes = if args.failed { vec![Outcome::Failure] } else { args.outcome.clone() };
         let [since, until] = [("--since", &args.since), ("--until", &args.until)];
         Ok(Self {
             args,
             outcomes,
-            since: moment(caller, since)?,
-            until: moment(caller, until)?,
+            since: moment(context, since)?,
+            until: moment(context, until)?,
             phase: args.phase.as_deref().map(Phase::new).transpose()?,
             tasks: HashSet::new(),
             repeated: None,
@@ -242,10 +242,10 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
 }
 
 /// Returns a time as git reads it.
-fn moment(caller: &Caller, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
+fn moment(context: &Context, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
     let Some(text) = text else { return Ok(None) };
     let answer =
-        Tool::git_as_called(&caller.directory).args(["rev-parse", &format!("{flag}={text}")]).line()?;
+        Tool::git_as_called(&context.directory).args(["rev-parse", &format!("{flag}={text}")]).line()?;
     // `--max-age=1795294000`, or `--min-age`.
     let seconds = answer.rsplit('=').next().unwrap_or_default();
     let seconds = seconds.parse().with_context(|| format!("read what git makes of `{flag}={text}`"))?;

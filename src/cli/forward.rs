@@ -6,14 +6,12 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 
 use crate::process::replace;
 use crate::record::{RALPH, Refusal};
 
-use super::caller::Environment;
-use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::{Environment, ExitCode, print};
 
 /// Lists the programs in a chain of calls for those that follow, so that shims and second copies
 /// of this program, which look for `specify` on the PATH too, cannot send a call around in circles.
@@ -55,7 +53,6 @@ pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<Exit
 }
 
 fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
-    let mut out = stdout();
     let text = match arguments.first().and_then(|first| first.to_str()) {
         None | Some("-h" | "--help") => about(),
         Some("-V" | "--version") => format!("specify-ralph {}\n", env!("CARGO_PKG_VERSION")),
@@ -68,8 +65,7 @@ fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
             .into());
         }
     };
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("write the help")?;
-    Ok(ExitCode::Done)
+    print(|out| out.write_all(text.as_bytes()))
 }
 
 /// A file, whatever its names: device and inode.

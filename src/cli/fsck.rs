@@ -1,6 +1,6 @@
 //! `specify ralph fsck`: every record held against itself, and progress.txt against the record.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::Args;
@@ -8,12 +8,8 @@ use clap::Args;
 use crate::store::{Repair, VerifyReport};
 use crate::view::style::{Count, grouped, one_line};
 
-use super::args::{Json, ReadArgs};
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
-use super::sessions::{self, SessionChoice};
-use super::{context, rebuild};
+use super::args::ReadArgs;
+use super::{Context, ExitCode, emit, rebuild, sessions};
 
 #[derive(Debug, Args)]
 pub struct FsckArgs {
@@ -24,34 +20,28 @@ pub struct FsckArgs {
     pub read: ReadArgs,
 }
 
-pub fn run(args: &FsckArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let choice = SessionChoice { session: args.read.session.clone(), feature: args.read.feature.clone() };
+pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let mut unreadable = Vec::new();
-    let logs = sessions::readable(&store, &choice, &mut unreadable)?;
+    let logs = sessions::readable(store, &args.read.choice, &mut unreadable)?;
     let mut verified = store.verify(&logs)?;
     for error in unreadable {
         verified.found_beside(None, format!("{error:#}"), Repair::None);
     }
-    if args.read.session.is_none() && args.read.feature.is_none() {
-        let repair = args.repair.then(|| context::clock(caller).map(|clock| clock.now())).transpose()?;
+    if args.read.choice.is_open() {
+        let repair = args.repair.then(|| context.now()).transpose()?;
         store.verify_beside(&logs, repair, &mut verified)?;
     }
     if !logs.is_empty() && store.repository().top.is_some() {
-        look_at_journal(args, caller, &mut verified);
+        look_at_journal(args, context, &mut verified);
     }
-    let mut out = stdout();
-    match args.read.json {
-        Json { json: true } => print_json(&mut out, &verified)?,
-        Json { json: false } => write(&mut out, &verified)?,
-    }
-    out.flush()?;
+    emit(args.read.json, &verified, |out| write(out, &verified))?;
     let is_sound = verified.findings.iter().all(|finding| finding.repair == Repair::Done);
     Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut VerifyReport) {
-    match rebuild::settle(&args.read, caller, args.repair) {
+fn look_at_journal(args: &FsckArgs, context: &Context, verified: &mut VerifyReport) {
+    match rebuild::settle(&args.read, context, args.repair) {
         Ok(None) => {}
         Ok(Some(message)) => {
             let repair = if args.repair { Repair::Done } else { Repair::Possible };
@@ -61,7 +51,7 @@ fn look_at_journal(args: &FsckArgs, caller: &Caller, verified: &mut VerifyReport
     }
 }
 
-fn write(out: &mut impl Write, verified: &VerifyReport) -> Result<()> {
+fn write(out: &mut impl Write, verified: &VerifyReport) -> io::Result<()> {
     for finding in &verified.findings {
         let place = match (&finding.session, finding.iteration, &finding.commit) {
             (Some(session), Some(number), _) => format!("{session}:{number}: "),

@@ -8,12 +8,13 @@ use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Par
 
 use crate::record::{CANONICAL, RALPH, with_command};
 
-use super::args::{Everywhere, ReadArgs};
-use super::run::RunArgs;
+use super::args::ReadArgs;
+use super::context::Everywhere;
+use super::run::{self, RunArgs};
 use super::{
     agents, bisect, clean, config, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log,
-    memory, notes, pack, play_script, rebuild, report_args, restore, run, show, status, sync, tasks, trust,
-    tui, util, web,
+    memory, notes, pack, play_script, rebuild, report_args, restore, show, status, sync, tasks, trust, tui,
+    util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git

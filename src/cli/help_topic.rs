@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{Args, Command};
 
 use crate::record::{RALPH, did_you_mean, with_command};
 
-use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::{ExitCode, print};
 
 #[derive(Debug, Args)]
 pub struct HelpArgs {
@@ -53,7 +52,5 @@ pub fn run(args: &HelpArgs, mut grammar: Command) -> Result<ExitCode> {
         let command = named.and_then(|name| grammar.find_subcommand(name).cloned());
         command.unwrap_or(grammar).render_help().to_string()
     });
-    let mut out = stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("print the help")?;
-    Ok(ExitCode::Done)
+    print(|out| out.write_all(text.as_bytes()))
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -16,12 +16,8 @@ use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 use crate::record::{RALPH, Refusal, SessionId, join_truncated};
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
 use super::own_command::{GIT_PROGRAM, hook_command};
+use super::{Context, ExitCode, Json, emit, note, say, stdout};
 
 #[derive(Debug, Args)]
 pub struct HooksArgs {
@@ -83,13 +79,13 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of sessions that are named.
 const MAX_NAMED_SESSIONS: usize = 3;
 
-pub fn run(args: &HooksArgs, caller: &Caller) -> Result<ExitCode> {
+pub fn run(args: &HooksArgs, context: &Context) -> Result<ExitCode> {
     match &args.action {
-        HooksAction::Install(args) => install(args, caller),
-        HooksAction::Uninstall => remove(caller),
-        HooksAction::Status { json } => status(caller, *json),
-        HooksAction::Note => note(caller),
-        HooksAction::Behind { old, new } => behind((old, new), caller),
+        HooksAction::Install(args) => install(args, context),
+        HooksAction::Uninstall => remove(context),
+        HooksAction::Status { json } => status(context, *json),
+        HooksAction::Note => note_iteration(context),
+        HooksAction::Behind { old, new } => behind((old, new), context),
     }
 }
 
@@ -107,9 +103,9 @@ struct Folder {
 }
 
 impl Folder {
-    fn find(caller: &Caller) -> Result<Self> {
-        let store = context::open(caller)?;
-        let git = Tool::git_as_called(&caller.start()?);
+    fn find(context: &Context) -> Result<Self> {
+        let store = context.store()?;
+        let git = Tool::git_as_called(&context.start()?);
         let path = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line()?;
         let path = Utf8PathBuf::from(path);
         // husky makes the hooks in `_` anew at each install; people's own are in the folder above.
@@ -125,7 +121,7 @@ impl Folder {
         if is_of_machine || path.starts_with(&top) {
             // Hooks in the work tree are committed, and run on other machines.
             let command =
-                if is_of_machine { hook_command(&caller.environment) } else { GIT_PROGRAM.to_owned() };
+                if is_of_machine { hook_command(&context.environment) } else { GIT_PROGRAM.to_owned() };
             let (files, git_dir) = (repository.project_files()?, repository.common_dir.clone());
             return Ok(Self { path, runner, top, files, git_dir, command });
         }
@@ -191,12 +187,12 @@ impl Folder {
 }
 
 /// The hooks that are installed by default.
-pub(super) fn install_usual(caller: &Caller) -> Result<ExitCode> {
-    install(&HooksInstallArgs::default(), caller)
+pub(super) fn install_usual(context: &Context) -> Result<ExitCode> {
+    install(&HooksInstallArgs::default(), context)
 }
 
-fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
-    let folder = Folder::find(caller)?;
+fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
+    let folder = Folder::find(context)?;
     let mut wanted: Vec<Hook> = match args.only.as_slice() {
         [] => Hook::USUAL.into(),
         names => Hook::ALL.into_iter().filter(|hook| names.iter().any(|name| name == hook.name())).collect(),
@@ -254,15 +250,14 @@ fn install(args: &HooksInstallArgs, caller: &Caller) -> Result<ExitCode> {
 fn offer_more(folder: &Folder) -> Result<()> {
     let mut offers = Vec::new();
     if !rewrites(folder)? {
-        offers.push("  --rewrite-notes    git carries notes over an amend or a rebase (notes.rewriteRef)\n");
+        offers.push("  --rewrite-notes    git carries notes over an amend or a rebase (notes.rewriteRef)");
     }
     let attributes = Tool::git(&folder.top).args(["check-attr", "merge", "--", "progress.txt"]).line()?;
     if attributes.ends_with(": unspecified") {
-        offers
-            .push("  --merge-union      git merges journals by taking the lines of both (.gitattributes)\n");
+        offers.push("  --merge-union      git merges journals by taking the lines of both (.gitattributes)");
     }
     if !offers.is_empty() {
-        let _closed = write!(stderr(), "if you like:\n{}", offers.concat()).is_err();
+        note(format_args!("if you like:\n{}", offers.join("\n")));
     }
     Ok(())
 }
@@ -274,8 +269,8 @@ fn rewrites(folder: &Folder) -> Result<bool> {
     Ok(String::from_utf8_lossy(&set.stdout).lines().any(|line| line == value))
 }
 
-fn remove(caller: &Caller) -> Result<ExitCode> {
-    let folder = Folder::find(caller)?;
+fn remove(context: &Context) -> Result<ExitCode> {
+    let folder = Folder::find(context)?;
     let mut out = stdout();
     let hooks = Hook::ALL.map(|hook| (folder.of(hook), uninstall as fn(&str) -> Option<String>));
     for (path, without) in hooks.into_iter().chain([(folder.attributes(), without_union as _)]) {
@@ -298,8 +293,8 @@ fn remove(caller: &Caller) -> Result<ExitCode> {
 }
 
 /// Returns how each hook stands.
-pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, HookState)>> {
-    let folder = Folder::find(caller)?;
+pub(super) fn states(context: &Context) -> Result<Vec<(Hook, HookState)>> {
+    let folder = Folder::find(context)?;
     let state = |hook: Hook| {
         let text = folder.read(&folder.of(hook))?;
         Ok((hook, hook.state(text.as_deref(), folder.runner, &folder.command)))
@@ -307,8 +302,8 @@ pub(super) fn states(caller: &Caller) -> Result<Vec<(Hook, HookState)>> {
     Hook::ALL.into_iter().map(state).collect()
 }
 
-fn status(caller: &Caller, json: Json) -> Result<ExitCode> {
-    let states = states(caller)?;
+fn status(context: &Context, json: Json) -> Result<ExitCode> {
+    let states = states(context)?;
     let word = |state: HookState| match state {
         HookState::Absent => "no hook",
         HookState::Installed => "installed",
@@ -316,28 +311,19 @@ fn status(caller: &Caller, json: Json) -> Result<ExitCode> {
         HookState::Others => "a hook of others",
         HookState::Foreign => "a hook of others that is not a shell script",
     };
-    let mut out = stdout();
-    match json {
-        Json { json: true } => {
-            let hooks: Vec<_> = states
-                .iter()
-                .map(|(hook, state)| json!({"hook": hook.name(), "is_installed": *state == HookState::Installed, "state": word(*state)}))
-                .collect();
-            print_json(&mut out, &json!({"folder": Folder::find(caller)?.path, "hooks": hooks}))?;
-        }
-        Json { json: false } => {
-            for (hook, state) in states {
-                writeln!(out, "{:<18}  {}", hook.name(), word(state))?;
-            }
-        }
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    let row = |(hook, state): &(Hook, HookState)| {
+        let is_installed = *state == HookState::Installed;
+        json!({"hook": hook.name(), "is_installed": is_installed, "state": word(*state)})
+    };
+    let hooks: Vec<_> = states.iter().map(row).collect();
+    emit(json, &json!({"folder": Folder::find(context)?.path, "hooks": hooks}), |out| {
+        states.iter().try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.name(), word(*state)))
+    })
 }
 
 /// What `post-commit` does inside an iteration: says on HEAD that it was made there.
-fn note(caller: &Caller) -> Result<ExitCode> {
-    let text = |name: &str| caller.environment.value(name).and_then(|value| value.to_str());
+fn note_iteration(context: &Context) -> Result<ExitCode> {
+    let text = |name: &str| context.environment.text(name);
     let session = text("RALPH_SESSION").and_then(|id| id.parse::<SessionId>().ok());
     let iteration = text("RALPH_ITERATION").and_then(|number| number.parse::<u32>().ok());
     let Some((session, iteration)) = session.zip(iteration) else {
@@ -346,20 +332,20 @@ fn note(caller: &Caller) -> Result<ExitCode> {
         )
         .into());
     };
-    let store = context::open(caller)?;
+    let store = context.store()?;
     if let Some(head) = store.head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
-        store.note_running(&head, (&session, iteration, task), context::clock(caller)?.now())?;
+        store.note_running(&head, (&session, iteration, task), context.now()?)?;
     }
     Ok(ExitCode::Done)
 }
 
 /// What `post-merge` and `post-checkout` do: without a word to the network, says which sessions the commits name that
 /// came, and that are not here.
-fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
+fn behind((old, new): (&str, &str), context: &Context) -> Result<ExitCode> {
     let trailers = "--format=%(trailers:key=Ralph-Made-In,valueonly)";
     let range = format!("{old}..{new}");
-    let listed = Tool::git_as_called(&caller.start()?)
+    let listed = Tool::git_as_called(&context.start()?)
         .args(["log", "--no-show-signature", NEWEST, trailers, "--end-of-options", &range, "--"])
         .limit(GIT_TIMEOUT)
         .run()?;
@@ -372,16 +358,14 @@ fn behind((old, new): (&str, &str), caller: &Caller) -> Result<ExitCode> {
     if named.is_empty() {
         return Ok(ExitCode::Done);
     }
-    let store = context::open(caller)?;
+    let store = context.store()?;
     let known = store.known_sessions()?;
     let missing: Vec<&str> = named.difference(&known).map(SessionId::as_str).collect();
     if missing.is_empty() || store.remotes()?.is_empty() {
         return Ok(ExitCode::Done);
     }
-    writeln!(
-        stdout(),
+    say(format_args!(
         "ralph: these commits were made in sessions that are not here: {}\nhint: `{RALPH} sync --fetch-only` fetches them",
         join_truncated(&missing, MAX_NAMED_SESSIONS)
-    )?;
-    Ok(ExitCode::Done)
+    ))
 }

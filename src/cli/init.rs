@@ -1,8 +1,8 @@
 //! `specify ralph init`: what a project can have of its own, each file written once and never over another.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
@@ -11,12 +11,9 @@ use crate::project_files::{ProjectFiles, explain};
 use crate::prompt::{PROJECT_TEMPLATE, Template};
 
 use super::approvals::{Approvals, Approved};
-use super::caller::{Caller, Project};
-use super::exit_code::ExitCode;
-use super::output::stdout;
 use super::proposal::Proposal;
-use super::settings::{FILE, Flags, load_in, project};
-use super::{confirm, context};
+use super::settings::{FILE, load_in, project};
+use super::{Context, ExitCode, Flags, Project, confirm, say};
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -28,8 +25,8 @@ pub struct InitArgs {
     pub hooks: bool,
 }
 
-pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
-    let project = project(caller)?;
+pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
+    let project = project(context)?;
     let validation =
         if project.files.is_filled(&project.root.join(FILE)) { None } else { ask_for_validation(&project)? };
     let settings = validation.map_or_else(config::sample, config::sample_with_validation);
@@ -37,19 +34,16 @@ pub fn run(args: &InitArgs, caller: &Caller) -> Result<ExitCode> {
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
     }
-    let mut out = stdout();
     for (path, text) in files {
-        let line = match write_new(&project.files, &project.root.join(path), &text)? {
-            Written::New => format!("wrote {path}"),
-            Written::Kept => format!("{path} already exists, and is not changed"),
+        match write_new(&project.files, &project.root.join(path), &text)? {
+            Written::New => say(format_args!("wrote {path}"))?,
+            Written::Kept => say(format_args!("{path} already exists, and is not changed"))?,
         };
-        writeln!(out, "{line}").context("say what was written")?;
     }
-    out.flush().context("say what was written")?;
     if validation.is_some() {
-        approve(caller)?;
+        approve(context)?;
     }
-    if args.hooks { super::hooks::install_usual(caller) } else { Ok(ExitCode::Done) }
+    if args.hooks { super::hooks::install_usual(context) } else { Ok(ExitCode::Done) }
 }
 
 /// Returns the validation that the project's files suggest, if the person at the terminal wants it.
@@ -62,10 +56,12 @@ fn ask_for_validation(project: &Project) -> Result<Option<&'static str>> {
 }
 
 /// What was just confirmed on the terminal need not be approved once more.
-fn approve(caller: &Caller) -> Result<()> {
-    let Ok(store) = context::open(caller) else { return Ok(()) };
-    let (_, config) = load_in(&store, caller, Flags::default())?;
-    Approvals::of(&store, caller)?.approve(Approved::Commands(&config.file_commands))
+fn approve(context: &Context) -> Result<()> {
+    if context.store().is_err() {
+        return Ok(());
+    }
+    let (_, config) = load_in(context, Flags::default())?;
+    Approvals::of(context)?.approve(Approved::Commands(&config.file_commands))
 }
 
 enum Written {

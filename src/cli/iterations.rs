@@ -10,7 +10,7 @@ use crate::store::{SessionLog, Store};
 use crate::view::style::one_line;
 
 use super::commits::{self, Commit, Moment, Owner};
-use super::sessions::{self, SessionChoice};
+use super::{SessionChoice, sessions};
 
 /// A moment of a session: after one of its iterations, or before the first of them.
 #[derive(Debug, Clone)]

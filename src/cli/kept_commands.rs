@@ -5,10 +5,9 @@ use serde_json::Value;
 
 use crate::config::FlagInput;
 use crate::record::Session;
-use crate::store::Store;
 
-use super::caller::Caller;
-use super::settings::{Flags, load_in};
+use super::settings::load_in;
+use super::{Context, Flags};
 
 const AGENT_COMMAND: &str = "agents.command.command";
 const VALIDATION: &str = "validation.command";
@@ -16,8 +15,9 @@ const VALIDATION: &str = "validation.command";
 impl Flags {
     /// Adds the agent command and the validation that `begun` ran with, where nothing sets another now. Only a record that
     /// the key of this clone vouches for counts, and a value that was recorded whole.
-    pub fn keep_commands(&mut self, begun: &Session, store: &Store, caller: &Caller) -> Result<()> {
-        let Some(identity) = store.identity()?.filter(|own| begun.machine == Some(own.machine())) else {
+    pub fn keep_commands(&mut self, begun: &Session, context: &Context) -> Result<()> {
+        let Some(identity) = context.store()?.identity()?.filter(|own| begun.machine == Some(own.machine()))
+        else {
             return Ok(());
         };
         let recorded = |key: &str| {
@@ -25,7 +25,7 @@ impl Flags {
             let hash = identity.fingerprint(key, &value.to_string());
             value.as_str().filter(|_| begun.commands.get(key) == Some(&hash)).map(str::to_owned)
         };
-        let (_, config) = load_in(store, caller, self.clone())?;
+        let (_, config) = load_in(context, self.clone())?;
         if !config.is_set("agent") {
             let ran_as_command = begun.configuration.get("agent").and_then(Value::as_array);
             let ran_as_command = ran_as_command.is_some_and(|agents| *agents == ["command"]);

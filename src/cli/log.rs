@@ -1,8 +1,6 @@
 //! `specify ralph log`: the iterations, or the sessions, of the whole repository.
 
-use std::io::{Write, stderr};
-
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
@@ -14,17 +12,10 @@ use crate::view::log::{
     Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
 };
-use crate::view::style::Paint;
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
 use super::filter::{Filter, FilterArgs, failure_key};
-use super::output::{print_json, stdout, warn};
-use super::pager;
 use super::record_filter::RecordFilter;
-use super::sessions::{self, SessionChoice};
+use super::{Context, ExitCode, Json, SessionChoice, emit, note, pager, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -66,25 +57,26 @@ pub struct LogArgs {
     pub paths: Vec<String>,
 }
 
-pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     if args.sessions && args.json.json {
-        return print_sessions(args, &store, &choice);
+        return print_sessions(args, store, &choice);
     }
-    let (listing, settled) = sessions::listing(&store, &choice)?;
+    let paint = context.paint;
+    let (listing, settled) = sessions::listing(store, &choice)?;
     let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
     let mut out = Vec::new();
-    if matches!(args.json, Json { json: false }) && found().next().is_none() {
-        let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
+    if !args.json.json && found().next().is_none() {
+        note(sessions::nothing_recorded(store));
     }
     if store.is_shallow()? {
         found().for_each(|session| warn_about_missing(&session));
     }
-    let mut filter = Filter::new(&args.filter, caller)?;
+    let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found())?;
-    let records = RecordFilter::new(&store, caller, (&args.filter.conditions, &args.paths))?;
-    let mut listed = listed(args, (&store, &records), &filter, found().rev())?;
+    let records = RecordFilter::new(context, (&args.filter.conditions, &args.paths))?;
+    let mut listed = listed(args, (store, &records), &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -107,10 +99,10 @@ pub fn run(args: &LogArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
             }
         }
     } else {
-        write_iterations(&mut out, &listed, (paint, pager::width(caller)))?;
+        write_iterations(&mut out, &listed, (paint, pager::width(context)))?;
     }
     let is_for_programs = args.json.json || args.jsonl || !args.format.is_empty();
-    pager::show(&out, caller, args.no_pager || is_for_programs)
+    pager::show(&out, context, args.no_pager || is_for_programs)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.
@@ -205,17 +197,14 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &SessionChoice) -> Resu
             match sessions::describe(store, log, &running) {
                 Ok(session) => described.push((session, sessions::status(store, log, &running).1)),
                 // It may have come from anybody, and must not hide the others.
-                Err(error) => warn(&format!("left out: session {}: {error:#}", log.id()), &mut stderr()),
+                Err(error) => warn(&format!("left out: session {}: {error:#}", log.id())),
             }
         }
     }
     if !args.reverse {
         described.reverse();
     }
-    let mut out = stdout();
-    print_json(&mut out, &sessions_json(&described))?;
-    out.flush()?;
-    Ok(ExitCode::Done)
+    emit(args.json, &sessions_json(&described), |_| Ok::<_, Error>(()))
 }
 
 /// Returns the parser for the names in `--format`.

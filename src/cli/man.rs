@@ -7,9 +7,9 @@ use camino::Utf8PathBuf;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use super::exit_code::ExitCode;
-use super::output::stdout;
 use crate::record::CANONICAL;
+
+use super::{ExitCode, print, say};
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -19,11 +19,9 @@ pub struct ManArgs {
 }
 
 pub fn run(args: &ManArgs, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
-    let mut out = stdout();
     let Some(dir) = &args.dir else {
         let page = page(grammar(CANONICAL))?;
-        out.write_all(&page).and_then(|()| out.flush()).context("print the manual page")?;
-        return Ok(ExitCode::Done);
+        return print(|out| out.write_all(&page));
     };
     std::fs::create_dir_all(dir).with_context(|| format!("create {dir}"))?;
     let mut count = 0;
@@ -40,13 +38,9 @@ pub fn run(args: &ManArgs, grammar: fn(&'static str) -> Command) -> Result<ExitC
             count += 1;
         }
     }
-    writeln!(
-        out,
+    say(format_args!(
         "{count} pages in {dir}; read them with `man -M` or put them into a `man1` folder of your MANPATH"
-    )
-    .and_then(|()| out.flush())
-    .context("say where the pages are")?;
-    Ok(ExitCode::Done)
+    ))
 }
 
 fn page(mut command: Command) -> Result<Vec<u8>> {

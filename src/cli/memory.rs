@@ -1,27 +1,23 @@
 //! `specify ralph memory`: what the next prompt gets of earlier iterations.
 
-use std::io::{Write, stderr};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::clock::Clock;
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
 use crate::record::SessionName;
 use crate::session::{Reason, RecalledHistory};
 use crate::store::Store;
 use crate::view::history::{Shown, write};
+use crate::view::json::write_pretty;
 use crate::view::style::{Paint, inert, one_line};
 
-use super::args::{Json, SettingArgs};
-use super::caller::Caller;
-use super::context::{self, refusal};
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout, warn};
-use super::sessions::{self, SessionChoice};
-use super::setup::{RunRequest, Settings, variable};
+use super::args::SettingArgs;
+use super::setup::{RunRequest, Settings};
+use super::{Context, ExitCode, Json, SessionChoice, emit, refusal, sessions, stdout, warn};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -56,18 +52,17 @@ pub enum MemoryPart {
     Older,
 }
 
-pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let feature = context::feature_to_read(caller, &store, args.feature.as_ref())?;
+pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<ExitCode> {
+    let feature = context.feature_to_read(args.feature.as_ref())?;
     if args.action == Some(MemoryAction::Clear) {
-        return clear(args, caller, &store, &feature);
+        return clear(args, context, &feature);
     }
     let request = RunRequest { flags: args.settings.flags(), ..RunRequest::default() };
-    let settings = Settings::read(&store, &feature, caller, &request).map_err(refusal)?;
+    let settings = Settings::read(&feature, context, &request).map_err(refusal)?;
     let mut out = stdout();
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {
-        let text = settings.progress(&store, &feature)?;
+        let text = settings.progress(context.store()?, &feature)?;
         if !args.json.json {
             write!(out, "{}", inert(&text))?;
         }
@@ -77,8 +72,8 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -
         writeln!(out, "\nOlder iterations")?;
     }
     if part != MemoryPart::Newest {
-        let older = Older { args, settings: &settings, store: &store, feature: &feature };
-        let shown = older.show(part, paint, &mut out)?;
+        let older = Older { args, settings: &settings, store: context.store()?, feature: &feature };
+        let shown = older.show(part, context.paint, &mut out)?;
         if part == MemoryPart::Older {
             report = shown;
         } else {
@@ -86,7 +81,7 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, caller: &Caller, paint: Paint) -
         }
     }
     if args.json.json {
-        print_json(&mut out, &report)?;
+        write_pretty(&mut out, &report)?;
     }
     out.flush()?;
     Ok(ExitCode::Done)
@@ -136,10 +131,10 @@ impl Older<'_> {
         });
         if let Some(summarizer) = settings.history_summarizer() {
             let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
-            warn(&text, &mut stderr());
+            warn(&text);
         }
         if recalled.is_none() && part == MemoryPart::Older {
-            warn("history is off for this task: see `--with-history`", &mut stderr());
+            warn("history is off for this task: see `--with-history`");
         }
         if !args.json.json {
             write(out, &shown, paint)?;
@@ -148,17 +143,11 @@ impl Older<'_> {
     }
 }
 
-fn clear(args: &MemoryArgs, caller: &Caller, store: &Store, feature: &Feature) -> Result<ExitCode> {
-    let clock = Clock::new(variable(caller, Clock::VARIABLE).as_deref())?;
-    let at = clock.now();
-    let refname = store.clear_progress(&feature.path, at)?;
-    let mut out = stdout();
-    if args.json.json {
-        print_json(&mut out, &json!({"feature": feature.path, "cleared_at": at, "ref": refname}))?;
-    } else {
+fn clear(args: &MemoryArgs, context: &Context, feature: &Feature) -> Result<ExitCode> {
+    let at = context.now()?;
+    let refname = context.store()?.clear_progress(&feature.path, at)?;
+    emit(args.json, &json!({"feature": feature.path, "cleared_at": at, "ref": refname}), |out| {
         let name = one_line(&feature.path);
-        writeln!(out, "{name}: prompts leave out the iterations up to {at} ({refname})")?;
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+        writeln!(out, "{name}: prompts leave out the iterations up to {at} ({refname})")
+    })
 }

@@ -5,7 +5,6 @@ mod agents;
 mod approvals;
 mod args;
 mod bisect;
-mod caller;
 mod changed_commands;
 mod clean;
 mod commits;
@@ -20,6 +19,7 @@ mod demo;
 mod diff;
 mod dispatch;
 mod doctor;
+mod environment;
 mod excerpt;
 mod exit_code;
 mod filter;
@@ -76,6 +76,13 @@ mod web_server;
 use std::ffi::OsString;
 
 pub use exit_code::ExitCode;
+
+// What most commands are made of.
+use context::{Color, Context, Project, refusal};
+use environment::Environment;
+use output::{Json, emit, note, print, say, stdout, warn};
+use sessions::SessionChoice;
+use settings::Flags;
 
 /// Returns the `specify` program: `ralph` is ours, everything else is spec-kit's.
 pub fn specify(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {

@@ -8,11 +8,7 @@ use serde_json::json;
 
 use crate::view::style::Count;
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
+use super::{Context, ExitCode, Json, emit};
 
 #[derive(Debug, Args)]
 pub struct NotesArgs {
@@ -29,16 +25,12 @@ pub enum NotesAction {
     },
 }
 
-pub fn run(args: &NotesArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &NotesArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let NotesAction::Rebuild { json } = args.action;
-    let changed = store.rebuild_notes(context::clock(caller)?.now())?;
-    let mut out = stdout();
-    match json {
-        Json { json: true } => print_json(&mut out, &json!({ "changed": changed }))?,
-        Json { json: false } if changed == 0 => writeln!(out, "the notes say what the record says")?,
-        Json { json: false } => writeln!(out, "{} written", Count(changed as u64, "note"))?,
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    let changed = store.rebuild_notes(context.now()?)?;
+    emit(json, &json!({ "changed": changed }), |out| match changed {
+        0 => writeln!(out, "the notes say what the record says"),
+        _ => writeln!(out, "{} written", Count(changed as u64, "note")),
+    })
 }

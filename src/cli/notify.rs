@@ -6,7 +6,7 @@ use crate::record::{Session, Status};
 use crate::view::ending::ending;
 use crate::view::style::one_line;
 
-use super::caller::Environment;
+use super::Environment;
 
 /// Terminals that show a message of OSC 9 on the desktop, as they call themselves in `TERM_PROGRAM`. Others would take it
 /// for something else.

@@ -1,6 +1,5 @@
 //! The user's command for the end of a session: a message to the desktop, a mail, a call of a web hook.
 
-use std::io::stderr;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -10,8 +9,7 @@ use crate::feature::Feature;
 use crate::process::Tool;
 use crate::record::Session;
 
-use super::exit_code::ExitCode;
-use super::output::warn;
+use super::{ExitCode, warn};
 
 /// Time limit of the hook.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -19,7 +17,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Runs it with the outcome in its environment. However it ends, the session's own end stands.
 pub fn run(command: &str, root: &Utf8Path, feature: &Feature, session: &Session, code: ExitCode) {
     if let Err(error) = try_run(command, root, &variables(feature, session, code)) {
-        warn(&format!("hooks.on-finish: {error:#}"), &mut stderr());
+        warn(&format!("hooks.on-finish: {error:#}"));
     }
 }
 

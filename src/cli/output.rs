@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::mem;
 
 use anyhow::{Error, Result};
+use clap::Args;
 use redact_stream::Redactor;
 use serde::Serialize;
 
@@ -30,8 +31,10 @@ impl std::error::Error for ReaderGone {}
 #[derive(Debug)]
 pub struct Output<W>(W);
 
+pub type Stdout = Output<io::BufWriter<io::Stdout>>;
+
 /// Buffered stdout, to be flushed by the command.
-pub fn stdout() -> Output<io::BufWriter<io::Stdout>> {
+pub fn stdout() -> Stdout {
     Output(io::BufWriter::new(io::stdout()))
 }
 
@@ -53,9 +56,33 @@ fn marked(error: io::Error) -> io::Error {
     }
 }
 
-/// Indented JSON and a line end.
-pub fn print_json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
-    Ok(write_pretty(out, value)?)
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints what a command found: its JSON if that is asked for, else its text.
+pub fn emit<E: Into<Error>>(
+    json: Json,
+    value: &impl Serialize,
+    text: impl FnOnce(&mut Stdout) -> Result<(), E>,
+) -> Result<ExitCode> {
+    print(|out| if json.json { Ok(write_pretty(out, value)?) } else { text(out).map_err(Into::into) })
+}
+
+/// Prints text.
+pub fn print<E: Into<Error>>(text: impl FnOnce(&mut Stdout) -> Result<(), E>) -> Result<ExitCode> {
+    let mut out = stdout();
+    text(&mut out).map_err(Into::into)?;
+    out.flush()?;
+    Ok(ExitCode::Done)
+}
+
+/// Prints a line.
+pub fn say(line: impl fmt::Display) -> Result<ExitCode> {
+    print(|out| writeln!(out, "{line}"))
 }
 
 /// Where stored bytes go: as they are, or made visible where a terminal would obey them.
@@ -66,7 +93,7 @@ pub enum Records<W: Write> {
 }
 
 /// stdout for what a record holds.
-pub fn records() -> Records<Output<io::BufWriter<io::Stdout>>> {
+pub fn records() -> Records<Stdout> {
     if io::stdout().is_terminal() {
         Records::Sanitized(SanitizingWriter::new(stdout()))
     } else {
@@ -159,8 +186,13 @@ pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
 }
 
 /// Something that the user should know and that stops nothing.
-pub fn warn(message: &str, stderr: &mut impl Write) {
-    let _closed = writeln!(stderr, "warning: {}", shown(message)).is_err();
+pub fn warn(message: &str) {
+    note(format_args!("warning: {}", shown(message)));
+}
+
+/// A line that is no data. If stderr is closed, the line is lost.
+pub fn note(line: impl fmt::Display) {
+    let _closed = writeln!(io::stderr(), "{line}").is_err();
 }
 
 /// Returns what a message quotes may come from anywhere: settings, remotes, other programs.

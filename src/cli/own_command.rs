@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 
 use crate::record::{CANONICAL, OwnCommand};
 
-use super::caller::Environment;
+use super::Environment;
 use super::forward::{identity, is_program};
 
 /// Which of our two programs runs.

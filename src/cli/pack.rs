@@ -3,21 +3,17 @@
 use std::fs::File;
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::json;
 
 use crate::process::Detached;
 use crate::record::Event;
-use crate::store::{MIN_LOOSE_TO_PACK, Packed, SessionRefs, Store};
+use crate::store::{MIN_LOOSE_TO_PACK, Packed, SessionRefs};
 use crate::view::style::{Count, grouped};
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
 use super::own_command::own_program;
+use super::{Context, ExitCode, Json, emit};
 
 #[derive(Debug, Args)]
 pub struct PackArgs {
@@ -28,28 +24,20 @@ pub struct PackArgs {
 /// Iterations between two checks of a running loop for loose objects to pack.
 const CHECK_INTERVAL_ITERATIONS: u32 = 50;
 
-pub fn run(args: &PackArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &PackArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let packed = store.pack()?;
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => {
-            let Packed { objects, bytes, removed, freed, merged, refs } = packed.unwrap_or_default();
-            let report = json!({
-                "is_done": packed.is_some(),
-                "objects": objects,
-                "bytes": bytes,
-                "removed_files": removed,
-                "removed_bytes": freed,
-                "merged_packs": merged,
-                "packed_refs": refs,
-            });
-            print_json(&mut out, &report)?;
-        }
-        Json { json: false } => writeln!(out, "{}", words(packed)).context("say what was packed")?,
-    }
-    out.flush().context("say what was packed")?;
-    Ok(ExitCode::Done)
+    let Packed { objects, bytes, removed, freed, merged, refs } = packed.unwrap_or_default();
+    let report = json!({
+        "is_done": packed.is_some(),
+        "objects": objects,
+        "bytes": bytes,
+        "removed_files": removed,
+        "removed_bytes": freed,
+        "merged_packs": merged,
+        "packed_refs": refs,
+    });
+    emit(args.json, &report, |out| writeln!(out, "{}", words(packed)))
 }
 
 fn words(packed: Option<Packed>) -> String {
@@ -77,15 +65,14 @@ fn words(packed: Option<Packed>) -> String {
 
 /// Has `specify ralph pack` done by a process of its own when a loop has left much that is loose.
 pub struct Packer<'a> {
-    store: &'a Store,
-    caller: &'a Caller,
+    context: &'a Context,
     /// What was started last.
     running: Option<Detached>,
 }
 
 impl<'a> Packer<'a> {
-    pub fn new(store: &'a Store, caller: &'a Caller) -> Self {
-        Self { store, caller, running: None }
+    pub fn new(context: &'a Context) -> Self {
+        Self { context, running: None }
     }
 
     /// Has what `status` shows counted while few records are new.
@@ -100,7 +87,7 @@ impl<'a> Packer<'a> {
             Event::SessionEnded { session, .. } => SessionRefs::new(&session.feature, session.id.clone()),
             _ => return Ok(()),
         };
-        self.store.overview(&refs).map(drop)
+        self.context.store()?.overview(&refs).map(drop)
     }
 
     /// What cannot be packed now is packed another day, so it stops nothing.
@@ -123,14 +110,14 @@ impl<'a> Packer<'a> {
             | Event::Warning { .. } => false,
         };
         let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());
-        if !is_time || is_at_it || self.store.loose_objects()? < MIN_LOOSE_TO_PACK {
+        if !is_time || is_at_it || self.context.store()?.loose_objects()? < MIN_LOOSE_TO_PACK {
             return Ok(());
         }
         let mut argv = own_program()?;
         argv.extend(["pack", "--json"].map(str::to_owned));
-        let said = self.store.repository().ralph_dir().join("packing.log");
+        let said = self.context.store()?.repository().ralph_dir().join("packing.log");
         let said = File::create(&said).with_context(|| format!("create {said}"))?;
-        let started = Detached::start(&argv, &self.caller.directory, said);
+        let started = Detached::start(&argv, &self.context.directory, said);
         self.running = Some(started.context("start the packing")?);
         Ok(())
     }

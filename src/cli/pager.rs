@@ -7,9 +7,7 @@ use anyhow::Result;
 use crate::process::{ShutdownSignal, Tool};
 use crate::view::live::terminal_columns;
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output;
+use super::{Context, ExitCode, print};
 
 /// Columns of a terminal that does not say how many it has.
 const DEFAULT_COLUMNS: usize = 80;
@@ -22,37 +20,29 @@ const CANNOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
 /// How wide lines may be: as the terminal is, or as `COLUMNS` says. `None` where a program reads them.
-pub fn width(caller: &Caller) -> Option<usize> {
-    let columns =
-        || caller.environment.value("COLUMNS")?.to_str()?.parse().ok().filter(|columns| *columns > 0);
+pub fn width(context: &Context) -> Option<usize> {
+    let columns = || context.environment.text("COLUMNS")?.parse().ok().filter(|columns| *columns > 0);
     let is_terminal = stdout().is_terminal();
     let window = || is_terminal.then(|| terminal_columns(stdout()))?.map(usize::from);
     columns().or_else(window).or(is_terminal.then_some(DEFAULT_COLUMNS))
 }
 
 /// Writes `text` to stdout; on a terminal through the pager that git would take, unless it `is_direct`.
-pub fn show(text: &[u8], caller: &Caller, is_direct: bool) -> Result<ExitCode> {
+pub fn show(text: &[u8], context: &Context, is_direct: bool) -> Result<ExitCode> {
     if is_direct || !stdout().is_terminal() || text.is_empty() {
-        return write(text);
+        return print(|out| out.write_all(text));
     }
-    let pager = Tool::git_for_user(&caller.directory).args(["var", "GIT_PAGER"]).line().unwrap_or_default();
+    let pager = Tool::git_for_user(&context.directory).args(["var", "GIT_PAGER"]).line().unwrap_or_default();
     if pager.is_empty() || pager == "cat" {
-        return write(text);
+        return print(|out| out.write_all(text));
     }
     // Ctrl-C is the pager's: it ends the search in it, not the pager.
     let _ours = ShutdownSignal::install()?;
-    let unset = DEFAULTS.iter().filter(|(name, _)| caller.environment.value(name).is_none());
+    let unset = DEFAULTS.iter().filter(|(name, _)| context.environment.value(name).is_none());
     let tool =
-        unset.fold(Tool::shell(&pager, &caller.directory), |tool, (name, value)| tool.env(name, *value));
+        unset.fold(Tool::shell(&pager, &context.directory), |tool, (name, value)| tool.env(name, *value));
     match tool.stdin(text).hand_over()? {
-        CANNOT_RUN | NOT_FOUND => write(text),
+        CANNOT_RUN | NOT_FOUND => print(|out| out.write_all(text)),
         _ => Ok(ExitCode::Done),
     }
-}
-
-fn write(text: &[u8]) -> Result<ExitCode> {
-    let mut out = output::stdout();
-    out.write_all(text)?;
-    out.flush()?;
-    Ok(ExitCode::Done)
 }

@@ -1,6 +1,6 @@
-//! The paths of `log -- PATHS`, as git reads them: from the folder of the caller, with folders and wildcards.
+//! The paths of `log -- PATHS`, as git reads them: from the folder of the context, with folders and wildcards.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use regex::Regex;
 
@@ -11,12 +11,12 @@ pub struct PathFilter {
     unwanted: Vec<Regex>,
 }
 
-/// Where a caller stands.
+/// Where a context stands.
 #[derive(Debug, Clone, Copy)]
 pub struct Standpoint<'a> {
     /// The top of the work tree; `None` in a bare repository.
     pub top: Option<&'a Utf8Path>,
-    /// The folder of the caller from the top, empty or with a slash at its end.
+    /// The folder of the context from the top, empty or with a slash at its end.
     pub prefix: &'a str,
 }
 

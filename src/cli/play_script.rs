@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::agent::script::{Stage, play};
 
-use super::caller::Caller;
+use super::Context;
 
 #[derive(Debug, Args)]
 pub struct PlayScriptArgs {
@@ -18,11 +18,10 @@ pub struct PlayScriptArgs {
 }
 
 /// Returns the exit code of the turn that was played.
-pub fn run(args: &PlayScriptArgs, caller: &Caller) -> Result<i32> {
-    let lookup =
-        |name: &str| caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned);
+pub fn run(args: &PlayScriptArgs, context: &Context) -> Result<i32> {
+    let lookup = context.lookup();
     let mut stage = Stage {
-        directory: &caller.directory,
+        directory: &context.directory,
         stdin: &mut stdin(),
         stdout: &mut stdout(),
         stderr: &mut stderr(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::project_files::MAX_SETTINGS_BYTES;
 
-use super::caller::Project;
+use super::Project;
 
 /// A command that may be the project's validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! `specify ralph rebuild`: progress.txt from the refs alone, or the proof that it is what they say.
 
-use std::io::{Write, stderr};
+use std::io::{self, ErrorKind, Write};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use redact_stream::Redactor;
 use serde::Serialize;
 
 use crate::progress::journal::{self, Difference};
@@ -15,13 +14,9 @@ use crate::session;
 use crate::store::{SessionLog, Store, stays_inside};
 use crate::view::style::one_line;
 
-use super::args::{Json, ReadArgs};
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout, warn};
-use super::sessions::{self, SessionChoice};
+use super::args::ReadArgs;
 use super::trust::load_to_read;
+use super::{Context, ExitCode, SessionChoice, emit, note, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct RebuildArgs {
@@ -36,8 +31,8 @@ pub struct RebuildArgs {
 }
 
 /// progress.txt, and what the record says it should be.
-struct Journal {
-    store: Store,
+struct Journal<'a> {
+    store: &'a Store,
     log: SessionLog,
     files: ProjectFiles,
     path: Utf8PathBuf,
@@ -47,27 +42,22 @@ struct Journal {
     plain: Option<Vec<u8>>,
 }
 
-pub fn run(args: &RebuildArgs, caller: &Caller) -> Result<ExitCode> {
-    let journal = load(args, caller)?;
+pub fn run(args: &RebuildArgs, context: &Context) -> Result<ExitCode> {
+    let journal = load(args, context)?;
     let report = if args.check { journal.check()? } else { journal.write()? };
-    let mut out = stdout();
-    match args.read.json {
-        Json { json: true } => print_json(&mut out, &report)?,
-        Json { json: false } => report.write(&mut out)?,
-    }
-    out.flush()?;
+    emit(args.read.json, &report, |out| report.write(out))?;
     let is_right =
         !args.check || matches!(report.state, FileState::Equal | FileState::Added | FileState::Patterns);
     Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 /// Says how progress.txt differs from the record, and rewrites it if asked to.
-pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Option<String>> {
-    if is_without_session(read, caller)? {
+pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Option<String>> {
+    if read.choice.is_open() && is_without_session(context)? {
         return Ok(None);
     }
     let args = RebuildArgs { check: !is_repair, all: false, read: read.clone() };
-    let journal = load(&args, caller)?;
+    let journal = load(&args, context)?;
     let report = journal.report();
     let message = match report.state {
         FileState::Equal | FileState::Added | FileState::Patterns => return Ok(None),
@@ -84,45 +74,39 @@ pub fn settle(read: &ReadArgs, caller: &Caller, is_repair: bool) -> Result<Optio
 }
 
 /// Whether no session is recorded of the feature that is worked on here, though others have some.
-fn is_without_session(read: &ReadArgs, caller: &Caller) -> Result<bool> {
-    if read.session.is_some() || read.feature.is_some() {
-        return Ok(false);
-    }
-    let store = context::open(caller)?;
-    let Ok(feature) = context::feature(caller, &store, None, None) else { return Ok(false) };
-    Ok(sessions::newest_of_feature(&store, &feature.path)?.is_none())
+fn is_without_session(context: &Context) -> Result<bool> {
+    let Ok(feature) = context.feature(None, None) else { return Ok(false) };
+    Ok(sessions::newest_of_feature(context.store()?, &feature.path)?.is_none())
 }
 
-fn load(args: &RebuildArgs, caller: &Caller) -> Result<Journal> {
-    let store = context::open(caller)?;
-    let log = picked(args, caller, &store)?;
+fn load<'a>(args: &RebuildArgs, context: &'a Context) -> Result<Journal<'a>> {
+    let store = context.store()?;
+    let log = picked(&args.read.choice, context, store)?;
     if !log.is_whole() {
         bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
     }
-    let path = journal_path(&store, &log)?;
-    let redactor = redactor(caller, &store)?;
+    let path = journal_path(store, &log)?;
+    let redactor = session::redactor(&load_to_read(context)?.settings)?;
     let files = store.repository().project_files()?;
     let found = read(&files, &path)?;
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if args.all {
         let feature = Some(log.feature().to_owned());
-        let logs = sessions::chosen(&store, &SessionChoice { session: None, feature })?;
-        session::rebuilt_of_all(&store, &logs)?
+        let logs = sessions::chosen(store, &SessionChoice { session: None, feature })?;
+        session::rebuilt_of_all(store, &logs)?
     } else {
-        session::expected_progress(&store, &log)?
+        session::expected_progress(store, &log)?
     };
     Ok(Journal { store, log, files, path, rebuilt, found, plain })
 }
 
 /// Returns the session last written from this work tree, else the newest; of the feature that is asked for.
-fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionLog> {
-    let flags = &args.read;
-    if flags.session.is_some() || flags.feature.is_some() {
-        let choice = SessionChoice { session: flags.session.clone(), feature: flags.feature.clone() };
-        return sessions::latest(store, &choice);
+fn picked(choice: &SessionChoice, context: &Context, store: &Store) -> Result<SessionLog> {
+    if !choice.is_open() {
+        return sessions::latest(store, choice);
     }
-    let Ok(feature) = context::feature(caller, store, None, None) else {
-        return sessions::latest(store, &SessionChoice::default());
+    let Ok(feature) = context.feature(None, None) else {
+        return sessions::latest(store, choice);
     };
     if let Some(refs) = store.last_written(&feature.path)?
         && let Some(log) = store.session(&refs)?
@@ -133,7 +117,7 @@ fn picked(args: &RebuildArgs, caller: &Caller, store: &Store) -> Result<SessionL
         return Ok(log);
     }
     // If nothing at all is recorded, that is what there is to say.
-    sessions::latest(store, &SessionChoice::default())?;
+    sessions::latest(store, choice)?;
     bail!(
         "no session of {} is recorded here\nhint: `{RALPH} log --sessions` lists those that are",
         one_line(&feature.path)
@@ -157,14 +141,10 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
     Ok(top.join(folder).join("progress.txt"))
 }
 
-fn redactor(caller: &Caller, store: &Store) -> Result<Redactor> {
-    session::redactor(&load_to_read(store, caller)?.settings)
-}
-
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
     match files.read(path, MAX_PROGRESS_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => match refused(&error) {
             Some(Refused::Directory | Refused::NotAFile(_)) => {
                 bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there")
@@ -174,7 +154,7 @@ fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-impl Journal {
+impl Journal<'_> {
     fn report(&self) -> Report<'_> {
         let patterned = self.plain.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
         let expected = patterned.as_ref().unwrap_or(&self.rebuilt);
@@ -211,14 +191,14 @@ impl Journal {
     fn mention_others(&self, found: &[u8]) -> Result<()> {
         let text = String::from_utf8_lossy(found);
         let choice = SessionChoice { session: None, feature: Some(self.log.feature().to_owned()) };
-        for other in sessions::chosen(&self.store, &choice)? {
+        for other in sessions::chosen(self.store, &choice)? {
             if !text.contains(other.id().as_str()) {
                 let message = format!(
                     "session {} is recorded, but {} does not name it",
                     other.id(),
                     one_line(self.path.as_str())
                 );
-                warn(&message, &mut stderr());
+                warn(&message);
             }
         }
         Ok(())
@@ -294,7 +274,7 @@ struct Differing {
 }
 
 impl Report<'_> {
-    fn write(&self, out: &mut impl Write) -> Result<()> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let Self { session, bytes, added, .. } = self;
         let path = one_line(self.path.as_str());
         match (self.action, self.state) {
@@ -336,7 +316,7 @@ impl Report<'_> {
                     writeln!(out, "  file    {}", shown(file))?;
                 }
                 let hint = "writes the file anew and keeps the old one";
-                let _closed = writeln!(stderr(), "hint: `{RALPH} rebuild` {hint}").is_err();
+                note(format_args!("hint: `{RALPH} rebuild` {hint}"));
             }
         }
         Ok(())

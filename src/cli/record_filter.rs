@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::process::Tool;
 use crate::store::{RecordReader, Row, Store};
 
-use super::caller::Caller;
+use super::Context;
 use super::conditions::Condition;
 use super::path_filter::{PathFilter, Standpoint};
 
@@ -22,12 +22,9 @@ pub struct RecordFilter<'a> {
 }
 
 impl<'a> RecordFilter<'a> {
-    pub fn new(
-        store: &'a Store,
-        caller: &Caller,
-        (conditions, paths): (&'a [Condition], &[String]),
-    ) -> Result<Self> {
-        let paths = if paths.is_empty() { None } else { Some(path_filter(store, caller, paths)?) };
+    pub fn new(context: &'a Context, (conditions, paths): (&'a [Condition], &[String])) -> Result<Self> {
+        let store = context.store()?;
+        let paths = if paths.is_empty() { None } else { Some(path_filter(store, context, paths)?) };
         Ok(Self { store, reader: OnceCell::new(), conditions, paths })
     }
 
@@ -74,11 +71,11 @@ impl<'a> RecordFilter<'a> {
     }
 }
 
-fn path_filter(store: &Store, caller: &Caller, paths: &[String]) -> Result<PathFilter> {
+fn path_filter(store: &Store, context: &Context, paths: &[String]) -> Result<PathFilter> {
     let top = store.repository().top.as_deref();
     // Without a work tree there is no folder to read paths from.
     let prefix = match top {
-        Some(_) => Tool::git_as_called(&caller.directory).args(["rev-parse", "--show-prefix"]).line()?,
+        Some(_) => Tool::git_as_called(&context.directory).args(["rev-parse", "--show-prefix"]).line()?,
         None => String::new(),
     };
     PathFilter::new(paths, Standpoint { top, prefix: &prefix })

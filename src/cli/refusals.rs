@@ -1,7 +1,5 @@
 //! What prevents a session: `run` and `resume` refuse it, and `doctor` names it.
 
-use std::io::stderr;
-
 use anyhow::{Error, Result};
 
 use crate::agent::Surroundings;
@@ -11,11 +9,9 @@ use crate::record::Refusal;
 use crate::session::{self, redactor};
 use crate::store::Store;
 
-use super::caller::Caller;
-use super::context::refusal;
-use super::output::warn;
 use super::proposal::Proposal;
-use super::setup::{Ready, variable};
+use super::setup::Ready;
+use super::{Context, refusal, warn};
 
 /// Something that prevents a session.
 #[derive(Debug)]
@@ -29,21 +25,16 @@ pub struct Obstacle {
 
 impl Ready {
     /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
-    pub fn check(
-        &mut self,
-        (store, feature): (&Store, &Feature),
-        caller: &Caller,
-        is_forced: bool,
-    ) -> Result<()> {
+    pub fn check(&mut self, feature: &Feature, context: &Context, is_forced: bool) -> Result<()> {
         self.warn_of_settings();
-        for Obstacle { error, yields_to_force, .. } in self.obstacles(store, feature, caller) {
+        for Obstacle { error, yields_to_force, .. } in self.obstacles(context.store()?, feature, context) {
             if !yields_to_force || !is_forced {
                 return Err(error);
             }
-            warn(&format!("goes on all the same (--force): {}", first_line(&error)), &mut stderr());
+            warn(&format!("goes on all the same (--force): {}", first_line(&error)));
         }
-        let lookup = |name: &str| variable(caller, name);
-        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+        let lookup = context.lookup();
+        let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         // A list is for a team, of whom not everybody has every agent. One alone works: it is no obstacle.
         let is_list = self.agents.len() > 1;
         self.agents.retain(|prepared| {
@@ -51,20 +42,17 @@ impl Ready {
                 || match prepared.agent.check(&surroundings) {
                     Ok(()) => true,
                     Err(error) => {
-                        warn(&format!("goes on without it: {}", first_line(&error)), &mut stderr());
+                        warn(&format!("goes on without it: {}", first_line(&error)));
                         false
                     }
                 }
         });
         for warning in self.template.warnings() {
-            warn(&warning, &mut stderr());
+            warn(&warning);
         }
         if self.config.settings.validation_command.is_none() {
-            let hint = Proposal::hint(self.proposal);
-            warn(
-                &format!("no validation is set: nothing checks the agent's word\nhint: {hint}"),
-                &mut stderr(),
-            );
+            let hint = Proposal::hint(Proposal::of(&self.project));
+            warn(&format!("no validation is set: nothing checks the agent's word\nhint: {hint}"));
         }
         Ok(())
     }
@@ -72,34 +60,31 @@ impl Ready {
     fn warn_of_settings(&self) {
         if let Some(why) = &self.passed_over {
             let name = self.names.first().map(String::as_str).unwrap_or_default();
-            warn(&format!("{why}; {name} is used, the only one that is installed"), &mut stderr());
+            warn(&format!("{why}; {name} is used, the only one that is installed"));
         }
         for warning in &self.config.warnings {
-            warn(warning, &mut stderr());
+            warn(warning);
         }
         if session::lacks_summarizer(&self.config.settings) {
             let name = &self.config.settings.progress_strategy;
-            warn(
-                &format!(
-                    "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
-                ),
-                &mut stderr(),
-            );
+            warn(&format!(
+                "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
+            ));
         }
     }
 
     /// Returns everything that prevents a session, in the order in which a start refuses it. Runs nothing that the
     /// project names.
-    pub fn obstacles(&self, store: &Store, feature: &Feature, caller: &Caller) -> Vec<Obstacle> {
+    pub fn obstacles(&self, store: &Store, feature: &Feature, context: &Context) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
         let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
             obstacles.extend(checked.err().map(|error| Obstacle { about, error, yields_to_force }));
         };
-        check("agents", false, self.check_agents(caller).map_err(refusal));
+        check("agents", false, self.check_agents(context).map_err(refusal));
         check("template", false, self.template.check().map_err(refusal));
         let settings = &self.config.settings;
         if let Some(command) = &settings.validation_command {
-            check("validation", true, session::check_validation(command, &self.root));
+            check("validation", true, session::check_validation(command, &self.project.root));
         }
         check("operation", true, session::check_operation(store));
         check(
@@ -116,9 +101,9 @@ impl Ready {
     }
 
     /// Refuses if none of the agents can work.
-    fn check_agents(&self, caller: &Caller) -> Result<()> {
-        let lookup = |name: &str| variable(caller, name);
-        let surroundings = Surroundings { directory: &self.root, lookup: &lookup };
+    fn check_agents(&self, context: &Context) -> Result<()> {
+        let lookup = context.lookup();
+        let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         let mut complaints = Vec::new();
         for prepared in &self.agents {
             match prepared.agent.check(&surroundings) {

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 
 use crate::config::Config;
 use crate::process::Tool;
 use crate::record::{RALPH, Refusal};
-use crate::store::{Remote, Store};
+use crate::store::Remote;
 
-use super::caller::Caller;
-use super::settings::{self, Flags};
+use super::{Context, Flags, settings};
 
 /// What ssh must not do: ask, or wait for ever.
 const SSH_FLAGS: &str =
@@ -26,8 +25,8 @@ pub enum Unclear {
 }
 
 /// Returns the remote that is named, or set, or the only one.
-pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Remote> {
-    any(caller, store, named, Unclear::Sync)?.ok_or_else(|| {
+pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
+    any(context, named, Unclear::Sync)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
             .hinted(format!(
                 "add one with `git remote add origin ADDRESS`, or pass a file on: `{RALPH} bundle FILE`"
@@ -37,15 +36,15 @@ pub fn chosen(caller: &Caller, store: &Store, named: Option<&str>) -> Result<Rem
 }
 
 /// Returns the same, but `None` if none is named, set or there.
-pub fn any(caller: &Caller, store: &Store, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
-    let remotes = store.remotes()?;
+pub fn any(context: &Context, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
+    let remotes = context.store()?.remotes()?;
     let set = match named {
         Some(_) => None,
-        None => configured(&settings::load_here(caller, Flags::default())?.1, &remotes)?,
+        None => configured(&settings::load_here(context, Flags::default())?.1, &remotes)?,
     };
     match (named.map(str::to_owned).or(set), remotes.as_slice()) {
-        (Some(name), _) => reachable(caller, store, name, &remotes).map(Some),
-        (None, [only]) => reachable(caller, store, only.clone(), &remotes).map(Some),
+        (Some(name), _) => reachable(context, name, &remotes).map(Some),
+        (None, [only]) => reachable(context, only.clone(), &remotes).map(Some),
         (None, []) => Ok(None),
         (None, several) => {
             let hint = match unclear {
@@ -77,15 +76,15 @@ fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
     Err(Refusal::new(message).hinted(hint).into())
 }
 
-fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -> Result<Remote> {
+fn reachable(context: &Context, name: String, remotes: &[String]) -> Result<Remote> {
     if name.starts_with('-') || name.trim().is_empty() {
         return Err(Refusal::new(format!("`{name}` is not a remote")).into());
     }
-    let ssh_command = ssh_command(caller);
+    let ssh_command = ssh_command(context);
     if remotes.contains(&name) {
-        return Ok(Remote { url: Some(store.address(&name)?), name, ssh_command });
+        return Ok(Remote { url: Some(context.store()?.address(&name)?), name, ssh_command });
     }
-    let path = caller.directory.join(&name);
+    let path = context.directory.join(&name);
     let name = if path.exists() {
         path.to_string()
     } else if name.contains(':') || Path::new(&name).is_absolute() {
@@ -99,19 +98,18 @@ fn reachable(caller: &Caller, store: &Store, name: String, remotes: &[String]) -
 }
 
 /// Returns the remote that has what a partial clone has not got.
-pub fn promisor(caller: &Caller, store: &Store) -> Result<Remote> {
-    let name = store.repository().promisors.first().context("find the remote of this partial clone")?;
-    Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(caller) })
+pub fn promisor(context: &Context) -> Result<Remote> {
+    let name =
+        context.store()?.repository().promisors.first().context("find the remote of this partial clone")?;
+    Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(context) })
 }
 
 /// Returns the user's own ssh with an option for batch mode, or `None` if its options are unknown.
-fn ssh_command(caller: &Caller) -> Option<String> {
-    let variable = |name: &str| {
-        let value = caller.environment.value(name)?.to_str()?;
-        (!value.is_empty()).then(|| value.to_owned())
-    };
+fn ssh_command(context: &Context) -> Option<String> {
+    let variable =
+        |name: &str| context.environment.text(name).filter(|value| !value.is_empty()).map(str::to_owned);
     let setting =
-        |key: &str| Tool::git_as_called(&caller.directory).args(["config", "--get", key]).line().ok();
+        |key: &str| Tool::git_as_called(&context.directory).args(["config", "--get", key]).line().ok();
     if variable("GIT_SSH_VARIANT").is_some() || setting("ssh.variant").is_some() {
         return None;
     }
@@ -128,7 +126,7 @@ fn ssh_command(caller: &Caller) -> Option<String> {
 mod tests {
     use camino::Utf8PathBuf;
 
-    use super::super::caller::Environment;
+    use super::super::{Color, Environment};
     use super::*;
 
     #[track_caller]
@@ -137,7 +135,7 @@ mod tests {
         let directory = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
         let environment: Environment =
             variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        assert_eq!(ssh_command(&Caller { directory, environment }).as_deref(), expected);
+        assert_eq!(ssh_command(&Context::at(directory, environment, Color::Never)).as_deref(), expected);
     }
 
     #[test]

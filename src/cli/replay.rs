@@ -1,8 +1,6 @@
 //! `specify ralph replay`: the prompts that other settings would have given, as a difference to those that were sent.
 
-use std::io::Write;
-
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
@@ -10,16 +8,10 @@ use serde_json::json;
 use crate::config::{FlagInput, STRATEGIES};
 use crate::record::SessionName;
 use crate::view::replay::{Compared, write};
-use crate::view::style::Paint;
 
-use super::args::{Json, SettingArgs};
-use super::caller::Caller;
-use super::context::{self, refusal};
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
-use super::sessions::{self, SessionChoice};
-use super::settings::Flags;
+use super::args::SettingArgs;
 use super::setup::{RunRequest, Settings};
+use super::{Context, ExitCode, Flags, Json, SessionChoice, emit, refusal, sessions};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -49,38 +41,30 @@ impl ReplayArgs {
     }
 }
 
-pub fn run(args: &ReplayArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &ReplayArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let log = sessions::latest(&store, &choice)?;
-    let feature = context::recorded_feature(caller, &store, log.feature())?;
+    let log = sessions::latest(store, &choice)?;
+    let feature = context.recorded_feature(log.feature())?;
     let begun = store.first_readable_session(&log);
     let begun = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };
     let request = RunRequest { flags, ..RunRequest::default() };
-    let settings = Settings::read(&store, &feature, caller, &request).map_err(refusal)?;
-    let replayed = settings.replay(&store, &feature, &log, begun.max_iterations).map_err(refusal)?;
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => {
-            print_json(&mut out, &json!({"session": log.id(), "iterations": replayed}))?;
-        }
-        Json { json: false } => {
-            for one in &replayed {
-                let compared = Compared {
-                    iteration: one.iteration,
-                    task: one.task.as_deref(),
-                    sent: &one.sent,
-                    text: &one.text,
-                    tokens_sent: one.tokens_sent,
-                    tokens: one.tokens,
-                };
-                write(&mut out, compared, paint)?;
-            }
-        }
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    let settings = Settings::read(&feature, context, &request).map_err(refusal)?;
+    let replayed = settings.replay(store, &feature, &log, begun.max_iterations).map_err(refusal)?;
+    emit(args.json, &json!({"session": log.id(), "iterations": replayed}), |out| {
+        replayed.iter().try_for_each(|one| {
+            let compared = Compared {
+                iteration: one.iteration,
+                task: one.task.as_deref(),
+                sent: &one.sent,
+                text: &one.text,
+                tokens_sent: one.tokens_sent,
+                tokens: one.tokens,
+            };
+            write(out, compared, context.paint)
+        })
+    })
 }

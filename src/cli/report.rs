@@ -1,9 +1,8 @@
 //! `specify ralph report`: a session as a page, as a picture, as a summary for a pull request, or as data.
 
-use std::io::stderr;
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use redact_stream::Redactor;
 use tasklist::TaskList;
 
@@ -15,19 +14,16 @@ use crate::record::{
 };
 use crate::session;
 use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
+use crate::view::json::write_pretty;
 use crate::view::report::{Diff, Found, Limits, Medium, Report, Text, Turn, page, picture, write_markdown};
 use crate::view::status::InFlight;
 use crate::worktree::{ChangedFile, changed_between};
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::iterations::FeatureFiles;
-use super::output::{print_json, warn};
+use super::iterations::{self, FeatureFiles};
 use super::report_args::ReportArgs;
 use super::report_output::{deliver, destination};
-use super::sessions::{self, SessionChoice};
 use super::trust::load_to_read;
-use super::{context, iterations, patches, report_sessions};
+use super::{Context, ExitCode, patches, report_sessions, sessions, warn};
 
 /// Bytes of the transcripts of all iterations that are looked through for the agent's last words.
 const TRANSCRIPTS: usize = 64 << 20;
@@ -38,25 +34,24 @@ const GOOD_OUTPUT: usize = 1500;
 /// The least that is read of a text, whatever the size of the page.
 const MIN_TEXT_BYTES: usize = 2 << 10;
 
-pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     if args.all {
-        return report_sessions::write_index(args, caller, &store);
+        return report_sessions::write_index(args, context, store);
     }
     if let [one, other] = args.compare.as_slice() {
-        return report_sessions::write_comparison([one, other], args, caller, &store);
+        return report_sessions::write_comparison([one, other], args, context, store);
     }
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let log = sessions::latest(&store, &choice)?;
+    let log = sessions::latest(store, &args.choice)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());
-    let destination = destination(args, caller, &store, &name)?;
+    let destination = destination(args, context, &name)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
     let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown && !args.svg };
-    let report = read(&store, &log, caller, wanted)?;
+    let report = read(store, &log, context, wanted)?;
     let mut bytes = Vec::new();
     if args.json.json {
-        print_json(&mut bytes, &report)?;
+        write_pretty(&mut bytes, &report)?;
     } else if args.markdown {
         write_markdown(&mut bytes, &report)?;
     } else if args.svg {
@@ -65,10 +60,10 @@ pub fn run(args: &ReportArgs, caller: &Caller) -> Result<ExitCode> {
         bytes = page(&report, limits, Medium::File)?.into_bytes();
         if bytes.len() > limits.max_size {
             let least = bytes.len().div_ceil(1024);
-            warn(&format!("the page takes {least} KiB without any text of an iteration"), &mut stderr());
+            warn(&format!("the page takes {least} KiB without any text of an iteration"));
         }
     }
-    deliver(&bytes, destination.as_deref(), args, caller)
+    deliver(&bytes, destination.as_deref(), args, context)
 }
 
 /// How much of a session is read.
@@ -81,7 +76,7 @@ pub struct Wanted {
 }
 
 /// Reads all that a report says of a session.
-pub fn read(store: &Store, log: &SessionLog, caller: &Caller, wanted: Wanted) -> Result<Report> {
+pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) -> Result<Report> {
     let limits = wanted.limits;
     let running = sessions::running(store)?;
     let is_running = running.iter().any(|holder| holder.session == *log.id());
@@ -107,7 +102,7 @@ pub fn read(store: &Store, log: &SessionLog, caller: &Caller, wanted: Wanted) ->
         session: &session,
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
-        redactor: redactor(store, caller),
+        redactor: redactor(context),
         own: iterations::files(store, log),
     };
     let mut unreadable = Vec::new();
@@ -136,13 +131,13 @@ pub fn read(store: &Store, log: &SessionLog, caller: &Caller, wanted: Wanted) ->
         session,
         turns,
         unreadable,
-        made_at: context::clock(caller)?.now(),
+        made_at: context.now()?,
     }))
 }
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.
-fn redactor(store: &Store, caller: &Caller) -> Redactor {
-    load_to_read(store, caller).and_then(|config| session::redactor(&config.settings)).unwrap_or_default()
+fn redactor(context: &Context) -> Redactor {
+    load_to_read(context).and_then(|config| session::redactor(&config.settings)).unwrap_or_default()
 }
 
 /// Snapshots hold the user's files as they are, and a report is for others.

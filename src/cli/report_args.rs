@@ -5,8 +5,7 @@ use clap::{ArgGroup, Args};
 
 use crate::record::SessionName;
 
-use super::args::Json;
-use super::report_file;
+use super::{Json, SessionChoice, report_file};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
@@ -43,10 +42,6 @@ pub struct ReportArgs {
     /// Overwrite a file that is not a report
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Session [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub choice: SessionChoice,
 }

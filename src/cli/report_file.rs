@@ -4,14 +4,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::parse_size;
 use crate::process::Detached;
 use crate::view::report::{GENERATOR, MARKDOWN, SVG_GENERATOR};
 
-use super::caller::Caller;
+use super::Context;
 
 /// In the start of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
@@ -75,13 +75,13 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Shows a page in the user's browser, and does not wait until it is closed.
-pub fn open(file: &Utf8Path, caller: &Caller) -> Result<()> {
-    let set = caller.environment.value("BROWSER").map(|value| value.to_string_lossy().into_owned());
+pub fn open(file: &Utf8Path, context: &Context) -> Result<()> {
+    let set = context.environment.value("BROWSER").map(|value| value.to_string_lossy().into_owned());
     let set = set.filter(|browsers| !browsers.trim().is_empty());
     let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut why = Vec::new();
     for browser in set.as_deref().unwrap_or(usual).split(':').filter(|words| !words.trim().is_empty()) {
-        match start(&command(browser, file), caller) {
+        match start(&command(browser, file), context) {
             Ok(()) => return Ok(()),
             Err(error) => why.push(format!("{}: {error:#}", browser.trim())),
         }
@@ -99,9 +99,9 @@ fn command(browser: &str, file: &Utf8Path) -> Vec<String> {
     words
 }
 
-fn start(words: &[String], caller: &Caller) -> Result<()> {
+fn start(words: &[String], context: &Context) -> Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null").context("open /dev/null")?;
-    let mut browser = Detached::start(words, &caller.directory, nowhere)?;
+    let mut browser = Detached::start(words, &context.directory, nowhere)?;
     match browser.ended_within(BROWSER_START_TIMEOUT) {
         Some(code) if code != 0 => bail!("exit code {code}"),
         _ => Ok(()),

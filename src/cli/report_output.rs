@@ -4,51 +4,60 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
 
-use crate::store::Store;
+use crate::view::json::write_pretty;
+use crate::view::report::Medium;
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::stdout;
 use super::report_args::ReportArgs;
-use super::report_file;
+use super::{Context, ExitCode, print, report_file, say};
 
 /// Writes a report to its file, whose path is printed, or to stdout.
 pub fn deliver(
     bytes: &[u8],
     destination: Option<&Utf8Path>,
     args: &ReportArgs,
-    caller: &Caller,
+    context: &Context,
 ) -> Result<ExitCode> {
-    let mut out = stdout();
     match destination {
-        None => out.write_all(bytes)?,
+        None => print(|out| out.write_all(bytes))?,
         Some(file) => {
             report_file::write(file, bytes)?;
-            writeln!(out, "{file}")?;
+            say(file)?
         }
-    }
-    out.flush()?;
+    };
     if let (true, Some(file)) = (args.open, destination) {
-        report_file::open(file, caller)?;
+        report_file::open(file, context)?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Returns the file to write, by default `name` with an extension; `None` for stdout.
-pub fn destination(
+/// Writes a page, or its data as JSON.
+pub fn deliver_page<T: Serialize>(
+    data: &T,
+    page: fn(&T, Medium<'_>) -> Result<String>,
+    destination: Option<&Utf8Path>,
     args: &ReportArgs,
-    caller: &Caller,
-    store: &Store,
-    name: &str,
-) -> Result<Option<Utf8PathBuf>> {
+    context: &Context,
+) -> Result<ExitCode> {
+    let mut bytes = Vec::new();
+    if args.json.json {
+        write_pretty(&mut bytes, data)?;
+    } else {
+        bytes = page(data, Medium::File)?.into_bytes();
+    }
+    deliver(&bytes, destination, args, context)
+}
+
+/// Returns the file to write, by default `name` with an extension; `None` for stdout.
+pub fn destination(args: &ReportArgs, context: &Context, name: &str) -> Result<Option<Utf8PathBuf>> {
     let is_page = !args.markdown && !args.json.json;
     let Some(output) = &args.output else {
         if !is_page {
             return Ok(None);
         }
         let extension = if args.svg { "svg" } else { "html" };
-        return Ok(Some(store.reports()?.join(format!("{name}.{extension}"))));
+        return Ok(Some(context.store()?.reports()?.join(format!("{name}.{extension}"))));
     };
     if output == "-" {
         if args.open {
@@ -56,7 +65,7 @@ pub fn destination(
         }
         return Ok(None);
     }
-    let file = caller.directory.join(output);
+    let file = context.directory.join(output);
     report_file::check(&file, args.force)?;
     Ok(Some(file))
 }

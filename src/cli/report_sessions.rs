@@ -4,44 +4,32 @@ use anyhow::{Error, Result, bail};
 
 use crate::record::{RALPH, SessionName};
 use crate::store::{Holder, SessionLog, Store, slug};
-use crate::view::report::{
-    Medium, RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page,
-};
+use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
 
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::print_json;
 use super::report_args::ReportArgs;
-use super::report_output::{deliver, destination};
-use super::sessions::{self, SessionChoice};
+use super::report_output::{deliver_page, destination};
+use super::{Context, ExitCode, SessionChoice, sessions};
 
-pub fn write_index(args: &ReportArgs, caller: &Caller, store: &Store) -> Result<ExitCode> {
-    let choice = SessionChoice { session: None, feature: args.feature.clone() };
+pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Result<ExitCode> {
+    let choice = SessionChoice { session: None, feature: args.choice.feature.clone() };
     let mut unreadable = Vec::new();
     let logs = sessions::readable(store, &choice, &mut unreadable)?;
     if logs.is_empty() {
         bail!("{}", sessions::nothing_recorded(store));
     }
-    let name = match &args.feature {
+    let name = match &args.choice.feature {
         Some(_) => format!("{}-all", slug(logs[0].feature())),
         None => "all".to_owned(),
     };
-    let destination = destination(args, caller, store, &name)?;
-    let index = index(store, caller, &logs, &unreadable)?;
-    let mut bytes = Vec::new();
-    if args.json.json {
-        print_json(&mut bytes, &index)?;
-    } else {
-        bytes = index_page(&index, Medium::File)?.into_bytes();
-    }
-    deliver(&bytes, destination.as_deref(), args, caller)
+    let destination = destination(args, context, &name)?;
+    let index = index(store, context, &logs, &unreadable)?;
+    deliver_page(&index, index_page, destination.as_deref(), args, context)
 }
 
 pub fn write_comparison(
     names: [&SessionName; 2],
     args: &ReportArgs,
-    caller: &Caller,
+    context: &Context,
     store: &Store,
 ) -> Result<ExitCode> {
     let choose = |name: &SessionName| {
@@ -56,21 +44,15 @@ pub fn write_comparison(
             names[1]
         );
     }
-    let destination = destination(args, caller, store, &format!("{}-{}", ids[0], ids[1]))?;
-    let comparison = comparison(store, caller, &logs)?;
-    let mut bytes = Vec::new();
-    if args.json.json {
-        print_json(&mut bytes, &comparison)?;
-    } else {
-        bytes = comparison_page(&comparison, Medium::File)?.into_bytes();
-    }
-    deliver(&bytes, destination.as_deref(), args, caller)
+    let destination = destination(args, context, &format!("{}-{}", ids[0], ids[1]))?;
+    let comparison = comparison(store, context, &logs)?;
+    deliver_page(&comparison, comparison_page, destination.as_deref(), args, context)
 }
 
 /// Reads the index of some sessions.
 pub fn index(
     store: &Store,
-    caller: &Caller,
+    context: &Context,
     logs: &[SessionLog],
     unreadable: &[Error],
 ) -> Result<SessionsIndex> {
@@ -83,14 +65,14 @@ pub fn index(
             Err(error) => unreadable.push(format!("{error:#}")),
         }
     }
-    Ok(SessionsIndex::new(&recorded, unreadable, context::clock(caller)?.now()))
+    Ok(SessionsIndex::new(&recorded, unreadable, context.now()?))
 }
 
 /// Reads the comparison of two sessions.
-pub fn comparison(store: &Store, caller: &Caller, logs: &[SessionLog; 2]) -> Result<SessionComparison> {
+pub fn comparison(store: &Store, context: &Context, logs: &[SessionLog; 2]) -> Result<SessionComparison> {
     let running = sessions::running(store)?;
     let recorded = [read(store, &logs[0], &running)?, read(store, &logs[1], &running)?];
-    Ok(SessionComparison::new(&recorded, context::clock(caller)?.now()))
+    Ok(SessionComparison::new(&recorded, context.now()?))
 }
 
 fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {

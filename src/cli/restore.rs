@@ -1,8 +1,6 @@
 //! `specify ralph restore`: the work tree as it was after an iteration, and back again.
 
-use std::io::{Write, stderr};
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use crate::process::Tool;
@@ -14,12 +12,8 @@ use crate::view::restore::{self, Deed, RestorePlan};
 use crate::view::style::{Count, Paint, one_line};
 use crate::worktree::PathChange;
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
 use super::iterations::{self, Point};
-use super::output::{stdout, warn};
-use super::sessions::SessionChoice;
-use super::{context, diff, remotes};
+use super::{Context, ExitCode, SessionChoice, diff, note, print, remotes, warn};
 
 /// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
@@ -53,51 +47,50 @@ pub struct RestoreArgs {
     pub feature: Option<String>,
 }
 
-pub fn run(args: &RestoreArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     store.repository().work_tree()?;
-    let clock = context::clock(caller)?;
+    let clock = context.clock()?;
     let restore = Restore {
-        store: &store,
+        store,
         clock: &clock,
-        max_file: diff::largest_file(caller, &store)?,
-        directory: &caller.directory,
+        max_file: diff::largest_file(context)?,
+        directory: &context.directory,
         force: if args.force { Force::Yes } else { Force::No },
     };
     let intent = if args.dry_run { Intent::Look } else { Intent::Write };
     let (name, planned) = match (&args.iteration, args.undo) {
         (Some(iteration), _) => {
             let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-            let goal = iterations::find(&store, iteration, &choice)?;
-            let planned = to_point(restore, &store, &goal, (args, intent))?;
+            let goal = iterations::find(store, iteration, &choice)?;
+            let planned = to_point(restore, store, &goal, (args, intent))?;
             if !args.tasks {
-                say_what_no_longer_fits(&store, &goal)?;
+                say_what_no_longer_fits(store, &goal)?;
             }
             (goal.to_string(), planned)
         }
         (None, number) => {
-            let undone = to_undo(&store, number.flatten())?;
+            let undone = to_undo(store, number.flatten())?;
             (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
         }
     };
     if intent == Intent::Write {
-        bring(&planned, &store, caller)?;
+        bring(&planned, context)?;
     }
-    show(planned, name, (intent, paint))
+    show(planned, name, (intent, context.paint))
 }
 
 /// Fetches what a partial clone has not got of the files that are to be written.
-fn bring(planned: &PlannedRestore<'_>, store: &Store, caller: &Caller) -> Result<()> {
+fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
     let missing = planned.missing()?;
     if missing.is_empty() {
         return Ok(());
     }
-    let remote = remotes::promisor(caller, store)?;
+    let remote = remotes::promisor(context)?;
     let what = Count(missing.len() as u64, "file");
     let name = one_line(&remote.name);
-    let _closed =
-        writeln!(stderr(), "fetching {what} from {name} that this partial clone has not got").is_err();
-    let brought = store.bring(&remote, &missing);
+    note(format_args!("fetching {what} from {name} that this partial clone has not got"));
+    let brought = context.store()?.bring(&remote, &missing);
     brought.with_context(|| format!("fetch {what} from {name}; nothing was changed"))
 }
 
@@ -140,7 +133,7 @@ fn say_what_no_longer_fits(store: &Store, point: &Point) -> Result<()> {
             "{} ticked in {path} and not after {point}\nhint: `--tasks` restores the boxes too",
             are(&ticked)
         );
-        warn(&message, &mut stderr());
+        warn(&message);
     }
     Ok(())
 }
@@ -184,19 +177,17 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
 }
 
 fn show(planned: PlannedRestore<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
-    let mut out = stdout();
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
     let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };
     if intent == Intent::Look {
-        restore::write_plan(&mut out, &plan, paint)?;
+        print(|out| restore::write_plan(out, &plan, paint))
     } else if planned.changes.is_empty() {
-        restore::write_done(&mut out, &plan, None, paint)?;
+        print(|out| restore::write_done(out, &plan, None, paint))
     } else {
         let done = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
-            let line = format!("the present state is saved as {}", point.refname);
-            let _closed = writeln!(stderr(), "{line}").is_err();
+            note(format_args!("the present state is saved as {}", point.refname));
         })?;
         for (deed, path) in &mut plan.paths {
             if done.out_of_sight.contains(path) {
@@ -204,10 +195,8 @@ fn show(planned: PlannedRestore<'_>, name: String, (intent, paint): (Intent, Pai
             }
         }
         let undo = format!("{RALPH} restore --undo {}", done.point.number);
-        restore::write_done(&mut out, &plan, Some(&undo), paint)?;
+        print(|out| restore::write_done(out, &plan, Some(&undo), paint))
     }
-    out.flush()?;
-    Ok(ExitCode::Done)
 }
 
 fn deed(change: &PathChange) -> Deed {

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,15 +17,12 @@ use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
-use super::caller::{Caller, Environment};
-use super::context::{self, refusal};
-use super::exit_code::ExitCode;
-use super::output::{records, warn};
+use super::output::records;
 use super::pack::Packer;
-use super::sessions;
-use super::settings::{Flags, terminal_redactor};
+use super::settings::terminal_redactor;
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::load_to_read;
+use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -104,18 +101,17 @@ pub enum Voice {
     Json,
 }
 
-pub fn run(args: &RunArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let feature = context::feature(caller, &store, args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
+    let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let request =
         RunRequest { scope: args.scope.scope(), flags, is_forced: args.force.force, ..RunRequest::default() };
-    let voice = voice(args.talk, paint);
+    let voice = voice(args.talk, context.paint);
     if args.dry_run {
-        return dry_run(&store, &feature, &request, (caller, voice));
+        return dry_run(&feature, &request, context, voice);
     }
-    start(&store, &feature, request, caller, voice)
+    start(&feature, request, context, voice)
 }
 
 /// The branch may be of one feature, and spec-kit's file of another that was worked on before.
@@ -127,14 +123,14 @@ fn warn_of_another_feature(feature: &Feature) {
             one_line(&feature.path),
             one_line(other)
         );
-        warn(&message, &mut stderr());
+        warn(&message);
     }
 }
 
-pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let refs = unfinished(&store, &choice, args.take_over)?;
+    let refs = unfinished(store, &choice, args.take_over)?;
     let log = store.session(&refs)?;
     let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
     let begun = newest_begin.and_then(|entry| store.readable_session(entry));
@@ -147,7 +143,7 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
         .into());
     }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
-    let feature = context::recorded_feature(caller, &store, &path)?;
+    let feature = context.recorded_feature(&path)?;
     let scope = begun.as_ref().and_then(|begun| begun.scope.clone()).unwrap_or_default();
     let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
     let mut flags = Flags { loop_type, ..args.settings.flags() };
@@ -155,10 +151,10 @@ pub fn resume(args: &ResumeArgs, caller: &Caller, paint: Paint) -> Result<ExitCo
     flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
     let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
     if let Some(begun) = &keeps {
-        flags.keep_commands(begun, &store, caller).map_err(refusal)?;
+        flags.keep_commands(begun, context).map_err(refusal)?;
     }
     let request = RunRequest { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
-    start(&store, &feature, request, caller, voice(args.talk, paint))
+    start(&feature, request, context, voice(args.talk, context.paint))
 }
 
 /// Where a session stops and how much it does at once belong to its scope: both are as when the session
@@ -226,23 +222,18 @@ fn voice(talk: TalkArgs, paint: Paint) -> Voice {
 }
 
 /// No loop starts another.
-pub fn refuse_within_iteration(caller: &Caller) -> Result<()> {
-    let Some(outer) = caller.environment.value(Marker::VARIABLE) else { return Ok(()) };
+pub fn refuse_within_iteration(context: &Context) -> Result<()> {
+    let Some(outer) = context.environment.value(Marker::VARIABLE) else { return Ok(()) };
     let message =
         format!("this is an iteration of session {}; no other session can start in it", outer.display());
     Err(Refusal::new(message).hinted("run the loop outside of its own agents").into())
 }
 
 /// Checks everything that can be checked, and runs a session.
-pub fn start(
-    store: &Store,
-    feature: &Feature,
-    request: RunRequest,
-    caller: &Caller,
-    voice: Voice,
-) -> Result<ExitCode> {
-    refuse_within_iteration(caller)?;
-    let settings = Settings::read(store, feature, caller, &request).map_err(refusal)?;
+pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
+    refuse_within_iteration(context)?;
+    let store = context.store()?;
+    let settings = Settings::read(feature, context, &request).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
     if request.resume.is_none()
@@ -254,21 +245,23 @@ pub fn start(
             return all_done(feature, &request.scope, (counts, None), voice);
         }
     }
-    settings.require_approval(store, caller).map_err(refusal)?;
+    settings.require_approval(context).map_err(refusal)?;
     let scope = request.scope.clone();
-    let moving = moving(voice, &caller.environment);
-    let ready = if is_finished {
-        Ready::without_agents(settings, caller)?
-    } else {
-        checked(settings, (store, feature, &request), caller)?
-    };
+    let moving = moving(voice, &context.environment);
+    let mut ready = Ready::new(settings, !is_finished, context).map_err(refusal)?;
+    if !is_finished {
+        if let Some(begun) = &request.keeps {
+            ready.refuse_changed_commands(store, begun)?;
+        }
+        ready.check(feature, context, request.is_forced)?;
+    }
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, request, &interrupt)?;
     let root = store.repository().work_tree()?.as_str();
     let redactor = ready.terminal_redactor()?.map(EventRedactor::new);
     let mut printer = EventPrinter::new((voice, moving), redactor, root);
-    let mut packer = Packer::new(store, caller);
+    let mut packer = Packer::new(context);
     let mut listener = |event: &Event| {
         printer.print(event);
         if let Err(error) = packer.look_after(event) {
@@ -285,7 +278,7 @@ pub fn start(
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
-            ready.finish(feature, &session, code, caller);
+            ready.finish(feature, &session, code, context);
             Ok(code)
         }
     }
@@ -306,42 +299,20 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a session needs, with everything checked that can be checked before it begins.
-fn checked(
-    settings: Settings,
-    (store, feature, request): (&Store, &Feature, &RunRequest),
-    caller: &Caller,
-) -> Result<Ready> {
-    let mut ready = Ready::new(settings, caller).map_err(refusal)?;
-    if let Some(begun) = &request.keeps {
-        ready.refuse_changed_commands(store, begun)?;
-    }
-    ready.check((store, feature), caller, request.is_forced)?;
-    Ok(ready)
-}
-
-fn dry_run(
-    store: &Store,
-    feature: &Feature,
-    request: &RunRequest,
-    (caller, voice): (&Caller, Voice),
-) -> Result<ExitCode> {
-    let settings = Settings::read(store, feature, caller, request).map_err(refusal)?;
-    let prompt = settings.next_prompt(store, feature, request).map_err(refusal)?;
-    let redactor = terminal_redactor(&load_to_read(store, caller)?)?;
+fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
+    let settings = Settings::read(feature, context, request).map_err(refusal)?;
+    let prompt = settings.next_prompt(context.store()?, feature, request).map_err(refusal)?;
+    let redactor = terminal_redactor(&load_to_read(context)?)?;
     match &prompt {
-        Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning, &mut stderr())),
-        None => warn("no open task can be picked: there is no next prompt", &mut stderr()),
+        Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning)),
+        None => warn("no open task can be picked: there is no next prompt"),
     }
     let text = prompt.map(|prompt| match &redactor {
         Some(redactor) => redactor.redact_text(&prompt.text).0,
         None => prompt.text,
     });
     if voice == Voice::Json {
-        let mut out = super::output::stdout();
-        write_line(&mut out, &json!({"feature": feature.path, "prompt": text}))
-            .and_then(|()| out.flush())
-            .context("print the prompt")?;
+        print(|out| write_line(out, &json!({"feature": feature.path, "prompt": text})))?;
     } else if let Some(text) = text {
         let mut out = records();
         out.write_all(text.as_bytes()).and_then(|()| out.finish()).context("print the prompt")?;
@@ -356,7 +327,6 @@ fn all_done(
     (counts, validation): (TaskCounts, Option<&Baseline>),
     voice: Voice,
 ) -> Result<ExitCode> {
-    let mut out = super::output::stdout();
     let failure = validation.and_then(Baseline::failure);
     let done = Count(counts.done as u64, "task");
     let line = if let Some(cause) = failure {
@@ -375,13 +345,12 @@ fn all_done(
     } else {
         format!("{}: all done ({done}), nothing to do", feature.path)
     };
-    let said = match voice {
-        Voice::People(_, Detail::Quiet) if failure.is_none() => Ok(()),
-        Voice::People(..) => writeln!(out, "{line}"),
+    match voice {
+        Voice::People(_, Detail::Quiet) if failure.is_none() => {}
+        Voice::People(..) => drop(say(line)?),
         // Nothing began, so there is no event; the words go where talk goes.
-        Voice::Json => writeln!(stderr(), "{line}"),
-    };
-    said.and_then(|()| out.flush()).context("say that all is done")?;
+        Voice::Json => note(line),
+    }
     Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
 }
 

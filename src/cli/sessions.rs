@@ -2,21 +2,24 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::io::stderr;
 
 use anyhow::{Context, Error, Result, bail};
+use clap::Args;
 
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use crate::store::{Elsewhere, Holder, Listing, LoopLock, Overview, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
-use super::output::warn;
+use super::warn;
 
 /// Which sessions a command speaks of.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct SessionChoice {
+    /// Session [default: the latest]
+    #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,
-    /// A path, a name, or the number before a name.
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
 }
 
@@ -31,9 +34,14 @@ pub struct ResolvedChoice {
 const MAX_CANDIDATES: usize = 5;
 
 impl SessionChoice {
+    /// Returns true if nothing is chosen.
+    pub fn is_open(&self) -> bool {
+        self.session.is_none() && self.feature.is_none()
+    }
+
     /// Finds the session and the feature that are meant. What names nothing is an error.
     pub fn settle(&self, store: &Store) -> Result<ResolvedChoice> {
-        if self.session.is_none() && self.feature.is_none() {
+        if self.is_open() {
             return Ok(ResolvedChoice::default());
         }
         let tips = match &self.feature {
@@ -185,7 +193,7 @@ pub fn readable(
 /// Says which sessions are left out because they cannot be read.
 fn warn_about(unreadable: &[Error]) {
     for error in unreadable {
-        warn(&format!("left out: {error:#}"), &mut stderr());
+        warn(&format!("left out: {error:#}"));
     }
 }
 
@@ -193,7 +201,7 @@ fn warn_about(unreadable: &[Error]) {
 pub fn warn_about_missing(id: &SessionId) {
     let fetch = "git fetch --unshallow origin 'refs/ralph/*:refs/ralph/*'";
     let message = format!("this clone is shallow and has only the end of session {id}\nhint: {fetch}");
-    warn(&message, &mut stderr());
+    warn(&message);
 }
 
 /// Returns the rows of the sessions that a choice leaves, and those of other features beside them.

@@ -2,22 +2,19 @@
 
 use std::io::ErrorKind;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 use redact_stream::Redactor;
 
 use crate::config::{
     ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
 };
-use crate::feature;
 use crate::process::Tool;
 use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 use crate::record::Refusal;
 use crate::session::redactor;
-use crate::store::Store;
 
-use super::caller::{Caller, Project};
-use super::context::refusal;
+use super::{Context, Project, refusal};
 
 /// The project's settings, from its root.
 pub const FILE: &str = ".specify/ralph.toml";
@@ -31,23 +28,23 @@ pub struct Flags {
     pub loop_type: Option<String>,
 }
 
-/// Returns the project of the caller, in a repository or not, and its configuration.
-pub fn load_here(caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
-    let git = git(caller)?;
-    let project = allowing(caller.project()?, &git, caller)?;
-    let config = read(read_file(&project)?.as_deref(), git, caller, flags)?;
+/// Returns the project of the context, in a repository or not, and its configuration.
+pub fn load_here(context: &Context, flags: Flags) -> Result<(Project, Config)> {
+    let git = git(context)?;
+    let project = allowing(context.project()?, &git, context)?;
+    let config = read(read_file(&project)?.as_deref(), git, context, flags)?;
     Ok((project, config))
 }
 
-/// Returns the project of the caller, with the links that git's configuration permits.
-pub fn project(caller: &Caller) -> Result<Project> {
-    allowing(caller.project()?, &git(caller)?, caller)
+/// Returns the project of the context, with the links that git's configuration permits.
+pub fn project(context: &Context) -> Result<Project> {
+    allowing(context.project()?, &git(context)?, context)
 }
 
-fn allowing(project: Project, git: &[GitInput], caller: &Caller) -> Result<Project> {
+fn allowing(project: Project, git: &[GitInput], context: &Context) -> Result<Project> {
     let set = git.iter().filter(|input| input.key == ALLOW_LINKS);
     let values = set.map(|input| input.value.as_deref().unwrap_or("true"));
-    let folders = allowed_folders(values, caller.home().as_deref())?;
+    let folders = allowed_folders(values, context.home().as_deref())?;
     Ok(Project { files: project.files.allowing(&folders), ..project })
 }
 
@@ -60,11 +57,11 @@ fn read_file(project: &Project) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn read(file: Option<&[u8]>, git: Vec<GitInput>, caller: &Caller, flags: Flags) -> Result<Config> {
+fn read(file: Option<&[u8]>, git: Vec<GitInput>, context: &Context, flags: Flags) -> Result<Config> {
     Config::read(&Inputs {
         file: file.map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes }),
         git,
-        environment: environment(caller)?,
+        environment: environment(context)?,
         flags: flags.settings,
         agent_command: flags.agent_command,
         loop_type: flags.loop_type,
@@ -77,21 +74,20 @@ pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
 }
 
 /// Returns the effective configuration of the project that a repository holds.
-pub fn load_in(store: &Store, caller: &Caller, flags: Flags) -> Result<(Project, Config)> {
-    let repository = store.repository();
-    let root = feature::project_root(&caller.start()?, repository.work_tree()?);
-    let project = Project { root, files: repository.project_files()? };
-    let config = read(read_file(&project)?.as_deref(), git(caller)?, caller, flags)?;
+pub fn load_in(context: &Context, flags: Flags) -> Result<(Project, Config)> {
+    let files = context.store()?.repository().project_files()?;
+    let project = Project { root: context.project_root()?, files };
+    let config = read(read_file(&project)?.as_deref(), git(context)?, context, flags)?;
     Ok((project, config))
 }
 
 /// Returns the configuration without the project's file, which may have come with a clone.
-pub fn load_without_file(caller: &Caller) -> Result<Config> {
-    read(None, git(caller)?, caller, Flags::default())
+pub fn load_without_file(context: &Context) -> Result<Config> {
+    read(None, git(context)?, context, Flags::default())
 }
 
-fn git(caller: &Caller) -> Result<Vec<GitInput>> {
-    let tool = Tool::git_as_called(&caller.start()?).args(["config", "--list", "-z", "--show-scope"]);
+fn git(context: &Context) -> Result<Vec<GitInput>> {
+    let tool = Tool::git_as_called(&context.start()?).args(["config", "--list", "-z", "--show-scope"]);
     let listed = tool.run().context("read git's configuration")?;
     if !listed.is_success() {
         return Err(Refusal::new(format!("read git's configuration: {}", listed.complaint())).into());
@@ -115,9 +111,9 @@ fn listing(text: &str) -> Vec<GitInput> {
     inputs
 }
 
-fn environment(caller: &Caller) -> Result<Vec<(String, String)>> {
+fn environment(context: &Context) -> Result<Vec<(String, String)>> {
     let mut ours = Vec::new();
-    for (name, value) in caller.environment.iter() {
+    for (name, value) in context.environment.iter() {
         let Some(name) = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX)) else { continue };
         let Some(value) = value.to_str() else {
             return Err(Refusal::new(format!("{name}: not UTF-8")).into());
@@ -129,6 +125,7 @@ fn environment(caller: &Caller) -> Result<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Color;
     use super::*;
     use crate::process::is_without_git_of_the_user;
 
@@ -158,8 +155,8 @@ mod tests {
         std::fs::create_dir(root.join(".specify")).unwrap();
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
         let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
-        let caller = Caller { directory: root.to_owned(), environment };
-        let (_, config) = load_here(&caller, Flags::default()).unwrap();
+        let context = Context::at(root.to_owned(), environment, Color::Never);
+        let (_, config) = load_here(&context, Flags::default()).unwrap();
         assert_eq!(config.settings.max_iterations, 4);
         assert_eq!(config.settings.progress_max_entries, 7);
         assert_eq!(config.settings.model.as_deref(), Some("opus"));

@@ -20,15 +20,11 @@ use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
 
 use super::agent_settings::agent_settings;
-use super::caller::{Caller, Project};
 use super::changed_commands::Comparison;
-use super::exit_code::ExitCode;
 use super::notify::notify;
-use super::on_finish;
 use super::own_command::own_program;
-use super::proposal::Proposal;
-use super::settings::{Flags, load_in, terminal_redactor};
-use super::trust;
+use super::settings::{load_in, terminal_redactor};
+use super::{Context, ExitCode, Flags, Project, on_finish, trust};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -52,8 +48,8 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
-    pub fn read(store: &Store, feature: &Feature, caller: &Caller, request: &RunRequest) -> Result<Self> {
-        let (project, config) = load_in(store, caller, request.flags.clone())?;
+    pub fn read(feature: &Feature, context: &Context, request: &RunRequest) -> Result<Self> {
+        let (project, config) = load_in(context, request.flags.clone())?;
         match config.loop_type.until {
             Until::Tasks => check_tasks(feature, &request.scope)?,
             Until::Validation => check_validation(&config, &request.scope)?,
@@ -64,8 +60,8 @@ impl Settings {
     }
 
     /// Refuses commands of the project's file that the user did not approve, or asks.
-    pub fn require_approval(&self, store: &Store, caller: &Caller) -> Result<()> {
-        trust::require(store, &self.config, caller)
+    pub fn require_approval(&self, context: &Context) -> Result<()> {
+        trust::require(&self.config, context)
     }
 
     /// Returns true if a command checks what was done.
@@ -223,15 +219,13 @@ fn resolved(path: &Utf8Path) -> Utf8PathBuf {
 /// Everything of a plan that the project and the settings decide.
 pub struct Ready {
     pub(super) config: Config,
-    pub(super) root: Utf8PathBuf,
+    pub(super) project: Project,
     /// In the order of preference; empty only if there is nothing left to do for one.
     pub(super) agents: Vec<PreparedAgent>,
     /// The agents that are asked for, whether or not they can work here.
     pub(super) names: Vec<String>,
     /// Why another agent than that of spec-kit was detected.
     pub(super) passed_over: Option<String>,
-    /// What the project's files suggest for a validation.
-    pub(super) proposal: Option<Proposal>,
     pub(super) template: Template,
     job: Job,
     clock: Clock,
@@ -244,47 +238,42 @@ pub(super) struct PreparedAgent {
 }
 
 impl Ready {
-    pub fn new(settings: Settings, caller: &Caller) -> Result<Self> {
+    /// Finds the agents, unless no task is open, so that none is needed.
+    pub fn new(settings: Settings, needs_agents: bool, context: &Context) -> Result<Self> {
         let Settings { config, project, template, job } = settings;
-        let is_unvalidated = config.settings.validation_command.is_none();
-        let proposal = is_unvalidated.then(|| Proposal::of(&project)).flatten();
-        let Project { root, files } = project;
-        let lookup = |name: &str| variable(caller, name);
-        let surroundings = Surroundings { directory: &root, lookup: &lookup };
-        let mut names = config.settings.agent.clone();
-        let mut passed_over = None;
-        if names.is_empty() {
-            names.push(agent::detect(&files, &surroundings)?);
-            passed_over = agent::passed_over(&files, &root);
-        }
-        let own_program = own_program()?;
-        let mut agents: Vec<PreparedAgent> = Vec::new();
-        for name in names.clone() {
-            if agents.iter().all(|known| known.settings.name != name) {
-                let settings = agent_settings(&config, &name);
-                let agent = agent::build(&settings, &own_program, &lookup)?;
-                agents.push(PreparedAgent { settings, agent });
-            }
-        }
-        let clock = Clock::new(lookup(Clock::VARIABLE).as_deref())?;
-        Ok(Self { config, root, agents, names, passed_over, proposal, template, job, clock })
-    }
-
-    /// The same if no task is open, so that no agent is needed.
-    pub fn without_agents(settings: Settings, caller: &Caller) -> Result<Self> {
-        let Settings { config, project: Project { root, .. }, template, job } = settings;
-        let clock = Clock::new(variable(caller, Clock::VARIABLE).as_deref())?;
-        Ok(Self {
+        let mut ready = Self {
             config,
-            root,
+            project,
             agents: Vec::new(),
             names: Vec::new(),
             passed_over: None,
-            proposal: None,
             template,
             job,
-            clock,
-        })
+            clock: context.clock()?,
+        };
+        if needs_agents {
+            ready.find_agents(&context.lookup())?;
+        }
+        Ok(ready)
+    }
+
+    fn find_agents(&mut self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<()> {
+        let Project { root, files } = &self.project;
+        let surroundings = Surroundings { directory: root, lookup };
+        self.names.clone_from(&self.config.settings.agent);
+        if self.names.is_empty() {
+            self.names.push(agent::detect(files, &surroundings)?);
+            self.passed_over = agent::passed_over(files, root);
+        }
+        let own_program = own_program()?;
+        for name in &self.names {
+            if self.agents.iter().all(|known| known.settings.name != *name) {
+                let settings = agent_settings(&self.config, name);
+                let agent = agent::build(&settings, &own_program, lookup)?;
+                self.agents.push(PreparedAgent { settings, agent });
+            }
+        }
+        Ok(())
     }
 
     /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
@@ -294,12 +283,12 @@ impl Ready {
     }
 
     /// Notifies the user that the session is over, in the ways that are configured.
-    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, caller: &Caller) {
+    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, context: &Context) {
         if self.config.settings.notify {
-            notify(session, &caller.environment);
+            notify(session, &context.environment);
         }
         if let Some(command) = &self.config.settings.on_finish {
-            on_finish::run(command, &self.root, feature, session, code);
+            on_finish::run(command, &self.project.root, feature, session, code);
         }
     }
 
@@ -344,13 +333,9 @@ impl Ready {
             commands: commands.map(|command| (command.key, command.value)).collect(),
             scope: request.scope,
             resume: request.resume,
-            project_root: self.root.clone(),
+            project_root: self.project.root.clone(),
             clock: &self.clock,
             interrupt,
         })
     }
-}
-
-pub fn variable(caller: &Caller, name: &str) -> Option<String> {
-    caller.environment.value(name).and_then(|value| value.to_str()).map(str::to_owned)
 }

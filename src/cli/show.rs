@@ -1,25 +1,19 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
-use std::io::Write;
-
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
-use crate::record::{Iteration, IterationName, LogEntry, SessionName};
+use crate::record::{Iteration, IterationName, LogEntry};
 use crate::session::last_words;
 use crate::store::Store;
 use crate::view;
-use crate::view::style::{Paint, inert, one_line};
+use crate::view::style::{inert, one_line};
 
-use super::args::Color;
-use super::caller::Caller;
 use super::diff::{self, Request};
-use super::exit_code::ExitCode;
-use super::output::{records, stdout};
-use super::sessions::SessionChoice;
-use super::{context, iterations};
+use super::output::records;
+use super::{Context, ExitCode, SessionChoice, iterations, print, say};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
@@ -52,12 +46,8 @@ pub struct ShowArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Session [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub choice: SessionChoice,
 }
 
 /// What `show` prints of an iteration.
@@ -90,10 +80,10 @@ impl ShowArgs {
     }
 }
 
-pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let shown = iterations::find(&store, args.iteration.as_ref().unwrap_or(&IterationName::LAST), &choice)?;
+pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let name = args.iteration.as_ref().unwrap_or(&IterationName::LAST);
+    let shown = iterations::find(store, name, &args.choice)?;
     let entry = shown.iteration()?;
     let path = match args.part() {
         Part::Summary => {
@@ -101,9 +91,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
             let Some(iteration) = store.readable_iteration(entry) else {
                 // What people see of it is text, which every version can show.
-                let mut out = stdout();
-                writeln!(out, "{}\n\n{}", one_line(&entry.subject), inert(&text))?;
-                out.flush()?;
+                say(format_args!("{}\n\n{}", one_line(&entry.subject), inert(&text)))?;
                 // Without it there is nothing to show.
                 return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
             };
@@ -111,7 +99,7 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
             let causes =
                 causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
             let repeated = repeats(causes).get(&iteration.iteration).copied();
-            let final_message = final_message(&store, entry, &iteration)?;
+            let final_message = final_message(store, entry, &iteration)?;
             let found = view::show::Found {
                 final_message: &final_message,
                 iteration: &iteration,
@@ -119,15 +107,12 @@ pub fn run(args: &ShowArgs, caller: &Caller, (color, paint): (Color, Paint)) -> 
                 entry: &text,
                 repeated,
             };
-            let mut out = stdout();
-            view::show::write(&mut out, &found, paint)?;
-            out.flush()?;
-            return Ok(ExitCode::Done);
+            return print(|out| view::show::write(out, &found, context.paint));
         }
         Part::Patch => {
-            let (before, after) = (shown.snapshot_before(&store)?, shown.snapshot(&store)?);
-            let request = Request { caller, color, options: &[], paths: &[] };
-            let journal = shown.files(&store).progress;
+            let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
+            let request = Request { context, options: &[], paths: &[] };
+            let journal = shown.files(store).progress;
             return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
         }
         Part::Json => "iteration.json",

@@ -1,7 +1,5 @@
 //! `specify ralph stats`: iterations, repeated failures, tokens and times in numbers.
 
-use std::io::{Write, stderr};
-
 use anyhow::Result;
 use serde::Serialize;
 
@@ -12,14 +10,9 @@ use crate::history::stats::Stats;
 use crate::record::{LogEntry, SessionId};
 use crate::store::{SessionLog, Store};
 use crate::view::stats::{write, write_captured, write_state};
-use crate::view::style::Paint;
 
 use super::args::ReadArgs;
-use super::caller::Caller;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
-use super::sessions::{self, SessionChoice};
+use super::{Context, ExitCode, emit, note, sessions};
 
 #[derive(Serialize)]
 struct Report {
@@ -32,30 +25,25 @@ struct Report {
     captured: Vec<Captured>,
 }
 
-pub fn run(args: &ReadArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(&store, &choice)?;
+pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let logs = sessions::chosen(store, &args.choice)?;
     if logs.is_empty() {
-        let _closed = writeln!(stderr(), "{}", sessions::nothing_recorded(&store)).is_err();
+        note(sessions::nothing_recorded(store));
     }
     let stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
     let latest = logs.last();
     let entries: Vec<_> = latest.into_iter().flat_map(SessionLog::iterations).cloned().collect();
     let records = store.read_iterations(&entries)?;
     let (so_far, captured) = (CumulativeState::of(&records), captured(&records));
-    let later_attempts = later_attempts(&store, &logs)?;
-    let mut out = stdout();
-    if args.json.json {
-        let session = latest.map(|log| log.id().clone());
-        print_json(&mut out, &Report { stats, later_attempts, session, state: so_far, captured })?;
-    } else {
-        write(&mut out, &stats, later_attempts, paint)?;
-        write_state(&mut out, &so_far)?;
-        write_captured(&mut out, &captured)?;
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    let later_attempts = later_attempts(store, &logs)?;
+    let session = latest.map(|log| log.id().clone());
+    let report = Report { stats, later_attempts, session, state: so_far, captured };
+    emit(args.json, &report, |out| {
+        write(out, &report.stats, report.later_attempts, context.paint)?;
+        write_state(out, &report.state)?;
+        write_captured(out, &report.captured)
+    })
 }
 
 /// Returns how later attempts ended. Of other iterations nothing is read.

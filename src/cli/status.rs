@@ -1,6 +1,5 @@
 //! `specify ralph status`: where the feature and its latest session stand.
 
-use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
@@ -18,15 +17,11 @@ use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
 use crate::view::style::Paint;
 
-use super::args::{Json, ReadArgs};
-use super::caller::Caller;
-use super::context::{self, refusal};
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
-use super::sessions::{self, SessionChoice};
+use super::args::ReadArgs;
 use super::settings::terminal_redactor;
 use super::tasks::TasksArgs;
 use super::trust::load_to_read;
+use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, say, sessions};
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -43,29 +38,28 @@ pub struct StatusArgs {
 /// Between two looks with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-pub fn run(args: &StatusArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
     if let Some(file) = &args.tasks {
         let list = TasksArgs {
             file: file.first().cloned(),
-            feature: args.read.feature.clone(),
+            feature: args.read.choice.feature.clone(),
             json: args.read.json,
         };
-        return super::tasks::run(&list, caller);
+        return super::tasks::run(&list, context);
     }
-    let store = context::open(caller)?;
-    let wanted = WatchTarget::of(&args.read, caller, &store)?;
-    let mut status = look(&store, &wanted)?;
-    let mut out = stdout();
-    show(&mut out, &status, args, paint)?;
+    let store = context.store()?;
+    let wanted = WatchTarget::of(&args.read.choice, context)?;
+    let mut status = look(store, &wanted)?;
+    show(&status, args, context.paint)?;
     while args.watch && is_running(&status) {
         thread::sleep(WATCH_INTERVAL);
-        let now = look(&store, &wanted)?;
+        let now = look(store, &wanted)?;
         if now != status {
             status = now;
             if !args.read.json.json {
-                writeln!(out)?;
+                say("")?;
             }
-            show(&mut out, &status, args, paint)?;
+            show(&status, args, context.paint)?;
         }
     }
     Ok(ExitCode::Done)
@@ -79,13 +73,12 @@ fn is_running(status: &FeatureStatus) -> bool {
         .is_some_and(|session| session.status == Status::Running && session.elsewhere.is_none())
 }
 
-fn show(out: &mut impl Write, status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<()> {
-    match (args.read.json, args.watch) {
-        (Json { json: true }, true) => write_line(out, status)?,
-        (Json { json: true }, false) => print_json(out, status)?,
-        (Json { json: false }, _) => write(out, status, paint)?,
+fn show(status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<ExitCode> {
+    match args.read.json {
+        // One line for each change.
+        Json { json: true } if args.watch => print(|out| write_line(out, status)),
+        json => emit(json, status, |out| write(out, status, paint)),
     }
-    Ok(out.flush()?)
 }
 
 /// What is looked at repeatedly.
@@ -99,19 +92,18 @@ struct WatchTarget {
 
 impl WatchTarget {
     /// A session that is named brings its feature along.
-    fn of(args: &ReadArgs, caller: &Caller, store: &Store) -> Result<Self> {
+    fn of(choice: &SessionChoice, context: &Context) -> Result<Self> {
         // Settings that cannot be read are complained of where they are needed.
-        let redactor = match load_to_read(store, caller) {
+        let redactor = match load_to_read(context) {
             Ok(config) => terminal_redactor(&config)?,
             Err(_) => Some(Redactor::default()),
         };
-        if args.session.is_none() {
-            let feature = context::feature_to_read(caller, store, args.feature.as_ref())?;
+        if choice.session.is_none() {
+            let feature = context.feature_to_read(choice.feature.as_ref())?;
             return Ok(Self { feature, session: None, redactor });
         }
-        let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-        let log = sessions::latest(store, &choice)?;
-        let feature = context::recorded_feature(caller, store, log.feature())?;
+        let log = sessions::latest(context.store()?, choice)?;
+        let feature = context.recorded_feature(log.feature())?;
         Ok(Self { feature, session: Some(log.refs), redactor })
     }
 

@@ -1,9 +1,9 @@
 //! `specify ralph sync`, `bundle` and `unbundle`: records from here to others, and from others to here.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write, stderr};
+use std::io::{self, IsTerminal, Write};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use camino::Utf8PathBuf;
 use clap::Args;
 use serde_json::json;
@@ -17,14 +17,8 @@ use crate::view::style::{Count, grouped, one_line};
 use crate::view::sync::{Other, warnings, write_exchange};
 
 use super::approvals::{Approvals, Approved};
-use super::args::Json;
-use super::caller::Caller;
-use super::confirm;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout, warn};
-use super::sessions::{self, SessionChoice};
-use super::settings::{Flags, load_here};
-use super::{context, remotes};
+use super::settings::load_here;
+use super::{Context, ExitCode, Flags, Json, SessionChoice, confirm, emit, print, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
@@ -78,9 +72,9 @@ pub struct UnbundleArgs {
     pub json: Json,
 }
 
-pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let remote = remotes::chosen(caller, &store, args.remote.as_deref())?;
+pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let remote = remotes::chosen(context, args.remote.as_deref())?;
     let options = SyncOptions {
         direction: match (args.push_only, args.fetch_only) {
             (true, _) => Direction::Push,
@@ -89,24 +83,24 @@ pub fn run(args: &SyncArgs, caller: &Caller) -> Result<ExitCode> {
         },
         snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
         cleaned: if args.cleaned { CleanedRefs::Take } else { CleanedRefs::Leave },
-        at: context::clock(caller)?.now(),
+        at: context.now()?,
     };
     if options.direction != Direction::Fetch {
-        confirm_push(&store, &remote, args, caller)?;
+        confirm_push(&remote, args, context)?;
     }
     let exchange = store.sync(&remote, options).map_err(explained)?;
     report(&exchange, (Other::Remote, &remote.place()), args.json)
 }
 
 /// Says what goes where, and asks, before records go to an address for the first time.
-fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller) -> Result<()> {
-    let sessions = store.session_names()?.len();
-    let (_, config) = load_here(caller, Flags::default())?;
+fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<()> {
+    let sessions = context.store()?.session_names()?.len();
+    let (_, config) = load_here(context, Flags::default())?;
     if sessions == 0 || config.settings.sync_confirmed {
         return Ok(());
     }
     let address = remote.url.as_deref().unwrap_or(&remote.name);
-    let approvals = Approvals::of(store, caller)?;
+    let approvals = Approvals::of(context)?;
     let push = Approved::Push { address, snapshots: args.snapshots };
     if approvals.hold(push)? {
         return Ok(());
@@ -132,29 +126,24 @@ fn confirm_push(store: &Store, remote: &Remote, args: &SyncArgs, caller: &Caller
     approvals.approve(push)
 }
 
-pub fn bundle(args: &BundleArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
+pub fn bundle(args: &BundleArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(&store, &choice)?;
+    let logs = sessions::chosen(store, &choice)?;
     if logs.is_empty() {
-        bail!("{}", sessions::nothing_recorded(&store));
+        bail!("{}", sessions::nothing_recorded(store));
     }
-    let file = caller.directory.join(&args.file);
+    let file = context.directory.join(&args.file);
     let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
     if args.file == "-" {
-        return bundle_to_stdout(&store, &logs, snapshots, args.json);
+        return bundle_to_stdout(store, &logs, snapshots, args.json);
     }
     let bundled = store.bundle(&file, &logs, snapshots)?;
-    let mut out = stdout();
-    if args.json.json {
-        let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
-        print_json(&mut out, &report)?;
-    } else {
+    let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
+    emit(args.json, &report, |out| {
         let sessions = Count(bundled.sessions as u64, "session");
-        writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))?;
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+        writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))
+    })
 }
 
 fn bundle_to_stdout(
@@ -176,15 +165,12 @@ fn bundle_to_stdout(
     let file = scratch.path("bundle");
     store.bundle(&file, logs, snapshots)?;
     let mut bytes = File::open(&file).with_context(|| format!("read {file}"))?;
-    let mut out = stdout();
-    io::copy(&mut bytes, &mut out).context("write to stdout")?;
-    out.flush()?;
-    Ok(ExitCode::Done)
+    print(|out| io::copy(&mut bytes, out).map(drop).context("write to stdout"))
 }
 
-pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let at = context::clock(caller)?.now();
+pub fn unbundle(args: &UnbundleArgs, context: &Context) -> Result<ExitCode> {
+    let store = context.store()?;
+    let at = context.now()?;
     if args.file == "-" {
         let scratch = Scratch::create(store.repository())?;
         let file = scratch.path("stdin");
@@ -192,25 +178,17 @@ pub fn unbundle(args: &UnbundleArgs, caller: &Caller) -> Result<ExitCode> {
         io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
         return report(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
     }
-    let exchange = store.unbundle(&caller.directory.join(&args.file), at)?;
+    let exchange = store.unbundle(&context.directory.join(&args.file), at)?;
     report(&exchange, (Other::File, args.file.as_str()), args.json)
 }
 
 fn report(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Result<ExitCode> {
-    let mut out = stdout();
-    match json {
-        Json { json: true } => {
-            let mut report = serde_json::to_value(exchange).context("write what was synced")?;
-            let sessions = sessions_among(exchange.fetched.iter().map(|one| &one.name));
-            report["remote"] = place.into();
-            report["sessions_fetched"] = json!(sessions);
-            print_json(&mut out, &report)?;
-        }
-        Json { json: false } => write_exchange(&mut out, exchange, place)?,
-    }
-    out.flush()?;
+    let mut report = serde_json::to_value(exchange).context("write what was synced")?;
+    report["remote"] = place.into();
+    report["sessions_fetched"] = json!(sessions_among(exchange.fetched.iter().map(|one| &one.name)));
+    emit(json, &report, |out| write_exchange(out, exchange, place))?;
     for message in warnings(exchange, (other, place)) {
-        warn(&message, &mut stderr());
+        warn(&message);
     }
     let is_whole = exchange.left_out.is_empty() && exchange.stopped.is_none();
     Ok(if is_whole { ExitCode::Done } else { ExitCode::NotDone })

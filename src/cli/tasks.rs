@@ -1,7 +1,5 @@
 //! `specify ralph tasks`: the task list as the loop reads it.
 
-use std::io::Write;
-
 use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -9,11 +7,7 @@ use clap::Args;
 use crate::tasks;
 use crate::view;
 
-use super::args::Json;
-use super::caller::Caller;
-use super::context::{self, refusal};
-use super::exit_code::ExitCode;
-use super::output::stdout;
+use super::{Context, ExitCode, Json, print, refusal};
 
 #[derive(Debug, Args)]
 pub struct TasksArgs {
@@ -27,22 +21,19 @@ pub struct TasksArgs {
     pub json: Json,
 }
 
-pub fn run(args: &TasksArgs, caller: &Caller) -> Result<ExitCode> {
+pub fn run(args: &TasksArgs, context: &Context) -> Result<ExitCode> {
     let (path, tasks) = if let Some(file) = &args.file {
-        let path = caller.directory.join(file);
+        let path = context.directory.join(file);
         let tasks = tasks::read_named(&path);
         (path, tasks)
     } else {
-        let feature = context::feature_to_read(caller, &context::open(caller)?, args.feature.as_ref())?;
+        let feature = context.feature_to_read(args.feature.as_ref())?;
         let tasks = tasks::read(&feature.files, &feature.tasks_path);
         (feature.tasks_path, tasks)
     };
     let tasks = tasks.map_err(refusal)?;
-    let mut out = stdout();
-    match args.json {
-        Json { json: true } => view::tasks::write_json(&mut out, &path, &tasks)?,
-        Json { json: false } => view::tasks::write_human(&mut out, &path, &tasks)?,
-    }
-    out.flush()?;
-    Ok(ExitCode::Done)
+    print(|out| match args.json {
+        Json { json: true } => view::tasks::write_json(out, &path, &tasks),
+        Json { json: false } => view::tasks::write_human(out, &path, &tasks),
+    })
 }

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use redact_stream::Redactor;
 use serde_json::json;
@@ -12,17 +12,11 @@ use crate::agent;
 use crate::config::{Command, Config};
 use crate::record::{RALPH, Refusal};
 use crate::session::redactor;
-use crate::store::Store;
 use crate::view::style::{inert, one_line};
 
 use super::approvals::{Approvals, Approved};
-use super::args::Json;
-use super::caller::Caller;
-use super::confirm;
-use super::context;
-use super::exit_code::ExitCode;
-use super::output::{print_json, stdout};
-use super::settings::{FILE, Flags, load_in, load_without_file};
+use super::settings::{FILE, load_in, load_without_file};
+use super::{Context, ExitCode, Flags, Json, confirm, emit, say};
 
 #[derive(Debug, Args)]
 pub struct TrustArgs {
@@ -36,66 +30,61 @@ pub struct TrustArgs {
     pub json: Json,
 }
 
-pub fn run(args: &TrustArgs, caller: &Caller) -> Result<ExitCode> {
-    let store = context::open(caller)?;
-    let approvals = Approvals::of(&store, caller)?;
-    let mut out = stdout();
+pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
+    let approvals = Approvals::of(context)?;
     if args.revoke {
         let line = if approvals.revoke()? {
             "no command of the project's file is approved in this repository any more"
         } else {
             "nothing was approved in this repository"
         };
-        writeln!(out, "{line}").and_then(|()| out.flush()).context("say what was revoked")?;
-        return Ok(ExitCode::Done);
+        return say(line);
     }
-    let (_, config) = load_in(&store, caller, Flags::default())?;
+    let (_, config) = load_in(context, Flags::default())?;
     let commands = &config.file_commands;
     if !args.show && !commands.all().is_empty() {
         approvals.approve(Approved::Commands(commands))?;
     }
     let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
-    if args.json.json {
-        let redactor = redactor_of_the_user(caller)?;
-        let rows = commands.all().iter().map(|command| {
-            let value = shown(command, &redactor);
-            json!({"key": command.key, "value": value, "origin": command.origin.to_string()})
-        });
-        let rows: Vec<_> = rows.collect();
-        print_json(&mut out, &json!({"is_approved": is_approved, "commands": rows}))?;
-    } else if commands.all().is_empty() {
-        writeln!(out, "{FILE} names no command: there is nothing to approve")?;
-    } else {
-        let end = if is_approved { "approved in this repository" } else { "not approved in this repository" };
-        writeln!(out, "{}\n{end}", listing(commands.all().iter(), caller)?)?;
-    }
-    out.flush().context("write the commands")?;
+    let redactor = redactor_of_the_user(context)?;
+    let row = |command: &Command| {
+        let value = shown(command, &redactor);
+        json!({"key": command.key, "value": value, "origin": command.origin.to_string()})
+    };
+    let rows: Vec<_> = commands.all().iter().map(row).collect();
+    emit(args.json, &json!({"is_approved": is_approved, "commands": rows}), |out| {
+        if commands.all().is_empty() {
+            return writeln!(out, "{FILE} names no command: there is nothing to approve");
+        }
+        let not = if is_approved { "" } else { "not " };
+        writeln!(out, "{}\n{not}approved in this repository", listing(commands.all().iter(), &redactor))
+    })?;
     Ok(if is_approved { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 /// Refuses to run commands of the project's file that the user did not approve. On a terminal the user is asked.
-pub fn require(store: &Store, config: &Config, caller: &Caller) -> Result<()> {
-    let Some(used) = unapproved(store, config, caller)? else { return Ok(()) };
+pub fn require(config: &Config, context: &Context) -> Result<()> {
+    let Some(used) = unapproved(config, context)? else { return Ok(()) };
     let question = format!("{FILE} names commands:\n{used}\nApprove them for this repository?");
     match confirm::ask(&question)? {
-        Some(true) => Approvals::of(store, caller)?.approve(Approved::Commands(&config.file_commands)),
+        Some(true) => Approvals::of(context)?.approve(Approved::Commands(&config.file_commands)),
         Some(false) => Err(Refusal::new("the commands were not approved, and nothing was run").into()),
         None => Err(refuse(&used).into()),
     }
 }
 
 /// Returns what prevents a run, if anything does. Asks nothing.
-pub fn refusal(store: &Store, config: &Config, caller: &Caller) -> Result<Option<Refusal>> {
-    Ok(unapproved(store, config, caller)?.map(|used| refuse(&used)))
+pub fn refusal(config: &Config, context: &Context) -> Result<Option<Refusal>> {
+    Ok(unapproved(config, context)?.map(|used| refuse(&used)))
 }
 
 /// Returns the commands that a run would use without an approval, a line each; `None` if there is none.
-fn unapproved(store: &Store, config: &Config, caller: &Caller) -> Result<Option<String>> {
+fn unapproved(config: &Config, context: &Context) -> Result<Option<String>> {
     let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
-    if !is_needed || Approvals::of(store, caller)?.hold(Approved::Commands(&config.file_commands))? {
+    if !is_needed || Approvals::of(context)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
-    listing(config.commands_from_file(), caller).map(Some)
+    Ok(Some(listing(config.commands_from_file(), &redactor_of_the_user(context)?)))
 }
 
 fn refuse(used: &str) -> Refusal {
@@ -105,32 +94,31 @@ fn refuse(used: &str) -> Refusal {
 }
 
 /// Returns a line for each, whole: what is cut off could be what matters.
-fn listing<'a>(commands: impl Iterator<Item = &'a Command>, caller: &Caller) -> Result<String> {
-    let redactor = redactor_of_the_user(caller)?;
+fn listing<'a>(commands: impl Iterator<Item = &'a Command>, redactor: &Redactor) -> String {
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
         let note = match replaces.filter(|name| agent::is_known(name)) {
             Some(name) => format!(", changes the known agent {name}"),
             None => String::new(),
         };
-        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, &redactor), command.origin)
+        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, redactor), command.origin)
     };
-    Ok(commands.map(line).collect::<Vec<_>>().join("\n"))
+    commands.map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns what takes secrets out of a listing. Rules of the file itself could hide what is to be approved.
-fn redactor_of_the_user(caller: &Caller) -> Result<Redactor> {
-    redactor(&load_without_file(caller)?.settings)
+fn redactor_of_the_user(context: &Context) -> Result<Redactor> {
+    redactor(&load_without_file(context)?.settings)
 }
 
 /// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if
 /// the user approved it: it decides which secrets are shown.
-pub fn load_to_read(store: &Store, caller: &Caller) -> Result<Config> {
-    let (_, config) = load_in(store, caller, Flags::default())?;
+pub fn load_to_read(context: &Context) -> Result<Config> {
+    let (_, config) = load_in(context, Flags::default())?;
     let is_of_file = config.commands_from_file().any(|command| command.key.starts_with("redaction."));
     // Without a folder for approvals there is none.
-    let is_approved = !is_of_file || matches!(unapproved(store, &config, caller), Ok(None));
-    if is_approved { Ok(config) } else { load_without_file(caller) }
+    let is_approved = !is_of_file || matches!(unapproved(&config, context), Ok(None));
+    if is_approved { Ok(config) } else { load_without_file(context) }
 }
 
 /// Returns the value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
@@ -139,7 +127,7 @@ fn shown(command: &Command, redactor: &Redactor) -> String {
 }
 
 /// Asks at the terminal while there still is one: a loop beside a screen has none.
-pub fn require_here(store: &Store, caller: &Caller, flags: Flags) -> Result<()> {
-    let (_, config) = load_in(store, caller, flags)?;
-    require(store, &config, caller)
+pub fn require_here(context: &Context, flags: Flags) -> Result<()> {
+    let (_, config) = load_in(context, flags)?;
+    require(&config, context)
 }

@@ -6,7 +6,7 @@ use std::fs::File as Talk;
 use std::io::{BufWriter, IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use redact_stream::Redactor;
@@ -23,20 +23,18 @@ use crate::record::{
 };
 use crate::session::{Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
-use crate::view::style::{Paint, inert};
+use crate::view::style::inert;
 use crate::view::tui::{
     Change, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program, PromptMemory,
     Records, Source, Steer, Subcommand,
 };
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
 use super::own_command::own_program;
-use super::sessions::{ResolvedChoice, SessionChoice};
-use super::settings::{Flags, terminal_redactor};
+use super::sessions::ResolvedChoice;
+use super::settings::terminal_redactor;
 use super::setup::{RunRequest, Settings};
 use super::trust::load_to_read;
-use super::{context, iterations, output};
+use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output};
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
@@ -57,26 +55,26 @@ const MAX_ITERATIONS: usize = 1000;
 /// How much of what a loop said is repeated when the screen is left, in bytes.
 const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
 
-pub fn run(args: &TuiArgs, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn run(args: &TuiArgs, context: &Context) -> Result<ExitCode> {
     // The screen says what is left out.
-    let store = context::open(caller)?.warning_with(None);
-    check_terminal(caller)?;
+    let context = context.without_warnings()?;
+    check_terminal(&context)?;
     let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let wanted = choice.settle(&store)?;
-    let mut host = TuiHost::new(&store, caller)?;
-    let left = show(&mut host, wanted, paint)?;
+    let wanted = choice.settle(context.store()?)?;
+    let mut host = TuiHost::new(context)?;
+    let left = show(&mut host, wanted)?;
     Ok(left_by(left))
 }
 
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
-pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: Paint) -> Result<ExitCode> {
+pub fn with_loop(arguments: &[OsString], flags: Flags, context: &Context) -> Result<ExitCode> {
     // The screen says what is left out.
-    let store = context::open(caller)?.warning_with(None);
-    check_terminal(caller)?;
-    super::run::refuse_within_iteration(caller)?;
-    super::trust::require_here(&store, caller, flags)?;
-    let mut host = TuiHost::new(&store, caller)?;
-    let (path, talk) = store.talk()?;
+    let context = context.without_warnings()?;
+    check_terminal(&context)?;
+    super::run::refuse_within_iteration(&context)?;
+    super::trust::require_here(&context, flags)?;
+    let mut host = TuiHost::new(context)?;
+    let (path, talk) = host.store.talk()?;
     let mut argv = own_program()?;
     for argument in arguments.iter().filter(|argument| *argument != "--tui") {
         let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
@@ -87,7 +85,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
     let said = talk.try_clone().context("share what the loop says")?;
     let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
     host.own = Some(RefCell::new(detached));
-    let left = show(&mut host, ResolvedChoice::default(), paint)?;
+    let left = show(&mut host, ResolvedChoice::default())?;
     if let OwnLoop::Ended { code } = host.own_loop() {
         repeat(talk, code)?;
         return Ok(match left {
@@ -95,12 +93,9 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, caller: &Caller, paint: P
             Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
         });
     }
-    // If stdout is closed, nothing is left to report.
-    let _closed = writeln!(
-        stderr(),
+    note(format_args!(
         "the loop continues in the background; its output is in {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
-    )
-    .is_err();
+    ));
     Ok(left_by(left))
 }
 
@@ -132,8 +127,8 @@ fn repeat(mut talk: Talk, code: i32) -> Result<()> {
     Ok(())
 }
 
-fn check_terminal(caller: &Caller) -> Result<()> {
-    let is_dumb = caller.environment.value("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+fn check_terminal(context: &Context) -> Result<()> {
+    let is_dumb = context.environment.value("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if stdin().is_terminal() && stdout().is_terminal() && !is_dumb {
         return Ok(());
     }
@@ -142,20 +137,21 @@ fn check_terminal(caller: &Caller) -> Result<()> {
         .into())
 }
 
-fn show(host: &mut TuiHost, wanted: ResolvedChoice, paint: Paint) -> Result<Left> {
+fn show(host: &mut TuiHost, wanted: ResolvedChoice) -> Result<Left> {
     // Where settings cannot be read, nothing says that secrets are to be shown.
-    let redactor = load_to_read(&host.store, &host.caller)
+    let redactor = load_to_read(&host.context)
         .and_then(|config| terminal_redactor(&config))
         .unwrap_or_else(|_| Some(Redactor::default()));
-    let backend = Backend { store: host.store.clone(), caller: host.caller.clone(), wanted, redactor };
+    let backend = Backend { store: host.store.clone(), context: host.context.clone(), wanted, redactor };
     let source: Arc<dyn Source> = Arc::new(Records::new(host.store.clone(), Box::new(backend)));
-    crate::view::tui::run(&source, host, Palette(paint))
+    let palette = Palette(host.context.paint);
+    crate::view::tui::run(&source, host, palette)
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
 struct TuiHost {
     store: Store,
-    caller: Caller,
+    context: Context,
     clock: Clock,
     shutdown_signal: ShutdownSignal,
     own: Option<RefCell<Detached>>,
@@ -163,14 +159,14 @@ struct TuiHost {
 }
 
 impl TuiHost {
-    fn new(store: &Store, caller: &Caller) -> Result<Self> {
+    fn new(context: Context) -> Result<Self> {
         Ok(Self {
-            store: store.clone(),
-            caller: caller.clone(),
-            clock: context::clock(caller)?,
+            store: context.store()?.clone(),
+            clock: context.clock()?,
             shutdown_signal: ShutdownSignal::install()?,
             own: None,
             ended: None,
+            context,
         })
     }
 
@@ -180,12 +176,12 @@ impl TuiHost {
             Program::Pager => "GIT_PAGER",
             Program::Editor => "GIT_EDITOR",
         };
-        Tool::git_for_user(&self.caller.directory).args(["var", variable]).line()
+        Tool::git_for_user(&self.context.directory).args(["var", variable]).line()
     }
 
     fn open_file(&self, program: Program, path: &Utf8Path) -> Result<()> {
         let command = self.program(program)?;
-        let tool = Tool::shell(&format!("{command} \"$@\""), &self.caller.directory);
+        let tool = Tool::shell(&format!("{command} \"$@\""), &self.context.directory);
         let code = tool.args([command.as_str(), path.as_str()]).hand_over()?;
         self.shutdown_signal.forget_interrupt();
         if code != 0 {
@@ -204,7 +200,7 @@ impl TuiHost {
                 self.store.copy_spool_file((session, *number), stream.spool_name(), to)?;
             }
             Opened::Diff(change) => {
-                let changes = diff(&self.store, &self.caller, change, u64::MAX)?;
+                let changes = diff(&self.store, &self.context, change, u64::MAX)?;
                 to.write_all(changes.text.as_bytes()).context("write the changes")?;
             }
             Opened::Text(text) => to.write_all(text.as_bytes()).context("write the text")?,
@@ -250,7 +246,7 @@ impl Host for TuiHost {
 
     fn run(&self, command: &Subcommand) -> Result<String> {
         let [program, words @ ..] = &own_program()?[..] else { bail!("our own program has no name") };
-        let tool = Tool::new(program, &self.caller.directory).args(words);
+        let tool = Tool::new(program, &self.context.directory).args(words);
         let ran = match command {
             Subcommand::Restore(name) => tool.args(["restore", name]).run()?,
             Subcommand::Report(session) => {
@@ -286,7 +282,7 @@ impl Host for TuiHost {
 /// What is not in the store: agents' output formats, git's answers, the next prompt's memory.
 struct Backend {
     store: Store,
-    caller: Caller,
+    context: Context,
     wanted: ResolvedChoice,
     /// `None` if the user wants to see everything.
     redactor: Option<Redactor>,
@@ -312,16 +308,16 @@ impl ExternalData for Backend {
     }
 
     fn diff(&self, change: &Change) -> Result<Patch> {
-        diff(&self.store, &self.caller, change, MAX_LINES)
+        diff(&self.store, &self.context, change, MAX_LINES)
     }
 
     fn history(&self, feature: &str) -> Result<PromptMemory> {
-        let (store, caller) = (&self.store, &self.caller);
+        let store = &self.store;
         let entries: Vec<LogEntry> = store.iterations_of(feature, MAX_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
-        let feature = context::recorded_feature(caller, store, feature)?;
+        let feature = self.context.recorded_feature(feature)?;
         let request = RunRequest::default();
-        let settings = Settings::read(store, &feature, caller, &request)?;
+        let settings = Settings::read(&feature, &self.context, &request)?;
         let Some(task) = settings.next_task(&feature, None)? else {
             let budget = settings.history_policy().settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
@@ -350,7 +346,7 @@ impl ExternalData for Backend {
 }
 
 /// Returns the patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
-fn diff(store: &Store, caller: &Caller, change: &Change, most: u64) -> Result<Patch> {
+fn diff(store: &Store, context: &Context, change: &Change, most: u64) -> Result<Patch> {
     let choice = SessionChoice { session: Some(change.session.clone().into()), feature: None };
     let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);
     let point = iterations::find(store, &IterationName { session: None, which }, &choice)?;
@@ -361,7 +357,7 @@ fn diff(store: &Store, caller: &Caller, change: &Change, most: u64) -> Result<Pa
     };
     let journal = point.files(store).progress;
     let git = |option: &str| {
-        Tool::git(&caller.directory)
+        Tool::git(&context.directory)
             .args(["diff", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", option])
             .args([before.as_str(), after.as_str(), "--"])
             .arg(":(top)")

@@ -3,11 +3,7 @@
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
-use crate::view::style::Paint;
-
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::{completions, excerpt, help, man, replay};
+use super::{Context, ExitCode, completions, excerpt, help, man, replay};
 
 #[derive(Debug, Args)]
 pub struct UtilArgs {
@@ -30,16 +26,11 @@ pub enum UtilAction {
     Replay(Box<replay::ReplayArgs>),
 }
 
-pub fn run(
-    action: &UtilAction,
-    caller: &Caller,
-    paint: Paint,
-    grammar: fn(&'static str) -> Command,
-) -> Result<ExitCode> {
+pub fn run(action: &UtilAction, context: &Context, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
     match action {
-        UtilAction::Completions(args) => completions::run(args, &caller.environment),
+        UtilAction::Completions(args) => completions::run(args, &context.environment),
         UtilAction::Man(args) => man::run(args, grammar),
-        UtilAction::Excerpt(args) => excerpt::run(args, caller),
-        UtilAction::Replay(args) => replay::run(args, caller, paint),
+        UtilAction::Excerpt(args) => excerpt::run(args, context),
+        UtilAction::Replay(args) => replay::run(args, context),
     }
 }

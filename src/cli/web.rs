@@ -1,10 +1,10 @@
 //! `specify ralph web`: the pages of `report` in a browser, for as long as it runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal};
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use camino::Utf8Path;
 use clap::Args;
 use hyper::StatusCode;
@@ -13,13 +13,9 @@ use crate::record::{LogEntry, RALPH, SessionId, SessionName};
 use crate::store::{Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
-use super::caller::Caller;
-use super::exit_code::ExitCode;
-use super::output::stdout;
 use super::report::Wanted;
-use super::sessions::SessionChoice;
 use super::web_server::{Answer, serve};
-use super::{context, report, report_file, report_sessions, sessions};
+use super::{Context, ExitCode, SessionChoice, report, report_file, report_sessions, say, sessions};
 
 /// The page of a session has the size of that of `report`.
 const LIMITS: Limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
@@ -45,23 +41,25 @@ enum Target {
     Comparison([SessionName; 2]),
 }
 
-pub fn run(args: &WebArgs, caller: &Caller) -> Result<ExitCode> {
-    context::open(caller)?;
+pub fn run(args: &WebArgs, context: &Context) -> Result<ExitCode> {
+    context.store()?;
     let listener = listen(args.port)?;
     let port = listener.local_addr().context("read the address of the server")?.port();
     let root = format!("/{}/", token()?);
     let address = format!("http://127.0.0.1:{port}{root}");
-    let mut out = stdout();
-    writeln!(
-        out,
+    say(format_args!(
         "{address}\nCtrl-C ends it. The address gives access to all records: keep it to yourself."
-    )?;
-    out.flush()?;
+    ))?;
     if args.open || (!args.no_open && std::io::stdout().is_terminal()) {
-        report_file::open(Utf8Path::new(&address), caller)?;
+        report_file::open(Utf8Path::new(&address), context)?;
     }
-    let caller = caller.clone();
-    serve(listener, move |path, query| answer(&root, path, query, &caller))?;
+    let (directory, environment, color) =
+        (context.directory.clone(), context.environment.clone(), context.color);
+    serve(listener, move |path, query| {
+        // The repository's settings may change meanwhile.
+        let context = Context::at(directory.clone(), environment.clone(), color);
+        answer(&root, path, query, &context)
+    })?;
     Ok(ExitCode::Done)
 }
 
@@ -84,13 +82,13 @@ fn token() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn answer(root: &str, path: &str, query: Option<&str>, caller: &Caller) -> Answer {
+fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> Answer {
     let Some(target) = target(root, path) else {
         return Answer::refused(StatusCode::NOT_FOUND, "there is no such page");
     };
     let made = match query {
-        Some("state") => state(&target, caller),
-        _ => write(&target, root, caller),
+        Some("state") => state(&target, context),
+        _ => write(&target, root, context),
     };
     match made {
         Ok(body) => Answer { status: StatusCode::OK, is_page: query != Some("state"), body },
@@ -129,38 +127,38 @@ impl Target {
     }
 }
 
-fn write(target: &Target, root: &str, caller: &Caller) -> Result<String> {
-    let store = context::open(caller)?;
+fn write(target: &Target, root: &str, context: &Context) -> Result<String> {
+    let store = context.store()?;
     // Before anything is read: what comes meanwhile makes the page load again.
-    let state = state_of(target, &store)?;
+    let state = state_of(target, store)?;
     let medium = Medium::Web { root, state: &state };
     let choose = |name: &SessionName| {
-        sessions::latest(&store, &SessionChoice { session: Some(name.clone()), feature: None })
+        sessions::latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
     };
     match target {
         Target::Index => {
             let mut unreadable = Vec::new();
-            let logs = sessions::readable(&store, &SessionChoice::default(), &mut unreadable)?;
+            let logs = sessions::readable(store, &SessionChoice::default(), &mut unreadable)?;
             if logs.is_empty() {
                 bail!(
                     "no session is recorded here yet\nhint: start one with `{RALPH}`, and load this page again"
                 );
             }
-            index_page(&report_sessions::index(&store, caller, &logs, &unreadable)?, medium)
+            index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
         Target::Session(name) => {
             let wanted = Wanted { limits: LIMITS, is_data: false, has_texts: true };
-            page(&report::read(&store, &choose(name)?, caller, wanted)?, LIMITS, medium)
+            page(&report::read(store, &choose(name)?, context, wanted)?, LIMITS, medium)
         }
         Target::Comparison([one, other]) => {
             let logs = [choose(one)?, choose(other)?];
-            comparison_page(&report_sessions::comparison(&store, caller, &logs)?, medium)
+            comparison_page(&report_sessions::comparison(store, context, &logs)?, medium)
         }
     }
 }
 
-fn state(target: &Target, caller: &Caller) -> Result<String> {
-    state_of(target, &context::open(caller)?)
+fn state(target: &Target, context: &Context) -> Result<String> {
+    state_of(target, context.store()?)
 }
 
 /// Returns a word that changes when the sessions of a page do.

@@ -6,11 +6,10 @@ use crate::config::Config;
 use crate::session;
 use crate::store::Store;
 
-use super::super::caller::{Caller, Project};
-use super::super::context;
 use super::super::proposal::Proposal;
 use super::super::refusals::Obstacle;
 use super::super::setup::{Ready, RunRequest, Settings};
+use super::super::{Context, Project};
 use super::finding::{Finding, Severity};
 
 /// Nothing checks what agents say they did.
@@ -23,19 +22,19 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
 }
 
 /// Returns what `run` would refuse, as far as `findings` do not say it.
-pub(super) fn obstacles(store: &Store, caller: &Caller, findings: &[Finding]) -> Vec<Finding> {
-    let Ok(feature) = context::feature(caller, store, None, None) else { return Vec::new() };
+pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) -> Vec<Finding> {
+    let Ok(feature) = context.feature(None, None) else { return Vec::new() };
     let is_known = |about: &str| {
         findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
     };
-    let settings = match Settings::read(store, &feature, caller, &RunRequest::default()) {
+    let settings = match Settings::read(&feature, context, &RunRequest::default()) {
         Ok(settings) => settings,
         // A task list is what is made next, where all else is in order.
         Err(_) if findings.iter().any(|finding| finding.state == Severity::Wrong) => return Vec::new(),
         Err(error) => return vec![Finding { state: Severity::Note, ..Finding::wrong("feature", &error) }],
     };
-    let found = match Ready::new(settings, caller) {
-        Ok(ready) => ready.obstacles(store, &feature, caller),
+    let found = match Ready::new(settings, true, context) {
+        Ok(ready) => ready.obstacles(store, &feature, context),
         Err(error) => {
             let operation = session::check_operation(store).err();
             let operation =

@@ -1,0 +1,41 @@
+//! The variables of a call. Read once.
+
+use std::ffi::{OsStr, OsString};
+
+/// Variable by which spec-kit's scripts find the project, wherever they are called.
+pub const INIT_DIR: &str = "SPECIFY_INIT_DIR";
+
+/// The variables of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(Vec<(OsString, OsString)>);
+
+impl Environment {
+    pub fn read() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    pub fn value(&self, name: &str) -> Option<&OsStr> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Returns the value as text; `None` also if it is not UTF-8.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.value(name).and_then(OsStr::to_str)
+    }
+
+    /// The same without what names another project.
+    pub fn for_another_project(&self) -> Self {
+        let mine = |(name, _): &(OsString, OsString)| name != INIT_DIR;
+        Self(self.0.iter().filter(|variable| mine(variable)).cloned().collect())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}

@@ -95,7 +95,7 @@ impl Colours {
 
     /// Returns true if an escape stands before the byte `at`.
     pub(super) fn is_at(&self, at: usize) -> bool {
-        self.runs.binary_search_by_key(&at, |run| run.at).is_ok()
+        !self.runs.is_empty() && self.runs.binary_search_by_key(&at, |run| run.at).is_ok()
     }
 
     /// Returns the first place from `at` on where an escape stands.

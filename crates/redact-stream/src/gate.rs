@@ -11,7 +11,7 @@ use super::{Class, Rule};
 pub(super) const WIDTH: usize = 4;
 
 /// How many bytes are looked at before it is asked whether one of their positions hit.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 1024;
 
 /// Sets the bit by which small letters differ from capital ones.
 const FOLD: u8 = 0x20;
@@ -81,31 +81,28 @@ impl Around {
     }
 }
 
-/// A key of windows, and where in `asked` its rules begin.
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+/// The key of a window, and where in `asked` those begin that may be of this key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key {
     key: u32,
-    first: u32,
+    first: u16,
 }
 
-/// Where in `asked` the rules of a window begin.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct First(usize);
-
-/// A key, where in `rules` a rule of it stands, and where in `asked` the next of this key does.
+/// A key, where in `rules` a rule of it stands, and where in `asked` the next of this hash does: 0 if none.
 #[derive(Debug)]
 struct Asked {
     key: u32,
-    rule: u32,
-    next: Option<u32>,
+    rule: u16,
+    next: u16,
 }
 
 #[derive(Debug)]
 pub(super) struct Gate {
     threes: Threes,
     fours: Bits,
-    /// Each key at the place of its hash, or the next that was free. Keys are never 0.
-    slots: Vec<Slot>,
+    /// By the hash of a key, where in `asked` the first of this hash stands: 0 if none.
+    firsts: Box<[u16; FIRSTS]>,
+    /// Each key with each of its rules, in the order in which they were added. The first one stands for none.
     asked: Vec<Asked>,
     rules: Vec<(Rule, Around)>,
 }
@@ -115,21 +112,21 @@ impl Gate {
         let mut gate = Self {
             threes: Threes::new(),
             fours: Bits::new(),
-            slots: Vec::new(),
-            asked: Vec::with_capacity(1 << 14),
+            firsts: vec![0; FIRSTS].into_boxed_slice().try_into().expect("it has as many"),
+            asked: vec![Asked { key: 0, rule: 0, next: 0 }],
             rules: Vec::with_capacity(1 << 10),
         };
         for (window, rule) in windows {
-            let place = u32::try_from(gate.rules.len()).expect("there are some hundred rules");
+            let place = u16::try_from(gate.rules.len()).expect("there are some hundred rules");
             gate.rules.push((rule, rule.around()));
             gate.add(&window.map(WindowByte::bytes), place);
         }
-        gate.place_keys();
+        gate.link_keys();
         gate
     }
 
     /// Adds all keys of a window.
-    fn add(&mut self, window: &[Vec<u8>; WIDTH], rule: u32) {
+    fn add(&mut self, window: &[Vec<u8>; WIDTH], rule: u16) {
         let [first, second, third, fourth] = window;
         for (&first, &second, &third) in
             first.iter().flat_map(|a| second.iter().flat_map(move |b| third.iter().map(move |c| (a, b, c))))
@@ -139,89 +136,69 @@ impl Gate {
                 let key = u32::from_le_bytes([first, second, third, fourth]);
                 self.threes.set([second, third, fourth]);
                 self.fours.set(key);
-                self.asked.push(Asked { key, rule, next: None });
+                self.asked.push(Asked { key, rule, next: 0 });
             }
         }
     }
 
-    /// Assigns a slot to each key, and links its rules in the order in which they were added.
-    fn place_keys(&mut self) {
-        let size = (4 * self.asked.len()).next_power_of_two();
-        self.slots = vec![Slot::default(); size];
-        for index in 0..self.asked.len() {
-            let key = self.asked[index].key;
-            let place = u32::try_from(index).expect("there are some thousand keys");
-            let slot = self.slot(key);
-            if self.slots[slot].key == 0 {
-                self.slots[slot] = Slot { key, first: place };
-                continue;
-            }
-            let mut last = self.slots[slot].first as usize;
-            while let Some(next) = self.asked[last].next {
-                last = next as usize;
-            }
-            self.asked[last].next = Some(place);
+    /// Links the keys of each hash, from the last on, so that rules are asked in the order in which they were added.
+    fn link_keys(&mut self) {
+        for index in (1..self.asked.len()).rev() {
+            let place = u16::try_from(index).expect("there are some thousand keys");
+            let first = &mut self.firsts[first_place(self.asked[index].key)];
+            self.asked[index].next = std::mem::replace(first, place);
         }
     }
 
-    /// Returns the slot of a key, or the free one where it would be.
-    fn slot(&self, key: u32) -> usize {
-        let size = self.slots.len();
-        // The upper bits of the product depend on all bytes of the key.
-        let mut slot = (u64::from(key).wrapping_mul(SPREAD_WIDE) >> 40) as usize % size;
-        while self.slots[slot].key != key && self.slots[slot].key != 0 {
-            slot = (slot + 1) % size;
-        }
-        slot
-    }
-
-    /// Returns the first rule of a key.
-    fn first(&self, key: u32) -> Option<First> {
-        let slot = self.slots[self.slot(key)];
-        (slot.key == key).then_some(First(slot.first as usize))
-    }
-
-    /// Returns true if a window begins in `bytes`.
+    /// Returns true if a window may begin in `bytes`.
     pub(super) fn has_window(&self, bytes: &[u8]) -> bool {
         self.find(bytes, 0, bytes.len(), |_, _| Some(())).is_some()
     }
 
-    /// Returns the first of the places in `bytes[from..until]` where a window begins of which `ask` says something: it
-    /// gets the place and the first rule of the window.
+    /// Returns the first of the places in `bytes[from..until]` where a window may begin of which `ask` says something:
+    /// it gets the place and the key of the window.
     pub(super) fn find<T>(
         &self,
         bytes: &[u8],
         from: usize,
         until: usize,
-        mut ask: impl FnMut(usize, First) -> Option<T>,
+        mut ask: impl FnMut(usize, Key) -> Option<T>,
     ) -> Option<(usize, T)> {
         let mut at = from;
+        let mut padded = [0; BLOCK + PADDING];
+        let mut hits = [0_u16; BLOCK / 2 + 1];
+        let mut places = [0_u16; BLOCK + 1];
         while at < until {
             let rest = &bytes[at..];
-            let mut padded = [0; BLOCK + PADDING];
             let block = rest.first_chunk().unwrap_or_else(|| {
                 padded[..rest.len()].copy_from_slice(rest);
                 &padded
             });
             // Without branches, as they could not be foreseen: most hits are nothing.
-            let mut hits = [0_u16; BLOCK / 2 + 1];
-            let hits = self.threes.hits(block, until - at, &mut hits);
-            let mut places = [0_u16; BLOCK + 1];
             let mut count = 0;
-            for &start in hits {
+            for &start in self.threes.hits(block, until - at, &mut hits) {
                 // The three bytes that hit are the last of a window, or the first.
                 for start in [start, start + 1] {
                     places[count] = start;
                     count += usize::from(self.fours.has(key_at(block, start)));
                 }
             }
-            for &place in &places[..count] {
+            // Nor here, so that the tables of one place are read while those of the last are on their way.
+            let mut kept = 0;
+            for index in 0..count {
+                let place = places[index];
+                places[kept] = place;
+                let key = key_at(block, place);
+                let first = &self.asked[usize::from(self.firsts[first_place(key)])];
+                kept += usize::from((first.key == key) | (first.next != 0));
+            }
+            for &place in &places[..kept] {
                 let start = at + usize::from(place);
                 if start >= until || start + WIDTH > bytes.len() {
                     return None;
                 }
-                let found = self.first(key_at(block, place)).and_then(|first| ask(start, first));
-                if let Some(found) = found {
+                let key = key_at(block, place);
+                if let Some(found) = ask(start, Key { key, first: self.firsts[first_place(key)] }) {
                     return Some((start, found));
                 }
             }
@@ -230,17 +207,19 @@ impl Gate {
         None
     }
 
-    /// Returns what is to be asked of the place `at`, from the first rule of its window on. Nothing before `floor` is
+    /// Returns what is to be asked of the place `at`, where a window of this key begins. Nothing before `floor` is
     /// seen.
     pub(super) fn rules(
         &self,
         bytes: &[u8],
         at: usize,
-        first: First,
+        Key { key, first }: Key,
         floor: usize,
     ) -> impl Iterator<Item = Rule> {
-        std::iter::successors(Some(&self.asked[first.0]), |asked| Some(&self.asked[asked.next? as usize]))
-            .map(|asked| &self.rules[asked.rule as usize])
+        let asked = |place: u16| (place != 0).then(|| &self.asked[usize::from(place)]);
+        std::iter::successors(asked(first), move |last| asked(last.next))
+            .filter(move |asked| asked.key == key)
+            .map(|asked| &self.rules[usize::from(asked.rule)])
             .filter(move |(_, around)| around.is_at(bytes, at, floor))
             .map(|(rule, _)| *rule)
     }
@@ -261,6 +240,14 @@ const PADDING: usize = 8;
 
 const SPREAD: u32 = 0x9E37_79B1;
 const SPREAD_WIDE: u64 = 0x9E37_79B9_7F4A_7C15;
+
+const FIRST_BITS: u32 = 16;
+const FIRSTS: usize = 1 << FIRST_BITS;
+
+/// Returns the hash of a key, which differs from that of [`Bits`].
+fn first_place(key: u32) -> usize {
+    (u64::from(key).wrapping_mul(SPREAD_WIDE) >> (u64::BITS - FIRST_BITS)) as usize
+}
 
 /// A set of three bytes: for each two, the kinds of the bytes that follow.
 #[derive(Debug)]
@@ -374,9 +361,9 @@ mod tests {
         let hits: usize = blocks.iter().map(|block| hits_of(block)).sum();
         // Whatever the gate stops for takes time: how much of it is counted, not measured.
         let (mut windows, mut rules) = (0, 0);
-        GATE.find(&text, 0, text.len(), |at, first| {
+        GATE.find(&text, 0, text.len(), |at, key| {
             windows += 1;
-            rules += GATE.rules(&text, at, first, 0).count();
+            rules += GATE.rules(&text, at, key, 0).count();
             None::<()>
         });
         let bytes_for_each = [hits, windows, rules].map(|count| text.len() / count);

@@ -29,7 +29,7 @@ pub use reader::RedactingReader;
 use class::{Class, is_word};
 use colour::{Colours, End};
 use custom::Customs;
-use gate::{First, Gate, Window, window};
+use gate::{Gate, Key, Window, window};
 use view::View;
 
 /// How often each rule matched, by its name.
@@ -200,7 +200,7 @@ impl Redactor {
             let before = custom.as_ref().map_or(until, |found| found.start);
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
             let seen = Seen { bytes, colours: &scan.colours, floor: scan.floor, barrier };
-            let stop = GATE.find(bytes, scan.at, before, |at, first| self.stop(&seen, at, first));
+            let stop = GATE.find(bytes, scan.at, before, |at, key| self.stop(&seen, at, key));
             match (stop, custom) {
                 (Some((_, Stop::Marker(end))), _) => {
                     scan.at = end;
@@ -236,11 +236,11 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// Returns what is at the place `at`, where a window with this rule begins, if it is anything.
-    fn stop(&self, seen: &Seen<'_>, at: usize, first: First) -> Option<Stop> {
+    /// Returns what is at the place `at`, where a window of this key begins, if it is anything.
+    fn stop(&self, seen: &Seen<'_>, at: usize, key: Key) -> Option<Stop> {
         // A colour ends a word, too.
         let floor = if seen.colours.is_at(at) { at } else { seen.floor };
-        let mut rules = GATE.rules(seen.bytes, at, first, floor);
+        let mut rules = GATE.rules(seen.bytes, at, key, floor);
         let rules = std::iter::once(rules.next()?).chain(rules);
         if let Some(end) = marker_end(seen.bytes, at) {
             return Some(Stop::Marker(end));

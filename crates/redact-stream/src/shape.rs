@@ -229,8 +229,8 @@ fn find_from(view: &View<'_>, start: usize) -> Option<Secret> {
 pub(super) fn find_first(gate: &Gate, text: &[u8]) -> Option<(&'static str, usize, usize)> {
     let mut starts = Vec::new();
     let is_start = |start: usize| start == 0 || !is_word(text[start - 1]);
-    gate.find(text, 0, text.len(), |at, first| {
-        for rule in gate.rules(text, at, first, 0) {
+    gate.find(text, 0, text.len(), |at, key| {
+        for rule in gate.rules(text, at, key, 0) {
             let Some((least, most)) = rule.lead() else { continue };
             let leads = least..=most.min(at);
             starts.extend(leads.map(|lead| at - lead).filter(|&start| is_start(start)));

@@ -78,9 +78,10 @@ fn every_shape_of_every_issuer_is_found() {
             let found = redact(&format!("{before}{secret}{after}"));
             assert_eq!(found, format!("{before}[redacted:{rule}]{after}"), "{secret}");
         }
-        // Found wherever in its blocks of 128 bytes the gate meets it.
-        for offset in 0..132 {
-            let before = "a b ".repeat(40)[..offset].trim_end_matches(char::is_alphanumeric).to_owned();
+        // Found wherever in its blocks the gate meets it.
+        for offset in (0..4).chain(gate::BLOCK - 128..gate::BLOCK + 4) {
+            let before =
+                "a b ".repeat(gate::BLOCK / 2)[..offset].trim_end_matches(char::is_alphanumeric).to_owned();
             let found = redact(&format!("{before}{secret} {}", "c d ".repeat(20)));
             assert!(found.starts_with(&format!("{before}[redacted:{rule}] ")), "{secret}: {found}");
         }

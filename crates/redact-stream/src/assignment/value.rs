@@ -97,7 +97,7 @@ fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     let mut at = view.run_most(at, 1, |byte| byte == b',');
     for _ in 0..3 {
         at = view.run_most(at, MAX_SPACES, |byte| byte.is_ascii_whitespace());
-        if view.has(at, b"\\n") || view.has(at, b"\\r") || view.has(at, b"\\t") {
+        if view.byte(at) == Some(b'\\') && matches!(view.byte(at + 1), Some(b'n' | b'r' | b't')) {
             at += 2;
         }
     }

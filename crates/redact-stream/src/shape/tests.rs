@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::Redactor;
+use crate::gate::BLOCK;
 
 struct Rule {
     id: &'static str,
@@ -117,8 +118,9 @@ fn surrounded(secret: &str) -> Vec<String> {
         ("?k=", "&b=c"),
         ("(", ")"),
     ];
-    // The gate looks at every second place, in blocks of 128 bytes.
-    let offsets = [1, 2, 125, 126, 127, 128].map(|length| format!("{}{secret} .", " ".repeat(length)));
+    // The gate looks at every second place, in blocks.
+    let offsets = [1, 2, BLOCK - 3, BLOCK - 2, BLOCK - 1, BLOCK]
+        .map(|length| format!("{}{secret} .", " ".repeat(length)));
     let around = around.map(|(before, after)| format!("{before}{secret}{after}"));
     around.into_iter().chain(offsets).collect()
 }

@@ -44,9 +44,76 @@
   const turns = [...document.querySelectorAll(".it")];
   if (turns.length === 0) return;
 
+  // Attempts at a task are tabs; all of them stand below each other while a search or the reader asks for that.
+  const groups = [...document.querySelectorAll(".group")].map((section) => {
+    const list = document.createElement("div");
+    list.className = "tabs";
+    list.setAttribute("role", "tablist");
+    list.setAttribute("aria-label", `Attempts at ${section.dataset.t}`);
+    const attempts = [...section.querySelectorAll(".it")].map((turn) => {
+      const text = (part) => turn.querySelector(`summary ${part}`).textContent;
+      const tab = document.createElement("button"), panel = document.createElement("div"), number = document.createElement("small");
+      number.textContent = `#${text(".no")}`;
+      tab.type = "button";
+      tab.className = turn.dataset.o;
+      tab.append(`${text(".mark")} `, number);
+      panel.id = `p${text(".no")}`;
+      for (const [key, value] of [["role", "tab"], ["aria-controls", panel.id], ["aria-label", `iteration ${text(".no")}, ${text(".sr")}`]]) tab.setAttribute(key, value);
+      tab.id = `t${text(".no")}`;
+      panel.className = "attempt";
+      panel.setAttribute("role", "tabpanel");
+      panel.setAttribute("aria-labelledby", tab.id);
+      turn.before(panel);
+      panel.append(turn);
+      list.append(tab);
+      return { turn, tab, panel };
+    });
+    section.firstElementChild.after(list);
+    return { section, list, attempts, chosen: attempts.findLast(({ turn }) => turn.dataset.o === "failure") ?? attempts.at(-1) };
+  });
+  let isFlat = false;
+  const layOut = (group, isSearch) => {
+    const there = group.attempts.filter(({ turn }) => !turn.hidden);
+    if (group.chosen.turn.hidden && there.length > 0) group.chosen = there[0];
+    group.list.hidden = isSearch || isFlat;
+    for (const attempt of group.attempts) {
+      const isChosen = attempt === group.chosen;
+      attempt.tab.hidden = attempt.turn.hidden;
+      attempt.tab.ariaSelected = String(isChosen);
+      attempt.tab.tabIndex = isChosen ? 0 : -1;
+      attempt.panel.hidden = !(isChosen || group.list.hidden);
+    }
+    group.section.hidden = there.length === 0;
+  };
+  const choose = (turn) => {
+    const group = groups.find(({ section }) => section.contains(turn));
+    if (!group || group.list.hidden) return;
+    group.chosen = group.attempts.find((attempt) => attempt.turn === turn);
+    layOut(group, false);
+  };
+  for (const group of groups) {
+    const pick = ({ turn, tab }) => {
+      turn.open = turn.open || group.chosen.turn.open;
+      choose(turn);
+      tab.focus();
+    };
+    group.list.addEventListener("click", ({ target }) => {
+      const found = group.attempts.find(({ tab }) => tab.contains(target));
+      if (found) pick(found);
+    });
+    group.list.addEventListener("keydown", (event) => {
+      const there = group.attempts.filter(({ turn }) => !turn.hidden), at = there.indexOf(group.chosen);
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: there.length - 1 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      pick(there.at(to % there.length));
+    });
+  }
+
   const open = (turn) => {
     if (!turn || !turn.classList.contains("it")) return;
     if (turn.hidden) clear();
+    choose(turn);
     turn.open = true;
     turn.scrollIntoView({ block: "start" });
     turn.firstElementChild.focus({ preventScroll: true });
@@ -62,7 +129,6 @@
   // Search and filter. Both are kept in the address.
   const form = $("filter"), query = $("query"), task = $("task"), shown = $("shown"), none = $("none"), prompts = $("prompts");
   const chips = [...form.querySelectorAll(".chip")];
-  const groups = [...document.querySelectorAll(".group")];
   const nodesOf = (turn) => {
     const walker = document.createTreeWalker(turn, NodeFilter.SHOW_TEXT);
     const nodes = [];
@@ -120,7 +186,7 @@
       turn.hidden = !fits;
       return fits;
     });
-    for (const group of groups) group.hidden = !group.querySelector(".it:not([hidden])");
+    for (const group of groups) layOut(group, words.length > 0);
     mark(list, words);
     none.hidden = list.length > 0;
     shown.textContent = list.length === turns.length ? `${turns.length} shown` : `${list.length} of ${turns.length} shown`;
@@ -163,8 +229,13 @@
   form.addEventListener("submit", (event) => { event.preventDefault(); change(); });
   form.addEventListener("keydown", (event) => { if (event.key === "Escape") clear(); });
   const visible = () => turns.filter((turn) => !turn.hidden);
-  $("unfold").addEventListener("click", () => { for (const turn of visible()) turn.open = true; });
-  $("fold").addEventListener("click", () => { for (const turn of turns) turn.open = false; });
+  const foldAll = (isOpen) => {
+    isFlat = isOpen;
+    for (const turn of isOpen ? visible() : turns) turn.open = isOpen;
+    apply();
+  };
+  $("unfold").addEventListener("click", () => foldAll(true));
+  $("fold").addEventListener("click", () => foldAll(false));
   const next = (is, from, step) => {
     const list = visible();
     for (let at = list.indexOf(from) + step; at >= 0 && at < list.length; at += step) if (is(list[at])) return list[at];
@@ -187,7 +258,7 @@
     const onLine = document.activeElement === turn.firstElementChild;
     if (step && onLine) {
       const other = next(() => true, turn, step);
-      if (other) { event.preventDefault(); other.firstElementChild.focus(); }
+      if (other) { event.preventDefault(); choose(other); other.firstElementChild.focus(); }
     }
   });
   form.hidden = false;

@@ -223,8 +223,8 @@ fn a_page_keeps_to_its_size_and_says_what_it_leaves_out() {
     let scene = recorded_scene();
     let whole = page(&scene, "");
     assert!(whole.contains("No prompt, answer or difference is cut."));
-    let small = page(&scene, "--max-size 40KB");
-    assert!(small.len() <= 40_000 && small.len() < whole.len(), "{}", small.len());
+    let small = page(&scene, "--max-size 48KB");
+    assert!(small.len() <= 48_000 && small.len() < whole.len(), "{}", small.len());
     assert!(
         small.contains("to keep the page small")
             && small.contains(" shown. All of it: <code>specify ralph show ")

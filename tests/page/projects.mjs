@@ -12,6 +12,7 @@ const SCRIPTS = [
   '"><iframe src="https://example.org/frame"></iframe><a href="javascript:window.__hit=5">a</a>',
   "[click](javascript:window.__hit=6) ![i](https://example.org/pixel.png) <https://example.org/auto>",
   "{{ 7 * 7 }} {% raw %} ${7*7} <!-- --> ]]> &lt;script&gt; @import url(https://example.org/x.css);",
+  "\u001b[31mred <b>\u001b[7mturned\u001b[0m \u001b[38;5;208;44morange on blue\u001b[90;103mgrey on yellow\u001b[m",
   "\u001b[2J\u001b]0;title\u0007 \u202egnp.exe\u2066 \u200b \u2028 \u0000 \ufeff",
 ].join("\n");
 const LINE = SCRIPTS.split("\n")[1];

@@ -52,7 +52,11 @@ async function visit(browser, file, { scheme = "light", width = 1280, height = 9
   return { page, wrong };
 }
 
-const unfold = (page) => page.evaluate(() => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+/** Unfolds all, and sets the attempts at a task below each other. */
+const unfold = (page) => page.evaluate(() => {
+  document.getElementById("unfold")?.click();
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+});
 const shown = (page) => page.$$eval(".it", (turns) => turns.filter((turn) => !turn.hidden).length);
 
 /** What holds of every page, whoever wrote what is on it. */
@@ -60,13 +64,14 @@ async function everyPage(browser, name, file, axe) {
   for (const scheme of ["light", "dark"]) {
     const { page, wrong } = await visit(browser, file, { scheme });
     if (keep) await page.screenshot({ path: path.join(keep, `${name}-${scheme}.png`) });
-    await unfold(page);
     await page.evaluate(axe);
-    const found = await page.evaluate(async () => {
+    const violations = () => page.evaluate(async () => {
       const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
       return violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
     });
-    equal(found, [], `${name}, ${scheme}: axe`);
+    equal(await violations(), [], `${name}, ${scheme}: axe`);
+    await unfold(page);
+    equal(await violations(), [], `${name}, ${scheme}, unfolded: axe`);
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
     check(scheme === "dark" ? paper < 60 : paper > 200, `${name}: the background is ${paper} in ${scheme}`);
     equal(wrong, [], `${name}, ${scheme}`);
@@ -161,6 +166,16 @@ async function handling(browser, file) {
   await page.select("#task", "");
   await page.click(".copy");
   await page.waitForFunction(() => /^(Copied|Selected)$/.test(document.querySelector(".copy").textContent));
+  // Attempts are tabs: the last failure first, the others by arrows and by mouse.
+  await page.reload();
+  const tabs = () => page.$$eval(".group[data-t=T002] [role=tab]", (tabs) => tabs.map((tab) => `${tab.textContent} ${tab.ariaSelected} ${tab.tabIndex}`));
+  const seen = () => page.$$eval(".group[data-t=T002] .it", (turns) => turns.filter((turn) => turn.checkVisibility()).map((turn) => turn.id));
+  equal([await tabs(), await seen()], [["✘ #2 false -1", "✘ #3 true 0", "✔ #4 false -1"], ["i3"]], "tabs");
+  await page.focus("#t3");
+  await page.keyboard.press("ArrowRight");
+  equal([await page.evaluate(() => document.activeElement.id), await seen()], ["t4", ["i4"]], "arrow right");
+  await page.keyboard.press("ArrowRight");
+  equal([await page.evaluate(() => document.activeElement.id), await seen()], ["t2", ["i2"]], "round to the first");
   // By keyboard: onto a line, open it, on to the next.
   await page.focus("#i2 > summary");
   await page.keyboard.press("Enter");
@@ -173,6 +188,7 @@ async function handling(browser, file) {
   await page.keyboard.press("Space");
   equal(await page.$eval("#i2", (turn) => turn.open), false, "Space closes");
   // By mouse.
+  await page.click("#t3");
   await page.click("#i3 > summary");
   equal(await page.$eval("#i3", (turn) => turn.open), true, "a click opens");
   await page.click("#next");
@@ -181,6 +197,7 @@ async function handling(browser, file) {
   equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, "all folded");
   await page.click("#unfold");
   equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 11, "all unfolded");
+  equal(await seen(), ["i2", "i3", "i4"], "unfolded, the attempts stand below each other");
   await page.click("#fold");
   // A link leads to its iteration, also where a filter hides it.
   await page.click(".chip.success");

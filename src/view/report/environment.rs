@@ -5,6 +5,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 
 use super::harmless::escape;
+use super::terminal_colors::colored;
 
 const WEB_SCRIPT: &str = include_str!("../../../templates/report-web.js");
 
@@ -31,6 +32,7 @@ pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
         let written = if value.is_safe() { out.write_str(&text) } else { out.write_str(&escape(&text)) };
         Ok(written?)
     });
+    environment.add_filter("colored", |text: String| Value::from_safe_string(colored(&text)));
     let web = match medium {
         Medium::File => Value::from(()),
         Medium::Web { root, state } => context! {

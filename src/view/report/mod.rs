@@ -24,6 +24,7 @@ mod shared_causes;
 mod strip;
 mod task_rows;
 mod task_table;
+mod terminal_colors;
 mod turn;
 mod turn_view;
 mod units;

@@ -77,7 +77,8 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     pages.frame(report, left, pages.iterations(&groups, Most { text: 0 })?)
 }
 
-/// The iterations of each task: first those of tasks that are not done, then in the order of their first iterations.
+/// The iterations of each task: first those of tasks that are not done, then of those that failed at some time, each in
+/// the order of their first iterations.
 fn groups<'a>(report: &Report, turns: &'a [Turn]) -> Vec<Vec<&'a Turn>> {
     let mut groups: Vec<Vec<&Turn>> = Vec::new();
     let mut places: HashMap<Option<&TaskName>, usize> = HashMap::new();
@@ -89,7 +90,10 @@ fn groups<'a>(report: &Report, turns: &'a [Turn]) -> Vec<Vec<&'a Turn>> {
         groups[place].push(turn);
     }
     let not_done: HashSet<&TaskName> = report.not_done.iter().map(|task| &task.task).collect();
-    groups.sort_by_key(|group| !group[0].record.task.as_ref().is_some_and(|task| not_done.contains(task)));
+    groups.sort_by_key(|group| {
+        let is_not_done = group[0].record.task.as_ref().is_some_and(|task| not_done.contains(task));
+        (!is_not_done, group.iter().all(|turn| turn.record.outcome != Outcome::Failure))
+    });
     groups
 }
 

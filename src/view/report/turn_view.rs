@@ -12,6 +12,7 @@ use super::harmless::{escaped_len, one_line};
 use super::headline::time;
 use super::patch::{self, Block};
 use super::rich::rich;
+use super::terminal_colors::has_colors;
 use super::units::{short, size};
 use super::{Diff, Text, Turn, fit};
 
@@ -263,7 +264,12 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     if let Some(text) = &turn.answer {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
-        let body = Body::Html(Value::from_safe_string(rich(shown)));
+        // What has colours is written for a terminal, and is no Markdown.
+        let body = if has_colors(shown) {
+            Body::Text(shown.to_owned())
+        } else {
+            Body::Html(Value::from_safe_string(rich(shown)))
+        };
         let part = Part::new(["answer", "Answer"], size(text.bytes), body, show("--agent"));
         parts.push(Part { is_open: true, cut, ..part });
     }

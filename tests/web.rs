@@ -91,6 +91,29 @@ fn a_page_knows_when_its_session_has_grown() {
 }
 
 #[test]
+fn before_anything_is_recorded_the_index_says_how_to_begin_and_follows() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_script(WILLING_AGENT).validate("true");
+    let (mut server, host, root) = served(&scene);
+    let (status, index) = get(&host, &root);
+    assert_eq!(status, 200, "{index}");
+    for part in
+        ["<h1>Nothing is recorded yet</h1>", "<code class=\"command\">specify ralph</code>", "data-state="]
+    {
+        assert!(index.contains(part), "no `{part}` in {index}");
+    }
+    assert!(!index.contains("<table"), "{index}");
+    let (_, before) = get(&host, &format!("{root}?state"));
+    scene.ralph("").code(0);
+    let (_, after) = get(&host, &format!("{root}?state"));
+    assert_ne!(before.rsplit("\r\n").next(), after.rsplit("\r\n").next());
+    let (_, index) = get(&host, &root);
+    assert!(index.contains("<h1>1 session</h1>"), "{index}");
+    server.signal(Signal::INT);
+    server.wait().code(0);
+}
+
+#[test]
 fn requests_of_others_are_refused_and_none_holds_up_another() {
     let scene = recorded_scene();
     let (mut server, host, root) = served(&scene);

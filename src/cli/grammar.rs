@@ -69,8 +69,7 @@ pub enum Action {
     #[command(after_help = help::REPORT)]
     Report(report_args::ReportArgs),
     /// Show the pages of report in a browser, and follow the running session
-    // The list of commands has its length: the help of `report` names it.
-    #[command(hide = true, after_help = help::WEB)]
+    #[command(after_help = help::WEB)]
     Web(web::WebArgs),
     /// Show what the next prompt gets of earlier iterations, and why
     #[command(after_help = help::MEMORY)]
@@ -78,9 +77,11 @@ pub enum Action {
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
-    /// Write sessions to a file, without a remote
+    /// Write sessions to a file, which `unbundle` reads
     Bundle(sync::BundleArgs),
     /// Read sessions from a bundle file
+    // The list of commands has its length: that of `bundle` names it.
+    #[command(hide = true)]
     Unbundle(sync::UnbundleArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]

@@ -4,12 +4,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{ErrorKind, IsTerminal};
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use camino::Utf8Path;
 use clap::Args;
 use hyper::StatusCode;
 
-use crate::record::{LogEntry, RALPH, SessionId, SessionName};
+use crate::record::{LogEntry, SessionId, SessionName};
 use crate::store::{Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
@@ -139,11 +139,6 @@ fn write(target: &Target, root: &str, context: &Context) -> Result<String> {
         Target::Index => {
             let mut unreadable = Vec::new();
             let logs = sessions::readable(store, &SessionChoice::default(), &mut unreadable)?;
-            if logs.is_empty() {
-                bail!(
-                    "no session is recorded here yet\nhint: start one with `{RALPH}`, and load this page again"
-                );
-            }
             index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
         Target::Session(name) => {

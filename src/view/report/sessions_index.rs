@@ -8,7 +8,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::history::stats::{OfTask, Stats, rate};
-use crate::record::{Cost, Timestamp};
+use crate::record::{Cost, RALPH_ELSEWHERE, Timestamp};
 use crate::view::local_time::local_minute;
 use crate::view::style::{Count, duration, grouped};
 
@@ -280,12 +280,16 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         0 | 1 => String::new(),
         several => format!(" of {}", Count(several as u64, "feature")),
     };
-    let title = format!("{}{of_features}", Count(sessions.len() as u64, "session"));
+    let title = match sessions.len() {
+        0 => "Nothing is recorded yet".to_owned(),
+        count => format!("{}{of_features}", Count(count as u64, "session")),
+    };
     let row = |(number, session)| SessionRow::new(session, &sessions[..number]);
     let rows: Vec<SessionRow> = sessions.iter().enumerate().rev().take(MAX_ROWS).map(row).collect();
     let left_out = sessions.len().saturating_sub(MAX_ROWS);
     let values = context! {
-        figures => figures(sessions),
+        figures => if sessions.is_empty() { Vec::new() } else { figures(sessions) },
+        ralph => RALPH_ELSEWHERE.as_str(),
         rows => Value::from(Serde(&rows)),
         has_features => features.len() > 1,
         left_out => (left_out > 0).then(|| Count(left_out as u64, "older session").to_string()),

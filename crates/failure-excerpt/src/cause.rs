@@ -55,7 +55,28 @@ pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
             best = Some((rank, worth, at));
         }
     }
-    best.map(|(_, _, at)| shorten(&one_line(page.line(at)), max_chars))
+    let (_, _, at) = best?;
+    let line = first_difference(page, at).unwrap_or_else(|| one_line(page.line(at)));
+    Some(shorten(&line, max_chars))
+}
+
+/// Returns what the unified diff that line `at` is of changes first: `a.txt: -old +new`.
+fn first_difference(page: &Page, at: usize) -> Option<String> {
+    let mut above = (0..=at).rev().take_while(|at| page.line(*at).starts_with([' ', '+', '-', '@', '\\']));
+    let is_header = |at: &usize| {
+        page.line(*at).starts_with("--- ") && *at + 1 < page.len() && page.line(*at + 1).starts_with("+++ ")
+    };
+    let header = above.find(is_header)?;
+    let old = page.line(header).trim_start_matches("--- ");
+    let lines = || (header + 2..page.len()).map(|at| page.line(at));
+    let is_body = |line: &&str| !line.starts_with("@@ ");
+    let mut changes = Vec::new();
+    for sign in ['-', '+'] {
+        let in_hunk = lines().skip_while(is_body).skip(1).take_while(is_body);
+        changes.extend(in_hunk.filter(|line| line.starts_with(sign)).take(1).map(one_line));
+    }
+    let name = old.split('\t').next().unwrap_or(old);
+    (!changes.is_empty()).then(|| format!("{}: {}", one_line(name), changes.join(" ")))
 }
 
 /// How much a line can say of a cause, by its shape: most first.

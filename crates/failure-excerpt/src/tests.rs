@@ -118,7 +118,7 @@ fn a_hang_names_the_test_that_did_not_end() {
 }
 
 /// Outputs of shells and of programs that no matcher knows, and the line that says why.
-const CAUSES: [(&str, &str); 27] = [
+const CAUSES: [(&str, &str); 29] = [
     ("sh: 1: pytset: not found\n", "sh: 1: pytset: not found"),
     ("/bin/sh: 1: cmake: not found\nmake: *** [Makefile:2: all] Error 127\n", "/bin/sh: 1: cmake: not found"),
     ("bash: line 1: ./x: Permission denied\n", "bash: line 1: ./x: Permission denied"),
@@ -154,6 +154,11 @@ const CAUSES: [(&str, &str); 27] = [
         "collecting\nNo tests found, exiting with code 1\nran in 0.2 s\n",
         "No tests found, exiting with code 1",
     ),
+    (
+        "--- want.html\t2026-01-02 03:04:05.000000000 +0000\n+++ got.html\t2026-01-02 03:04:06.000000000 +0000\n@@ -1,2 +1,2 @@\n <form>\n-  <b>Submit</b>\n+  <b>Save</b>\n",
+        "want.html: - <b>Submit</b> + <b>Save</b>",
+    ),
+    ("--- a\n+++ b\n@@ -1 +0,0 @@\n---\n", "a: ---"),
     ("row 1 fine\nrow 212 differs\n3 pages compared\n", "row 212 differs"),
     (
         "#7 [2/3] RUN npm ci\n#7 0.51 npm error code ENOSPC\n#7 0.52 npm error nospc ENOSPC: no space left on device, write\n------\nDockerfile:2\n   1 |     FROM node\n   2 | >>> RUN npm ci\n   3 |     COPY . .\nERROR: failed to solve: process \"/bin/sh -c npm ci\" did not complete successfully: exit code: 228\n",

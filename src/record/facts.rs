@@ -98,6 +98,29 @@ pub struct FileChange {
     /// Lines; `None` for a binary file.
     pub added: Option<u64>,
     pub removed: Option<u64>,
+    #[serde(skip_serializing_if = "FileStatus::is_modified")]
+    pub status: FileStatus,
+    /// The lines of a short change, with the signs of a diff; empty if the task was done.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+}
+
+/// What became of a file that changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileStatus {
+    Added,
+    Deleted,
+    /// Also for what a later version calls by another name.
+    #[default]
+    #[serde(other)]
+    Modified,
+}
+
+impl FileStatus {
+    fn is_modified(&self) -> bool {
+        *self == Self::Modified
+    }
 }
 
 /// What came of asking the user's command for a summary.

@@ -32,7 +32,9 @@ pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
-pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, Levels, Summarized, ToolUse};
+pub use facts::{
+    CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
+};
 pub use ids::{ObjectId, SessionId};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,

@@ -17,6 +17,8 @@ pub struct SnapshotTaken {
     pub changed: Vec<RawPath>,
     /// Of those changed, the ones with the most lines added and removed, most first.
     pub most_changed: Vec<FileChange>,
+    /// What was compared; `None` at the first look.
+    pub trees: Option<(ObjectId, ObjectId)>,
     pub left_out: Vec<LeftOut>,
     /// Of those left out, the ones that git failed to take.
     pub refused: BTreeSet<RawPath>,

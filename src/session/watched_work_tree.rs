@@ -60,8 +60,10 @@ impl WatchedWorkTree {
         changed.retain(|file| file.path != progress.as_bytes());
         let most_changed = most_changed(&changed);
         let changed = changed.into_iter().map(|file| file.path).collect();
-        self.last_contents = Some(tree.clone());
-        Ok((tree, SnapshotTaken { snapshot: None, changed, most_changed, left_out, refused, failure: None }))
+        let trees = self.last_contents.replace(tree.clone()).map(|before| (before, tree.clone()));
+        let taken =
+            SnapshotTaken { changed, most_changed, trees, left_out, refused, ..SnapshotTaken::default() };
+        Ok((tree, taken))
     }
 
     /// Warns once of each submodule with uncommitted changes, which no snapshot holds.

@@ -63,6 +63,11 @@ impl Running<'_> {
             environment: &environment,
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        if !verdict.closed.contains(&task.name)
+            && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
+        {
+            self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
+        }
         let changes = std::mem::take(&mut taken.most_changed);
         let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
         let mut iteration = self.compose(begin, measured, ended_at)?;

@@ -1,11 +1,12 @@
 //! Snapshots of the work tree, of records and between two of them, and what they leave out.
 
 use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
 
 use crate::process::was_cut_short;
 use crate::record::{ObjectId, Timestamp};
 use crate::store::{SessionRefs, Slot, Snapshot};
-use crate::worktree::{PrivateIndex, RawPath};
+use crate::worktree::{PrivateIndex, RawPath, TreePair};
 
 use super::super::snapshot_taken::SnapshotTaken;
 use super::Recorder;
@@ -54,14 +55,29 @@ impl Recorder<'_> {
 
     /// Reads the work tree as it is now, and compares it with what it was at the last look.
     pub(super) fn look(&mut self, slot: &Slot) -> Result<(ObjectId, SnapshotTaken)> {
-        let scratch = self.spool.scratch();
-        let index = scratch.join("index");
-        // Trees that are not kept live beside the index, only to be compared with.
-        let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        let (index, objects) = self.private_index(slot)?;
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         self.work_tree.look(private_index, &self.place.progress_path, &mut self.warnings)
+    }
+
+    /// Adds the lines of the first short changes to those that `taken` has most of.
+    pub fn add_short_diffs(&self, slot: &Slot, taken: &mut SnapshotTaken) -> Result<()> {
+        let Some((from, to)) = &taken.trees else { return Ok(()) };
+        let (index, objects) = self.private_index(slot)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let work_tree = self.work_tree.work_tree();
+        work_tree.add_short_diffs(private_index, TreePair { from, to }, &mut taken.most_changed)
+    }
+
+    /// Returns where the index of snapshots is, and their objects.
+    fn private_index(&self, slot: &Slot) -> Result<(Utf8PathBuf, Utf8PathBuf)> {
+        let scratch = self.spool.scratch();
+        // Trees that are not kept live beside the index, only to be compared with.
+        let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        Ok((scratch.join("index"), objects))
     }
 
     /// Writes the commit of a snapshot. `None` if snapshots are not kept.

@@ -62,7 +62,8 @@ mod tests {
         for (turn, files) in turns.iter_mut().zip(["a b", "a", "a c", ""]) {
             turn.record.files_changed = files.split_whitespace().map(str::to_owned).collect();
         }
-        let change = |path: &str| FileChange { path: path.to_owned(), added: Some(2), removed: None };
+        let change =
+            |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
         let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), &turns);
         let shown: Vec<_> =
             changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();

@@ -11,6 +11,7 @@ docs/prompt-and-memory.md.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -30,6 +31,8 @@ PARTS = {
     "Historical context": "history",
 }
 RULES = "task, places and rules"
+# The last attempt stands right after the task: this heading ends it.
+HEADINGS = {**PARTS, "Where things are": RULES}
 EARLIER = "**all about earlier iterations**"
 
 
@@ -38,9 +41,9 @@ def cut(prompt):
     name, lines = RULES, []
     for line in prompt.splitlines(keepends=True):
         heading = re.fullmatch(r"## (.+)\n", line)
-        if heading and heading[1] in PARTS:
+        if heading and heading[1] in HEADINGS:
             yield name, "".join(lines)
-            name, lines = PARTS[heading[1]], []
+            name, lines = HEADINGS[heading[1]], []
         lines.append(line)
     yield name, "".join(lines)
 
@@ -55,10 +58,13 @@ def table(prompts):
     columns = []
     for attempt in ATTEMPTS:
         names, texts = zip(*cut(prompts[attempt - 1]))
-        columns.append(dict(zip(names, count(list(texts)))))
+        sizes = collections.Counter()
+        for name, size in zip(names, count(list(texts))):
+            sizes[name] += size
+        columns.append(sizes)
     rows = [["part"] + [f"attempt {attempt}" for attempt in ATTEMPTS], ["---"] + ["--:"] * len(ATTEMPTS)]
     for name in [RULES, *PARTS.values()]:
-        rows.append([name] + [f"{column.get(name, 0):,}" for column in columns])
+        rows.append([name] + [f"{column[name]:,}" for column in columns])
     rows.append([EARLIER] + [f"{sum(column.values()) - column[RULES]:,}" for column in columns])
     rows.append(["**the prompt**"] + [f"{sum(column.values()):,}" for column in columns])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

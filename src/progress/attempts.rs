@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::record::{Claim, CommandRun, Facts, FileChange, Iteration, Outcome, RALPH_BY_PATH, SessionId};
+use crate::record::{
+    Claim, CommandRun, Facts, FileChange, FileStatus, Iteration, Outcome, RALPH_BY_PATH, SessionId,
+};
 
 use super::capture;
 use super::markdown::{code, cut, fenced, one_line};
@@ -79,6 +81,7 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
         "Files that it changed, and whose changes were not taken back"
     };
     push_list(&mut text, title, &files(last));
+    push_section(&mut text, "The lines of the short ones", &short_diffs(&last.facts));
     let title = match last.exit.validation {
         Some(code) if code != 0 => {
             "Boxes that it had ticked, and that were opened again as the validation failed"
@@ -118,15 +121,20 @@ fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
 /// Returns what the headline and the sections below do not say: how the validation ended, and where more is.
 fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
     let validation = match (iteration.exit.validation, &iteration.validation_command) {
-        (Some(0), _) => "The validation passed. ",
+        (Some(0), _) => "The validation passed, which does not show that this task is done. ",
         (None, Some(_)) => "The validation did not run. ",
         _ => "",
     };
     let is_silent = iteration.facts.final_message.trim().is_empty() && iteration.facts.version > 0;
     let silence = if is_silent { "It left no final message. " } else { "" };
+    let is_idle = iteration.files_changed.is_empty() && iteration.snapshot.is_some();
+    let idleness = if is_idle { "It changed no files. " } else { "" };
     let of =
         if session == Some(&iteration.session) { String::new() } else { format!("{}:", iteration.session) };
-    format!("{validation}{silence}`{RALPH_BY_PATH} show {of}{}` shows it whole.", iteration.iteration)
+    format!(
+        "{validation}{silence}{idleness}`{RALPH_BY_PATH} show {of}{}` shows it whole.",
+        iteration.iteration
+    )
 }
 
 fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> String {
@@ -212,9 +220,21 @@ pub(super) fn changed_files(facts: &Facts) -> String {
             (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
             _ => " (binary)".to_owned(),
         };
-        format!("- {}{lines}\n", code(&change.path))
+        let status = match change.status {
+            FileStatus::Added => " (new)",
+            FileStatus::Deleted => " (deleted)",
+            FileStatus::Modified => "",
+        };
+        format!("- {}{lines}{status}\n", code(&change.path))
     };
     facts.changes.iter().take(MAX_FILES).map(line).collect()
+}
+
+/// Returns the lines of short changes, below the names of their files.
+fn short_diffs(facts: &Facts) -> String {
+    let short = facts.changes.iter().filter(|change| !change.diff.is_empty());
+    let diffs = short.map(|change| format!("{}:\n{}", one_line(&change.path), change.diff.trim_end()));
+    diffs.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the same, and how many more there are; of an older record the names alone.
@@ -330,16 +350,24 @@ mod tests {
             last_line: last_line.to_owned(),
         };
         last.facts.commands = vec![run("psql", Some(2), "could not connect"), run("npm i", None, "")];
-        let change =
-            |path: &str, added| FileChange { path: path.to_owned(), added, removed: added.map(|_| 3) };
-        last.facts.changes = vec![change("src/db.rs", Some(12)), change("logo.png", None)];
-        last.files_changed = vec!["src/db.rs".to_owned(), "logo.png".to_owned()];
+        let change = |path: &str, added| FileChange {
+            path: path.to_owned(),
+            added,
+            removed: added.map(|_| 3),
+            ..FileChange::default()
+        };
+        let mut gone = change("old.txt", Some(0));
+        (gone.status, gone.diff) = (FileStatus::Deleted, "-a\n-```\n-c\n".to_owned());
+        last.facts.changes = vec![change("src/db.rs", Some(12)), change("logo.png", None), gone];
+        last.files_changed = ["src/db.rs", "logo.png", "old.txt"].map(str::to_owned).to_vec();
         let expected = "Iteration 2 (attempt 2) failed: connect ECONNREFUSED :5432 (the agent had ticked it)\n\n\
              `<ralph> show 2` shows it whole.\n\n\
              What the validation said:\n\n```\nFAILED test_db\nECONNREFUSED\n```\n\n\
              The end of its final message:\n\n```\n…tgres, on port 5433.\n```\n\n\
              Commands that failed in it:\n\n- `psql`, exit 2: could not connect\n- `npm i`, failed\n\n\
-             Files that it changed, and whose changes were not taken back:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\n\
+             Files that it changed, and whose changes were not taken back:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\
+             - `old.txt` +0 -3 (deleted)\n\n\
+             The lines of the short ones:\n\n````\nold.txt:\n-a\n-```\n-c\n````\n\n\
              Boxes that it had ticked, and that were opened again as the validation failed:\n\n- T004\n\n\
              Other attempts, newest first:\n\n\
              - Iteration 1 (attempt 1) failed: no such table; tried: sqlite; a mock\n";
@@ -357,9 +385,13 @@ mod tests {
             last.facts.version = 1;
             last
         };
+        let mut idle = of(None, None);
+        (idle.files_changed, idle.snapshot) =
+            (Vec::new(), "1234567890123456789012345678901234567890".parse().ok());
+        assert!(text_of(&[idle]).contains("\n\nIt left no final message. It changed no files. `"));
         let whole = format!("It left no final message. `{RALPH_BY_PATH} show 1` shows it whole.\n");
         for (validation, command, words) in [
-            (Some(0), Some("make"), "The validation passed. "),
+            (Some(0), Some("make"), "The validation passed, which does not show that this task is done. "),
             (None, Some("make"), "The validation did not run. "),
             (Some(1), Some("make"), ""),
             (None, None, ""),

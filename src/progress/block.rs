@@ -22,8 +22,8 @@ pub(super) struct Block {
 /// What follows the facts of an iteration.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Body {
-    /// The validation's output and the agent's final message, which the last attempt of a prompt has too.
-    pub output: String,
+    /// What the last attempt of a prompt has too: the validation's output, the agent's final message, the files that changed.
+    pub repeated: String,
     /// What only this block has.
     pub stderr: String,
 }
@@ -32,7 +32,8 @@ impl Block {
     /// A block of the facts of `context`, of `text` below them, and of `body`.
     pub(super) fn new(context: &IterationContext, text: &str, body: Body) -> Self {
         let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
-        let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}\n", context.outcome));
+        let left_open = if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
+        let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}{left_open}\n", context.outcome));
         let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
         Self {
             task: context.task.as_deref().map(|task| task_of(task, context.attempt)),
@@ -46,23 +47,23 @@ impl Block {
 
     /// Returns the whole block.
     pub(super) fn whole(&self) -> String {
-        self.with("", &self.body.output)
+        self.with("", &self.body.repeated)
     }
 
     /// Returns the block for the prompt of `turn`; it says so if it is of another task. What the prompt has above is not given again.
     pub(super) fn for_turn(&self, turn: &ProgressTurn<'_>, is_other: bool) -> String {
         let is_above = turn.shown_attempt == Some((self.session.as_ref(), self.iteration));
-        let output = match self.body.output.as_str() {
+        let repeated = match self.body.repeated.as_str() {
             "" => "",
-            _ if is_above => "(What it printed and said is above, under the last attempt.)\n",
-            output => output,
+            _ if is_above => "(For the rest see the last attempt at this task.)\n",
+            repeated => repeated,
         };
-        self.with(if is_other { ", another task" } else { "" }, output)
+        self.with(if is_other { ", another task" } else { "" }, repeated)
     }
 
-    fn with(&self, mark: &str, output: &str) -> String {
+    fn with(&self, mark: &str, repeated: &str) -> String {
         let task = self.task.as_ref().map(|task| format!("**Task:** {task}{mark}\n")).unwrap_or_default();
-        format!("{}{task}{}{output}{}\n", self.heading, self.text, self.body.stderr)
+        format!("{}{task}{}{repeated}{}\n", self.heading, self.text, self.body.stderr)
     }
 }
 

@@ -11,7 +11,6 @@ use super::attempts::{changed_files, failed_commands};
 use super::block::{Block, Body, Entries, ordered};
 use super::markdown::one_line;
 use super::newest::Newest;
-use super::system_captured::facts;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn, SystemCapturedProgress};
 use crate::record::{Facts, Summarized};
 
@@ -68,7 +67,7 @@ impl LlmSummarizedProgress {
             }
             Some(Summarized::Failed(reason)) => {
                 let why = format!("(no summary: {})\n", one_line(reason));
-                Block::new(context, &(why + &facts(context)), self.fallback.body(context))
+                Block::new(context, &why, self.fallback.body(context))
             }
             None => self.fallback.block(context),
         }

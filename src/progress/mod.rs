@@ -51,6 +51,8 @@ pub struct IterationContext {
     /// Which run at this task it was; `None` in older records.
     pub attempt: Option<u32>,
     pub outcome: Outcome,
+    /// True if it did other tasks, and left its own open.
+    pub is_left_open: bool,
     pub cause: Option<String>,
     /// `None` if no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
     /// wrote there if it failed.

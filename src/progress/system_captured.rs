@@ -28,13 +28,13 @@ impl SystemCapturedProgress {
     }
 
     pub(super) fn block(&self, context: &IterationContext) -> Block {
-        Block::new(context, &facts(context), self.body(context))
+        Block::new(context, "", self.body(context))
     }
 
     pub(super) fn body(&self, context: &IterationContext) -> Body {
         let most = self.max_output_chars;
         if most == 0 {
-            return Body::default();
+            return Body { repeated: facts(context), ..Body::default() };
         }
         let shown = |title: &str, text: &str| {
             if text.is_empty() { String::new() } else { format!("**{title}:**\n{}", fenced(text)) }
@@ -44,14 +44,14 @@ impl SystemCapturedProgress {
         let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
         let output = excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default();
         Body {
-            output: output + &shown("Final message", &words),
+            repeated: facts(context) + &output + &shown("Final message", &words),
             stderr: shown("Stderr of the agent", &stderr),
         }
     }
 }
 
 /// Returns the facts of an iteration, one a line.
-pub(super) fn facts(context: &IterationContext) -> String {
+fn facts(context: &IterationContext) -> String {
     let (command, exit) = match &context.validation_command {
         Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
         None => (String::new(), "Exit code of the agent"),
@@ -111,6 +111,7 @@ mod tests {
             task: None,
             attempt: None,
             outcome: Outcome::Failure,
+            is_left_open: false,
             cause: None,
             validation_command: Some("cargo test".to_owned()),
             exit_code,

@@ -190,7 +190,7 @@ impl Gate {
                 places[kept] = place;
                 let key = key_at(block, place);
                 let first = &self.asked[usize::from(self.firsts[first_place(key)])];
-                kept += usize::from((first.key == key) | (first.next != 0));
+                kept += usize::from(first.key == key) | usize::from(first.next != 0);
             }
             for &place in &places[..kept] {
                 let start = at + usize::from(place);

@@ -4,22 +4,19 @@ mod context;
 mod judge;
 mod name;
 mod table;
+mod tie;
 mod value;
 
-use super::Secret;
+use super::secret::Secret;
 use super::view::View;
 
-pub(super) use judge::{is_mixed, is_placeholder, is_random};
+pub(super) use judge::{is_login, is_mixed, is_placeholder, is_random};
 pub(super) use name::windows;
 pub(super) use value::{credential, quote_at};
 
 use name::{Name, NameKind};
-use value::{Tie, tie, value};
-
-const MAX_SPACES: usize = 16;
-
-/// How much of a value is looked at to judge it, so that a text of nothing but names takes no longer than others.
-const JUDGED: usize = 256;
+use tie::tie;
+use value::{JUDGED, Tie, value};
 
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     // Most names have no value beside them: that is asked first.

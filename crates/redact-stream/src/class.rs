@@ -53,6 +53,48 @@ pub(super) fn encoded(byte: u8) -> bool {
     dotted(byte) || b"+/=%".contains(&byte)
 }
 
+/// A set of ASCII bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Set(u128);
+
+impl Set {
+    pub(super) const ALL: Self = Self(u128::MAX);
+
+    /// One byte.
+    pub(super) fn one(byte: u8) -> Self {
+        Self(1 << (byte & 127))
+    }
+
+    /// One byte, in either case.
+    pub(super) fn either(byte: u8) -> Self {
+        Self::one(byte.to_ascii_lowercase()).or(Self::one(byte.to_ascii_uppercase()))
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) fn has(self, byte: u8) -> bool {
+        byte.is_ascii() && self.0 >> byte & 1 == 1
+    }
+
+    /// Those of which a bit is set.
+    pub(super) fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// The bytes of a class, all of which are ASCII.
+    pub(super) fn of(class: Class) -> Self {
+        Self((0..128).filter(|&byte| class(byte)).fold(0, |set, byte| set | 1 << byte))
+    }
+
+    /// Its bytes with the bit set by which small letters differ from capital ones.
+    pub(super) fn folded(self) -> Self {
+        const WITHOUT_BIT: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
+        Self(self.0 & !WITHOUT_BIT | (self.0 & WITHOUT_BIT) << 32)
+    }
+}
+
 /// Shannon's measure of `text`, in bits for each byte: 0 for one letter repeatedly, 6 for the best base64.
 pub(super) fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];

@@ -1,8 +1,8 @@
 //! Passwords if no name is beside them, but the program or the statement that takes them.
 
-use super::Secret;
 use super::assignment::{is_mixed, is_placeholder, quote_at};
 use super::gate::{Window, window};
+use super::secret::Secret;
 use super::view::View;
 
 /// What a command or a statement shows of itself.
@@ -74,7 +74,7 @@ const READERS: [(&str, usize); 5] =
 const MAX_LINE: usize = 200;
 const MAX_SECRET: usize = 256;
 
-pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
+pub(super) fn windows() -> impl Iterator<Item = (Window, Command)> {
     let options = [" -p", " -a ", " -w ", "\"-p", "'-p", "\"-a\"", "\"-w\"", "\"-P\""]
         .map(|text| (text, Command::Option));
     let pipes = READERS.map(|(text, skipped)| (&text[skipped..], Command::Pipe));
@@ -86,9 +86,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
         (":*:", Command::PasswordFile),
     ];
     let all = options.into_iter().chain(pipes).chain(others);
-    all.map(|(text, command)| {
-        (window(text, |byte| byte.is_ascii_graphic() || byte == b' '), super::Rule::Command(command))
-    })
+    all.map(|(text, command)| (window(text, |byte| byte.is_ascii_graphic() || byte == b' '), command))
 }
 
 pub(super) fn find(view: &View<'_>, command: Command) -> Option<Secret> {

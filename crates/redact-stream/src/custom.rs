@@ -5,7 +5,7 @@ use std::fmt;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{MARKER, Secret, marker_end};
+use super::secret::{MARKER, MAX_NAME_BYTES, Secret, marker_end};
 
 /// The rule of what the user asked for.
 const RULE: &str = "custom";
@@ -131,6 +131,6 @@ fn find(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
 
 /// Returns the end of the first replacement that shares a byte with what is between `start` and `end`.
 fn marker_within(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
-    let from = start.saturating_sub(MARKER.len() + super::MAX_NAME_BYTES);
+    let from = start.saturating_sub(MARKER.len() + MAX_NAME_BYTES);
     (from..end).filter_map(|at| marker_end(bytes, at)).find(|&marker_end| marker_end > start)
 }

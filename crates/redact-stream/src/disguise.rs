@@ -2,8 +2,8 @@
 
 use super::class::is_word;
 use super::gate::{Window, WindowByte};
+use super::secret::Secret;
 use super::view::View;
-use super::{GATE, Secret, shape};
 
 /// How far before an escape a key may begin, and how long one is at most.
 const MAX_LEAD: usize = 160;
@@ -22,7 +22,7 @@ pub(super) enum Disguise {
     Percent,
 }
 
-pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
+pub(super) fn windows() -> impl Iterator<Item = (Window, Disguise)> {
     let word = WindowByte::Of(is_word);
     let escape =
         [WindowByte::Byte(b'\\'), WindowByte::Byte(b'u'), WindowByte::Byte(b'0'), WindowByte::Byte(b'0')];
@@ -39,13 +39,15 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
         WindowByte::Of(|byte| b"dDeE".contains(&byte)),
         word,
     ];
-    [(escape, Disguise::Escape), (letter, Disguise::Percent), (sign, Disguise::Percent)]
-        .map(|(window, disguise)| (window, super::Rule::Disguise(disguise)))
-        .into_iter()
+    [(escape, Disguise::Escape), (letter, Disguise::Percent), (sign, Disguise::Percent)].into_iter()
 }
 
-/// Returns a key around the escape at the anchor.
-pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
+/// Returns a key around the escape at the anchor. `find_key` returns the first one in a text: its rule, start and end.
+pub(super) fn find(
+    view: &View<'_>,
+    disguise: Disguise,
+    find_key: impl FnOnce(&[u8]) -> Option<(&'static str, usize, usize)>,
+) -> Option<Secret> {
     let gap = view.anchor;
     let (width, _) = gap_at(view, gap)?;
     // Mostly a blank follows, or another escape: no key goes on.
@@ -58,7 +60,7 @@ pub(super) fn find(view: &View<'_>, disguise: Disguise) -> Option<Secret> {
     if plain.bytes.len() < MIN_KEY || !plain.bytes.iter().any(u8::is_ascii_digit) {
         return None;
     }
-    let (rule, start, end) = shape::find_first(&GATE, &plain.bytes)?;
+    let (rule, start, end) = find_key(&plain.bytes)?;
     let (from, to) = plain.place(start, end);
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }

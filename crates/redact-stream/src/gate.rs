@@ -4,8 +4,7 @@
 //! position, at three bytes, meets each window once: nothing else costs anything if no window is near. Letters
 //! count in either case; the rules look again. `scripts/windows.py` chooses windows that text seldom has.
 
-use super::shape::Set;
-use super::{Class, Rule};
+use super::class::{Class, Set};
 
 /// How many bytes a window has.
 pub(super) const WIDTH: usize = 4;
@@ -97,18 +96,19 @@ struct Asked {
 }
 
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct Gate<R> {
     threes: Threes,
     fours: Bits,
     /// By the hash of a key, where in `asked` the first of this hash stands: 0 if none.
     firsts: Box<[u16; FIRSTS]>,
     /// Each key with each of its rules, in the order in which they were added. The first one stands for none.
     asked: Vec<Asked>,
-    rules: Vec<(Rule, Around)>,
+    rules: Vec<(R, Around)>,
 }
 
-impl Gate {
-    pub(super) fn new(windows: impl Iterator<Item = (Window, Rule)>) -> Self {
+impl<R: Copy> Gate<R> {
+    /// Makes it of windows with their rules, and what these need to see around them.
+    pub(super) fn new(windows: impl Iterator<Item = (Window, Around, R)>) -> Self {
         let mut gate = Self {
             threes: Threes::new(),
             fours: Bits::new(),
@@ -116,9 +116,9 @@ impl Gate {
             asked: vec![Asked { key: 0, rule: 0, next: 0 }],
             rules: Vec::with_capacity(1 << 10),
         };
-        for (window, rule) in windows {
+        for (window, around, rule) in windows {
             let place = u16::try_from(gate.rules.len()).expect("there are some hundred rules");
-            gate.rules.push((rule, rule.around()));
+            gate.rules.push((rule, around));
             gate.add(&window.map(WindowByte::bytes), place);
         }
         gate.link_keys();
@@ -215,7 +215,7 @@ impl Gate {
         at: usize,
         Key { key, first }: Key,
         floor: usize,
-    ) -> impl Iterator<Item = Rule> {
+    ) -> impl Iterator<Item = R> {
         let asked = |place: u16| (place != 0).then(|| &self.asked[usize::from(place)]);
         std::iter::successors(asked(first), move |last| asked(last.next))
             .filter(move |asked| asked.key == key)

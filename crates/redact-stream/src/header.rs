@@ -1,9 +1,9 @@
 //! Credentials as they are in headers and on command lines: `Bearer ...`, `Basic ...`, `Cookie: ...`, `curl -u ...`.
 
-use super::Secret;
-use super::assignment::{self, is_placeholder, is_random};
+use super::assignment::{self, is_login, is_placeholder, is_random};
 use super::class::base64;
 use super::gate::{Window, window};
+use super::secret::Secret;
 use super::view::View;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,8 @@ const MAX_VALUE_BYTES: usize = 4 * 1024;
 
 const MIN_COOKIE_BYTES: usize = 16;
 
-pub(super) fn windows() -> impl Iterator<Item = (Window, super::Rule)> {
-    MARKS.iter().map(|(text, header)| (window(text, is_after_name), super::Rule::Header(*header)))
+pub(super) fn windows() -> impl Iterator<Item = (Window, Header)> {
+    MARKS.iter().map(|(text, header)| (window(text, is_after_name), *header))
 }
 
 pub(super) fn find(view: &View<'_>, header: Header) -> Option<Secret> {
@@ -126,31 +126,4 @@ fn user(view: &View<'_>, at: usize) -> Option<Secret> {
 
 fn is_in_line(byte: u8) -> bool {
     !byte.is_ascii_control() && !b"\"'`\\<>".contains(&byte)
-}
-
-/// Returns true if `text` is a user and a password in base64.
-pub(super) fn is_login(text: &[u8]) -> bool {
-    let plain = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
-    if text.len() < 8 || plain.contains(&b'=') || plain.len() % 4 == 1 {
-        return false;
-    }
-    let mut decoded: Vec<u8> = Vec::with_capacity(plain.len());
-    for four in plain.chunks(4) {
-        let bits = four.iter().fold(0_u32, |bits, &byte| bits << 6 | sextet(byte)) << (6 * (4 - four.len()));
-        decoded.extend(&bits.to_be_bytes()[1..four.len()]);
-    }
-    let colon = decoded.iter().position(|&byte| byte == b':');
-    colon.is_some_and(|colon| colon + 3 < decoded.len())
-        && decoded.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
-}
-
-fn sextet(byte: u8) -> u32 {
-    let value = match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    u32::from(value)
 }

@@ -12,11 +12,12 @@ mod gate;
 mod header;
 mod private_key;
 mod reader;
+mod scan;
+mod secret;
 mod shape;
 mod url;
 mod view;
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::sync::LazyLock;
@@ -25,30 +26,15 @@ use regex::bytes::Regex;
 
 pub use custom::{PatternError, PatternList, PatternProblem};
 pub use reader::RedactingReader;
+pub use secret::Counts;
 
-use class::{Class, is_word};
+use class::is_word;
 use colour::{Colours, End};
 use custom::Customs;
-use gate::{Gate, Key, Window, window};
+use gate::{Around, Gate, Key, Window, window};
+use scan::{Scan, Windows};
+use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Secret, marker_end};
 use view::View;
-
-/// How often each rule matched, by its name.
-pub type Counts = BTreeMap<&'static str, u64>;
-
-/// What a rule may see after the place where a secret shows itself.
-const AHEAD: usize = 64 * 1024;
-
-/// What a rule may see before that place: enough for the name of a variable.
-const BEHIND: usize = 256;
-
-/// How much is read before it is searched.
-const WINDOW: usize = 1024 * 1024;
-
-/// A replacement begins with this. Text that holds it has been here before.
-const MARKER: &str = "[redacted:";
-
-/// The longest name of a rule, and more.
-const MAX_NAME_BYTES: usize = 48;
 
 /// Maximum number of passes over a text.
 const MAX_PASSES: usize = 8;
@@ -73,7 +59,8 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 }
 
 /// The windows of all rules, made once: that takes milliseconds.
-static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::new(windows()));
+static GATE: LazyLock<Gate<Rule>> =
+    LazyLock::new(|| Gate::new(windows().map(|(window, rule)| (window, rule.around(), rule))));
 
 /// Finds secrets and puts `[redacted:<rule>]` in their place.
 ///
@@ -166,7 +153,7 @@ impl Redactor {
         reader: impl Read,
         mut sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Counts, E> {
-        let mut reader = reader::Windows::new(reader);
+        let mut reader = Windows::new(reader);
         let mut scan = Scan::default();
         let failed =
             |error: io::Error| io::Error::new(error.kind(), format!("read what is to be redacted: {error}"));
@@ -295,14 +282,6 @@ impl Redactor {
     }
 }
 
-/// Returns the end of the replacement that begins at `at`, if one does.
-fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
-    let is_name = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
-    let length = name.iter().take(MAX_NAME_BYTES).take_while(is_name).count();
-    (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
-}
-
 /// What is to be asked where the gate stops.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
@@ -311,11 +290,7 @@ enum Rule {
     PrivateLines,
     Address,
     Signature,
-    WebToken,
-    Shape(&'static shape::Shape),
-    Issuer(&'static shape::Issuer),
-    Named(&'static shape::Named),
-    Inner(&'static shape::Inner),
+    Shape(shape::Rule),
     Header(header::Header),
     Command(command::Command),
     Disguise(disguise::Disguise),
@@ -323,9 +298,19 @@ enum Rule {
 }
 
 impl Rule {
+    /// Returns what it needs to see around its window.
+    fn around(self) -> Around {
+        self.shape().map_or(Around::ANYTHING, shape::Rule::around)
+    }
+
+    /// Returns the rule of a shape, if it is one.
+    fn shape(self) -> Option<shape::Rule> {
+        if let Self::Shape(rule) = self { Some(rule) } else { None }
+    }
+
     /// Returns true if it knows a secret by its own letters.
     fn is_key(self) -> bool {
-        matches!(self, Self::Shape(_) | Self::Issuer(_) | Self::Named(_) | Self::Inner(_))
+        self.shape().is_some_and(|rule| !matches!(rule, shape::Rule::WebToken))
     }
 
     fn find(self, view: &View<'_>) -> Option<Secret> {
@@ -335,14 +320,12 @@ impl Rule {
             Self::PrivateLines => private_key::find_lines(view),
             Self::Address => url::find(view),
             Self::Signature => url::find_signature(view),
-            Self::WebToken => shape::find_web_token(view),
-            Self::Shape(shape) => shape::find(view, shape),
-            Self::Issuer(issuer) => shape::find_issuer(view, issuer),
-            Self::Named(named) => shape::find_named(view, named),
-            Self::Inner(inner) => shape::find_inner(view, inner),
+            Self::Shape(rule) => rule.find(view),
             Self::Header(header) => header::find(view, header),
             Self::Command(command) => command::find(view, command),
-            Self::Disguise(disguise) => disguise::find(view, disguise),
+            Self::Disguise(disguise) => {
+                disguise::find(view, disguise, |text| shape::find_first(&GATE, Self::shape, text))
+            }
             Self::Name => assignment::find(view),
         }
     }
@@ -360,11 +343,11 @@ fn windows() -> impl Iterator<Item = (Window, Rule)> {
         .map(|(text, rule)| (window(text, is_word), rule))
         .chain(url::signature_windows().map(|window| (window, Rule::Signature)))
         .chain(url::windows().map(|window| (window, Rule::Address)))
-        .chain(shape::windows())
-        .chain(header::windows())
-        .chain(command::windows())
-        .chain(disguise::windows())
-        .chain(assignment::windows())
+        .chain(shape::windows().map(|(window, rule)| (window, Rule::Shape(rule))))
+        .chain(header::windows().map(|(window, header)| (window, Rule::Header(header))))
+        .chain(command::windows().map(|(window, command)| (window, Rule::Command(command))))
+        .chain(disguise::windows().map(|(window, disguise)| (window, Rule::Disguise(disguise))))
+        .chain(assignment::windows().map(|window| (window, Rule::Name)))
 }
 
 /// What rules see of a text: nothing before `floor`, and nothing counts that depends on bytes behind `barrier` or
@@ -382,94 +365,6 @@ enum Stop {
     Marker(usize),
     /// Secrets, the nearest last.
     Secrets(Vec<Secret>),
-}
-
-/// A secret.
-#[derive(Debug, Clone)]
-struct Secret {
-    rule: &'static str,
-    start: usize,
-    end: usize,
-    /// The bytes of which it consists, where it is of one kind and may go on.
-    belongs: Option<Class>,
-}
-
-/// Where a scan stands.
-#[derive(Debug, Default)]
-struct Scan {
-    /// The first byte that is not done.
-    at: usize,
-    /// The first byte that was not handed on.
-    given: usize,
-    /// The end of the last secret: no rule looks back into it, as it will not be there any more.
-    floor: usize,
-    /// Set within a secret that goes on.
-    tail: Option<Class>,
-    /// What stood between the bytes and was not handed on.
-    colours: Colours,
-    counts: Counts,
-}
-
-impl Scan {
-    /// Hands on what is before `secret`, and what stands for it.
-    fn replace<E>(
-        &mut self,
-        bytes: &[u8],
-        secret: &Secret,
-        sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.give(bytes, secret.start, sink)?;
-        sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
-        *self.counts.entry(secret.rule).or_default() += 1;
-        self.tail = secret.belongs;
-        self.move_to(secret.end);
-        self.finish_tail(bytes);
-        Ok(())
-    }
-
-    /// Hands on what is before `until`, in its colours.
-    fn give<E>(
-        &mut self,
-        bytes: &[u8],
-        until: usize,
-        sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        while let Some(run) = self.colours.pop(until) {
-            let at = run.at.max(self.given);
-            sink(&bytes[self.given..at])?;
-            sink(&run.bytes)?;
-            self.given = at;
-        }
-        sink(&bytes[self.given..until])?;
-        self.given = until;
-        Ok(())
-    }
-
-    /// Goes over what is left of a long secret. It may go on behind `bytes`.
-    fn finish_tail(&mut self, bytes: &[u8]) {
-        let Some(belongs) = self.tail else { return };
-        let rest = &bytes[self.at..];
-        let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
-        self.move_to(self.at + length);
-        if self.at < bytes.len() {
-            self.tail = None;
-        }
-    }
-
-    fn move_to(&mut self, at: usize) {
-        self.at = at;
-        self.given = at;
-        self.floor = at;
-        self.colours.skip(at);
-    }
-
-    /// The first `length` bytes are forgotten.
-    fn forget(&mut self, length: usize) {
-        self.at -= length;
-        self.given -= length;
-        self.floor = self.floor.saturating_sub(length);
-        self.colours.forget(length);
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Private key blocks, on many lines or with their line ends escaped.
 
-use super::Secret;
 use super::class::{base64, digit};
+use super::secret::Secret;
 use super::view::View;
 
 /// How a block begins, after the dashes.

@@ -3,48 +3,9 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 
-use super::colour::End;
-use super::{AHEAD, BEHIND, Counts, Redactor, Scan, WINDOW};
-
-/// Cuts a stream into windows that overlap. Where they are cut depends on nothing but the bytes.
-#[derive(Debug)]
-pub(super) struct Windows<R> {
-    reader: R,
-    bytes: Vec<u8>,
-    /// What was read and may be the beginning of an escape.
-    cut: Vec<u8>,
-    is_at_end: bool,
-}
-
-impl<R: Read> Windows<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, bytes: Vec::new(), cut: Vec::new(), is_at_end: false }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Forgets what is done and reads on. None once all is done.
-    pub(super) fn fill(&mut self, scan: &mut Scan) -> io::Result<Option<End>> {
-        if self.is_at_end {
-            return Ok(None);
-        }
-        let done = scan.at.saturating_sub(BEHIND);
-        self.bytes.drain(..done);
-        scan.forget(done);
-
-        // Grows with what is there: most of what is redacted is far smaller than a window.
-        let missing = WINDOW + AHEAD + BEHIND - self.bytes.len();
-        let start = self.bytes.len();
-        self.bytes.append(&mut self.cut);
-        let read = (&mut self.reader).take(missing as u64).read_to_end(&mut self.bytes)?;
-        self.is_at_end = read < missing;
-        let end = if self.is_at_end { End::Final } else { End::MoreToCome };
-        self.cut = scan.colours.take_out(&mut self.bytes, start, end);
-        Ok(Some(end))
-    }
-}
+use super::Redactor;
+use super::scan::{Scan, Windows};
+use super::secret::Counts;
 
 /// A reader of what another reader gives, redacted.
 ///

@@ -476,7 +476,7 @@ proptest! {
     ) {
         let redactor = Redactor::new(&["[a-f]+[0-9]{3}".to_owned()], &[]).unwrap();
         let mut text = String::new();
-        while text.len() < WINDOW * 2 + AHEAD {
+        while text.len() < scan::WINDOW * 2 + AHEAD {
             for part in &parts {
                 text.push_str(part);
                 text.push_str(&filler);

@@ -2,8 +2,9 @@
 
 use super::class::{encoded, is_word};
 use super::gate::{Window, WindowByte, window};
+use super::secret::Secret;
 use super::view::View;
-use super::{Secret, assignment, shape};
+use super::{assignment, shape};
 
 /// How an address goes on after its scheme, and the same as some programs write it in JSON.
 const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];

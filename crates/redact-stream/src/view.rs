@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
+use super::class::{Class, is_word};
 use super::colour::Colours;
 use super::gate::WIDTH;
-use super::{Class, is_word};
 
 /// The bytes around a window of the gate. No rule sees more, so that parts and whole texts come out the same.
 ///

@@ -1,10 +1,9 @@
 //! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
 
 use crate::class::{encoded, entropy};
-use crate::header::is_login;
 
 use super::name::{Name, NameKind};
-use super::value::{Tie, Value};
+use super::value::{JUDGED, Tie, Value};
 
 /// Words that stand where a value would, in code, schemas and manuals.
 const WORDS: &[&str] = &[
@@ -88,7 +87,7 @@ const LOOKUPS: &[&str] = &[
 ];
 
 pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Option<u8>) -> bool {
-    let text = &value.text[..value.text.len().min(super::JUDGED)];
+    let text = &value.text[..value.text.len().min(JUDGED)];
     if text.len() < 4 || is_placeholder(text) || is_elsewhere(text) {
         return false;
     }
@@ -246,4 +245,31 @@ fn is_edged_by_words(text: &[u8]) -> bool {
 
 fn contains(text: &[u8], needle: &[u8]) -> bool {
     text.windows(needle.len()).any(|window| window == needle)
+}
+
+/// Returns true if `text` is a user and a password in base64.
+pub(crate) fn is_login(text: &[u8]) -> bool {
+    let plain = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
+    if text.len() < 8 || plain.contains(&b'=') || plain.len() % 4 == 1 {
+        return false;
+    }
+    let mut decoded: Vec<u8> = Vec::with_capacity(plain.len());
+    for four in plain.chunks(4) {
+        let bits = four.iter().fold(0_u32, |bits, &byte| bits << 6 | sextet(byte)) << (6 * (4 - four.len()));
+        decoded.extend(&bits.to_be_bytes()[1..four.len()]);
+    }
+    let colon = decoded.iter().position(|&byte| byte == b':');
+    colon.is_some_and(|colon| colon + 3 < decoded.len())
+        && decoded.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+}
+
+fn sextet(byte: u8) -> u32 {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    u32::from(value)
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::Rule;
 use crate::class::is_word;
 use crate::gate::{Window, window};
 use crate::view::View;
@@ -86,11 +85,11 @@ pub(super) struct Name {
 }
 
 /// Parts of the names. Short ones count only where the name ends.
-pub(crate) fn windows() -> impl Iterator<Item = (Window, Rule)> {
+pub(crate) fn windows() -> impl Iterator<Item = Window> {
     const PARTS: &[&str] = &["toke", "secr", "sswo", "sswd", "phra", "mnem", "zati", "cred", "y_ba", "eyba"];
     const ENDS: &[&str] = &["key", "pwd", "ass", "uth"];
     let parts = PARTS.iter().map(|text| window(text, is_word));
-    parts.chain(ENDS.iter().map(|text| window(text, is_after))).map(|window| (window, Rule::Name))
+    parts.chain(ENDS.iter().map(|text| window(text, is_after)))
 }
 
 /// Returns what may follow a name.

@@ -1,6 +1,6 @@
 //! Columns of tables whose heading promises a secret, as `psql`, `mysql` and Markdown draw them.
 
-use crate::Secret;
+use crate::secret::Secret;
 use crate::view::View;
 
 use super::judge::{is_mixed, is_placeholder};

@@ -1,11 +1,12 @@
 //! Who issues which keys: their beginnings, and what follows.
 
-use super::super::class::{alphanumeric, base64, dashed, digit, dotted, encoded, grouped, hexadecimal};
-use super::super::class::{is_word, slashed, tilded, upper};
-use super::{Inner, Shape, around, exact, shape};
+use crate::class::{alphanumeric, base64, dashed, digit, dotted, encoded, grouped, hexadecimal};
+use crate::class::{is_word, slashed, tilded, upper};
+
+use super::form::{Inner, Shape, around, exact, shape};
 
 /// Longer prefixes are before those that they begin with.
-pub(in super::super) const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     // Clouds.
     exact("aws-access-key", "AKIA", upper, 16),
     exact("aws-access-key", "ASIA", upper, 16),
@@ -259,7 +260,7 @@ pub(in super::super) const SHAPES: &[Shape] = &[
 ];
 
 /// Keys that are known by something in their midst.
-pub(in super::super) const INNERS: &[Inner] = &[
+pub(super) const INNERS: &[Inner] = &[
     around("telegram-token", (digit, 8, 10), ":AA", (dashed, 30, 36)),
     around("mailchimp-key", (hexadecimal, 32, 32), "-us", (digit, 1, 2)),
     around("terraform-token", (alphanumeric, 14, 14), ".atlasv1.", (dashed, 50, 80)),

@@ -1,6 +1,6 @@
 //! What a key looks like, as a small part of regular expressions says it: literals, and classes with counts.
 
-use crate::class::Class;
+use crate::class::Set;
 use crate::gate::{WIDTH, Window, WindowByte};
 use crate::view::View;
 
@@ -14,43 +14,6 @@ pub(super) struct Pattern {
 enum Part {
     Text(Vec<u8>),
     Run { set: Set, least: usize, most: usize },
-}
-
-/// A set of ASCII bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Set(u128);
-
-impl Set {
-    pub(crate) const ALL: Self = Self(u128::MAX);
-
-    /// One byte.
-    pub(crate) fn one(byte: u8) -> Self {
-        Self(1 << (byte & 127))
-    }
-
-    /// One byte, in either case.
-    pub(crate) fn either(byte: u8) -> Self {
-        Self::one(byte.to_ascii_lowercase()).or(Self::one(byte.to_ascii_uppercase()))
-    }
-
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(crate) fn has(self, byte: u8) -> bool {
-        byte.is_ascii() && self.0 >> byte & 1 == 1
-    }
-
-    /// The bytes of a class, all of which are ASCII.
-    pub(crate) fn of(class: Class) -> Self {
-        Self((0..128).filter(|&byte| class(byte)).fold(0, |set, byte| set | 1 << byte))
-    }
-
-    /// Its bytes with the bit set by which small letters differ from capital ones.
-    pub(crate) fn folded(self) -> Self {
-        const WITHOUT_BIT: u128 = 0xFFFF_FFFF_0000_0000_FFFF_FFFF;
-        Self(self.0 & !WITHOUT_BIT | (self.0 & WITHOUT_BIT) << 32)
-    }
 }
 
 /// Where the gate looks for a pattern: a window, and how far after the start of the key it may stand.
@@ -79,7 +42,7 @@ impl Pattern {
                     }
                     set |= (u128::MAX >> (127 - (last & 127))) & (u128::MAX << (first & 127));
                 }
-                parts.push(Part::Run { set: Set(set), least: 1, most: 1 });
+                parts.push(Part::Run { set: Set::from_bits(set), least: 1, most: 1 });
             } else if byte == b'{' {
                 let counts: String =
                     bytes.by_ref().take_while(|&byte| byte != b'}').map(char::from).collect();

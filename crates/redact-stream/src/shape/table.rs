@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::super::class::is_word;
-use super::super::disguise::unbroken;
-use super::super::gate::{Around, Window};
-use super::super::view::View;
-use super::super::{Rule, Secret};
-use super::pattern::{Pattern, Set, Shown};
+use crate::class::{Set, is_word};
+use crate::disguise::unbroken;
+use crate::gate::{Around, Window, window};
+use crate::secret::Secret;
+use crate::view::View;
+
+use super::form::around_window;
+use super::known;
+use super::pattern::{Pattern, Shown};
 
 static TABLE: LazyLock<Vec<Issuer>> = LazyLock::new(|| {
     let lines = include_str!("own.txt").lines().chain(include_str!("public.txt").lines());
@@ -56,7 +59,7 @@ impl Issuer {
 
     pub(super) fn around(&self) -> Around {
         match self.lead() {
-            Some((lead, most)) if lead == most => super::around_window(lead, self.pattern.sets()),
+            Some((lead, most)) if lead == most => around_window(lead, self.pattern.sets()),
             _ => Around::ANYTHING,
         }
     }
@@ -102,15 +105,17 @@ fn is_tie_start(byte: u8) -> bool {
 
 static TIE_START: LazyLock<Set> = LazyLock::new(|| Set::of(is_tie_start));
 
-pub(super) fn windows() -> impl Iterator<Item = (Window, Rule)> {
-    let shown = |issuer: &'static Issuer| Some((issuer.shown.as_ref()?.window, Rule::Issuer(issuer)));
-    let words = NAMED
-        .iter()
-        .map(|named| (super::window(&named.word[named.shown_at..], is_tie_start), Rule::Named(named)));
-    TABLE.iter().filter_map(shown).chain(words)
+/// Returns the windows of issuers that are known by the shape of their keys.
+pub(super) fn issuer_windows() -> impl Iterator<Item = (Window, &'static Issuer)> {
+    TABLE.iter().filter_map(|issuer| Some((issuer.shown.as_ref()?.window, issuer)))
 }
 
-pub(crate) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
+/// Returns the windows of issuers whose names stand before their keys.
+pub(super) fn name_windows() -> impl Iterator<Item = (Window, &'static Named)> {
+    NAMED.iter().map(|named| (window(&named.word[named.shown_at..], is_tie_start), named))
+}
+
+pub(super) fn find(view: &View<'_>, issuer: &Issuer) -> Option<Secret> {
     let shown = issuer.shown.as_ref()?;
     let most = shown.most.min(view.anchor);
     (shown.least..=most).rev().find_map(|lead| find_at(view, issuer, view.anchor - lead))
@@ -146,11 +151,11 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
         return None;
     }
     // A rule of ours keeps its name, and what it knows of its shape.
-    super::find_from(view, start).or(Some(Secret { rule: issuer.rule, start, end, belongs: None }))
+    known::find_from(view, start).or(Some(Secret { rule: issuer.rule, start, end, belongs: None }))
 }
 
 /// Returns a secret after the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
-pub(crate) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
+pub(super) fn find_named(view: &View<'_>, named: &Named) -> Option<Secret> {
     let (word, skipped) = (named.word, named.shown_at);
     let start = view.anchor.checked_sub(skipped)?;
     let is_name = view.has_folded(view.anchor, &word.as_bytes()[skipped..])

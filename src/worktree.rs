@@ -27,12 +27,11 @@ use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
-use crate::record::{FileChange, ObjectId, SessionId, Timestamp};
+use crate::record::{ObjectId, SessionId, Timestamp};
 use crate::repository::{Repository, as_alternate};
 
 use budget::Budget;
 use changed_file::ALL_SUBMODULES;
-use short_diff::add_short_diffs;
 use users_index::Stamp;
 
 pub use changed_file::{ChangedFile, changed_between};
@@ -113,16 +112,6 @@ impl WorkTree {
         after: &ObjectId,
     ) -> Result<Vec<ChangedFile>> {
         changed_between(self.git_private(private_index), before, after)
-    }
-
-    /// Adds to `changes`, which are those between two trees, the lines of the first short ones.
-    pub fn add_short_diffs(
-        &self,
-        private_index: PrivateIndex<'_>,
-        trees: TreePair<'_>,
-        changes: &mut [FileChange],
-    ) -> Result<()> {
-        add_short_diffs(self.git_private(private_index), trees, changes)
     }
 
     /// Commits that `after` has and `before` has not, nor any of `known`, committed no earlier than `since`, oldest

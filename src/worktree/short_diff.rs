@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::process::Tool;
 use crate::record::FileChange;
 
 use super::changed_file::ALL_SUBMODULES;
 use super::restore::TreePair;
+use super::{PrivateIndex, WorkTree};
 
 /// Maximum number of lines added and removed of a change that is shown whole.
 const MAX_LINES: u64 = 6;
@@ -21,28 +21,36 @@ fn is_short(change: &FileChange) -> bool {
     lines.is_some_and(|lines| (1..=MAX_LINES).contains(&lines))
 }
 
-/// Adds to `changes`, which are those between two trees, the lines of the first short ones.
-pub(super) fn add_short_diffs(git: Tool, trees: TreePair<'_>, changes: &mut [FileChange]) -> Result<()> {
-    let mut short: Vec<&mut FileChange> =
-        changes.iter_mut().filter(|change| is_short(change)).take(MAX_FILES).collect();
-    if short.is_empty() {
-        return Ok(());
-    }
-    // As git prints them.
-    short.sort_by(|one, other| one.path.cmp(&other.path));
-    let output = git
-        .args(["--literal-pathspecs", "diff-tree", "-r", "-p", "-U0", "--no-renames", ALL_SUBMODULES])
-        .args(["--no-ext-diff", "--no-textconv", "--no-color", trees.from.as_str(), trees.to.as_str(), "--"])
-        .args(short.iter().map(|change| change.path.clone()))
-        .read()?;
-    let patches = patches(&output);
-    // A file that became a link has two.
-    if patches.len() == short.len() {
-        for (change, patch) in short.into_iter().zip(patches) {
-            change.diff = patch;
+impl WorkTree {
+    /// Adds to `changes`, which are those between two trees, the lines of the first short ones.
+    pub fn add_short_diffs(
+        &self,
+        private_index: PrivateIndex<'_>,
+        TreePair { from, to }: TreePair<'_>,
+        changes: &mut [FileChange],
+    ) -> Result<()> {
+        let mut short: Vec<&mut FileChange> =
+            changes.iter_mut().filter(|change| is_short(change)).take(MAX_FILES).collect();
+        if short.is_empty() {
+            return Ok(());
         }
+        // As git prints them.
+        short.sort_by(|one, other| one.path.cmp(&other.path));
+        let output = self
+            .git_private(private_index)
+            .args(["--literal-pathspecs", "diff-tree", "-r", "-p", "-U0", "--no-renames", ALL_SUBMODULES])
+            .args(["--no-ext-diff", "--no-textconv", "--no-color", from.as_str(), to.as_str(), "--"])
+            .args(short.iter().map(|change| change.path.clone()))
+            .read()?;
+        let patches = patches(&output);
+        // A file that became a link has two.
+        if patches.len() == short.len() {
+            for (change, patch) in short.into_iter().zip(patches) {
+                change.diff = patch;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the lines that each patch removes and adds.

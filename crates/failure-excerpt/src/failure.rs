@@ -97,12 +97,12 @@ impl Failure {
     }
 
     #[must_use]
-    pub(super) fn coded(self, code: &str) -> Self {
+    pub(super) fn with_code(self, code: &str) -> Self {
         Self { code: code.to_owned(), ..self }
     }
 
     #[must_use]
-    pub(super) fn saying(self, message: &str) -> Self {
+    pub(super) fn with_message(self, message: &str) -> Self {
         Self { message: message.trim().to_owned(), ..self }
     }
 

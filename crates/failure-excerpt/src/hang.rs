@@ -15,7 +15,12 @@ pub(super) fn unfinished(page: &Page) -> Option<Failure> {
     page.last_lines().into_iter().flatten().find_map(|last| {
         let start = last.saturating_sub(REACH).max(page.start_of_stream(last));
         let (at, name) = started(page, start, last)?;
-        Some(Failure::new(Stage::Hang, "started").named(&name).saying("did not end").with(at, LineKind::Head))
+        Some(
+            Failure::new(Stage::Hang, "started")
+                .named(&name)
+                .with_message("did not end")
+                .with(at, LineKind::Head),
+        )
     })
 }
 

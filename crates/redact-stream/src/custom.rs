@@ -74,7 +74,7 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
 }
 
 /// The next finding of each rule, so that none is sought twice.
-pub(super) struct Customs<'r> {
+pub(super) struct CustomRules<'r> {
     next: Vec<(&'r Regex, Next)>,
 }
 
@@ -84,7 +84,7 @@ enum Next {
     Some(Secret),
 }
 
-impl<'r> Customs<'r> {
+impl<'r> CustomRules<'r> {
     pub(super) fn new(rules: &'r [Regex]) -> Self {
         Self { next: rules.iter().map(|rule| (rule, Next::Unknown)).collect() }
     }

@@ -30,7 +30,7 @@ pub use secret::Counts;
 
 use class::is_word;
 use colour::{Colours, End};
-use custom::Customs;
+use custom::CustomRules;
 use gate::{Around, Gate, Key, Window, window};
 use scan::{Scan, Windows};
 use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Secret, marker_end};
@@ -175,7 +175,7 @@ impl Redactor {
             End::Final => bytes.len(),
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
         };
-        let mut customs = Customs::new(&self.rules);
+        let mut customs = CustomRules::new(&self.rules);
         // Secrets that begin some way after the place where they showed themselves: others may be between,
         // and would be found there when the text is redacted again. The nearest one is the last.
         let mut waiting: Vec<Secret> = Vec::new();

@@ -66,8 +66,8 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
         .strip_prefix("undeclared name: ")
         .map_or(message.to_owned(), |name| format!("undefined: {name}"));
     let mut failure = Failure::new(Stage::Build, "diagnostic")
-        .coded(code)
-        .saying(&message)
+        .with_code(code)
+        .with_message(&message)
         .at(file.trim_start_matches("./"))
         .with(at, LineKind::Head);
     failure.severity = severity;
@@ -294,7 +294,8 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
         };
         let message = parts[1..].iter().find(|part| place(part).is_none())?;
         let code = if parts.len() > 3 { parts[parts.len() - 1].trim() } else { "" };
-        let mut failure = Failure::new(Stage::Build, "diagnostic").coded(code).saying(message).at(found.file);
+        let mut failure =
+            Failure::new(Stage::Build, "diagnostic").with_code(code).with_message(message).at(found.file);
         failure.severity = severity;
         return Some(failure.in_line(at));
     }
@@ -307,7 +308,7 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
         let message = front.strip_suffix(" at").or_else(|| front.strip_suffix(" in")).unwrap_or(front);
         let stage = if contains_any(message, SYNTAX_ERRORS) { Stage::Build } else { Stage::Other };
         let file = if found.file.starts_with('/') { "" } else { found.file };
-        return Some(Failure::new(stage, "script").saying(message).at(file).in_line(at));
+        return Some(Failure::new(stage, "script").with_message(message).at(file).in_line(at));
     }
     None
 }

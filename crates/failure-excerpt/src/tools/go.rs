@@ -57,7 +57,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let line = page.line(at);
     if line == "WARNING: DATA RACE" {
         let end = page.until(at + 1, |line| line.starts_with("====="));
-        let mut failure = Failure::new(Stage::Crash, "go").saying("DATA RACE").with(at, LineKind::Head);
+        let mut failure = Failure::new(Stage::Crash, "go").with_message("DATA RACE").with(at, LineKind::Head);
         failure.body(page, at + 1, end, Trace::NewestFirst);
         return Some((failure, end));
     }
@@ -70,7 +70,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         .until(at + 1, |line| line == "FAIL" || starts_with_any(line, &["FAIL\t", "exit status ", "ok  \t"]));
     let is_hang = message.starts_with("test timed out");
     let mut failure = Failure::new(if is_hang { Stage::Hang } else { Stage::Crash }, "go")
-        .saying(message)
+        .with_message(message)
         .with(at, LineKind::Head);
     let mut frames = Vec::new();
     for at in at + 1..end {

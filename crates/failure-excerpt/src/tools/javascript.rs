@@ -78,7 +78,7 @@ pub(super) fn deno(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     });
     let mut failure = Failure::new(Stage::Test, "deno")
         .named(name)
-        .saying(said)
+        .with_message(said)
         .with(at, LineKind::Head)
         .with(at + 1, LineKind::Message);
     failure.body(page, at + 2, end, Trace::NewestFirst);

@@ -38,7 +38,7 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     let message = message.trim_start_matches("» ");
-    Some(Failure::new(Stage::Test, "surefire").named(method).saying(message).in_line(at))
+    Some(Failure::new(Stage::Test, "surefire").named(method).with_message(message).in_line(at))
 }
 
 /// Returns a Maven goal that failed: by itself, or because of a failure reported before.
@@ -48,13 +48,13 @@ fn goal(rest: &str) -> Failure {
             contains_any(rest, &["There are test failures", "Compilation failure", "There was a timeout"]);
         let stage = if is_reported_elsewhere { Stage::Secondary } else { Stage::Other };
         let message = rest.split_once(": ").map_or(rest, |(_, words)| words);
-        return Failure::new(stage, "maven").saying(message);
+        return Failure::new(stage, "maven").with_message(message);
     }
     // Where it was looked for, and whether it was looked for again, differs.
     let mut words = rest.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
     let artifact =
         words.rfind(|word| word.split(':').count() >= 4 && !word.contains('/')).unwrap_or_default();
-    Failure::new(Stage::Build, "maven").coded(artifact).saying("Could not resolve dependencies")
+    Failure::new(Stage::Build, "maven").with_code(artifact).with_message("Could not resolve dependencies")
 }
 
 /// `ShelfTest > countsAll() FAILED`, and the lines of scalatest and munit.
@@ -104,7 +104,7 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let end = page.until(at + 1, |line| {
         !is_frame(line) && !line.trim_start().starts_with("... ") && !line.starts_with("Caused by:")
     });
-    let mut failure = Failure::new(Stage::Crash, "jvm").saying(text).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Crash, "jvm").with_message(text).with(at, LineKind::Head);
     for at in at + 1..end {
         if page.line(at).starts_with("Caused by:") {
             page.line(at).clone_into(&mut failure.message);

@@ -54,8 +54,11 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
         is_rule.then_some((Severity::Error, code, message))?
     };
     let name = page.line(file).trim().trim_end_matches(':');
-    let mut failure =
-        Failure::new(Stage::Build, "stylish").coded(code).saying(message).at(name).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Build, "stylish")
+        .with_code(code)
+        .with_message(message)
+        .at(name)
+        .with(at, LineKind::Head);
     failure.severity = severity;
     failure.parts.insert(0, (file, LineKind::Head));
     Some((failure, at + 1))

@@ -45,7 +45,8 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
             .split(" on unknown address ")
             .next()
             .unwrap_or_default();
-        let mut failure = Failure::new(Stage::Crash, "sanitizer").saying(message).with(at, LineKind::Head);
+        let mut failure =
+            Failure::new(Stage::Crash, "sanitizer").with_message(message).with(at, LineKind::Head);
         let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
         for at in at + 1..stack {
             failure.add(at, LineKind::Message);
@@ -69,7 +70,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         return None;
     }
     let end = page.until(at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
-    let mut failure = Failure::new(Stage::Crash, "valgrind").saying(text).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Crash, "valgrind").with_message(text).with(at, LineKind::Head);
     let frames: Vec<usize> = (at + 1..end)
         .filter(|&at| {
             page.line(at).contains('(')
@@ -160,7 +161,7 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let tool = if compact.is_some() || title.is_some() { "catch2" } else { "catch" };
     let mut failure = Failure::new(Stage::Test, tool)
         .named(name)
-        .saying(message)
+        .with_message(message)
         .at(found.file)
         .with(at, LineKind::Location);
     if let Some(title) = title {
@@ -253,5 +254,5 @@ pub(super) fn ctest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         Stage::Test
     };
     let message = if stage == Stage::Test { "" } else { word };
-    Some(Failure::new(stage, "ctest").named(name).saying(message).in_line(at))
+    Some(Failure::new(stage, "ctest").named(name).with_message(message).in_line(at))
 }

@@ -86,7 +86,7 @@ fn summary(page: &Page, at: usize) -> Option<(Failure, usize)> {
         if page.line(at).starts_with("ERROR ") && !id.contains("::") { Stage::Build } else { Stage::Test };
     let message = message.strip_suffix("...").unwrap_or(message);
     let message = if stage == Stage::Test { message } else { "" };
-    Some(Failure::new(stage, "pytest").named(id).saying(message).in_line(at))
+    Some(Failure::new(stage, "pytest").named(id).with_message(message).in_line(at))
 }
 
 /// `_____ TestA.test_x _____` and what follows.
@@ -238,7 +238,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     if let Some(at_error) = line.find("Fatal Python error: ") {
         let end = page.until(at + 1, |line| line.starts_with("Extension modules:"));
         let mut failure =
-            Failure::new(Stage::Crash, "python").saying(&line[at_error..]).with(at, LineKind::Head);
+            Failure::new(Stage::Crash, "python").with_message(&line[at_error..]).with(at, LineKind::Head);
         let frames: Vec<usize> = (at + 1..end)
             .filter(|&at| {
                 let text = page.line(at).trim_start();
@@ -272,7 +272,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let last = page.end_of_stream(at).min(error + 12);
     let end = (error + 1..last).find(is_over).unwrap_or(last.max(error + 1));
     let mut failure =
-        Failure::new(Stage::Other, "python").saying(page.line(error).trim_start_matches(['#', ' ']));
+        Failure::new(Stage::Other, "python").with_message(page.line(error).trim_start_matches(['#', ' ']));
     failure.body(page, at + 1, error, Trace::NewestLast);
     failure.add(error, LineKind::Head);
     for at in error + 1..end {

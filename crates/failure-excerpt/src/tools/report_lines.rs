@@ -23,7 +23,7 @@ pub(super) fn ruled(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     };
     let rule = rest.split_whitespace().next().filter(|rule| !rule.starts_with('━')).unwrap_or_default();
     let end = page.until(at + 1, |line| line.ends_with("━━━"));
-    let mut failure = Failure::new(Stage::Build, "ruled").coded(rule).at(file).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Build, "ruled").with_code(rule).at(file).with(at, LineKind::Head);
     for at in at + 1..end {
         let text = page.line(at).trim();
         if failure.message.is_empty() && text.starts_with(MARKS) {
@@ -44,7 +44,8 @@ pub(super) fn prettier(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     let (words, _) = said.rsplit_once(" (").filter(|(_, place)| is_numbers(place.trim_end_matches(')')))?;
-    let mut failure = Failure::new(Stage::Build, "prettier").saying(words).at(file).with(at, LineKind::Head);
+    let mut failure =
+        Failure::new(Stage::Build, "prettier").with_message(words).at(file).with(at, LineKind::Head);
     let end = page.until(at + 1, |line| !line.starts_with("[error]  "));
     for at in at + 1..end {
         failure.add(at, LineKind::Code);
@@ -64,7 +65,7 @@ pub(super) fn columns(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
     columns.next().and_then(|column| column.strip_prefix("P:"))?;
     let code = columns.next()?;
     let mut said = columns.next()?.to_owned();
-    let mut failure = Failure::new(Stage::Build, "columns").coded(code).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Build, "columns").with_code(code).with(at, LineKind::Head);
     let end = page.until(at + 1, |line| !line.trim_start().starts_with("| "));
     for at in at + 1..end {
         said.push(' ');
@@ -99,7 +100,7 @@ pub(super) fn table(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         return None;
     }
     let mut failure = Failure::new(Stage::Build, "table")
-        .saying(said)
+        .with_message(said)
         .at(file)
         .with(at, LineKind::Location)
         .with(at + 2, LineKind::Message);
@@ -136,8 +137,8 @@ pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
         (code, message)
     });
     let mut failure = Failure::new(Stage::Build, "annotation")
-        .coded(code)
-        .saying(words_of_sqlfluff(message))
+        .with_code(code)
+        .with_message(words_of_sqlfluff(message))
         .at(file.trim_start_matches("./"))
         .with(at, LineKind::Head);
     failure.severity = severity;
@@ -154,7 +155,7 @@ pub(super) fn console(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
     let end = page.until(at + 1, |line| line.trim().is_empty() || line.trim_start().starts_with("[...]"));
     let mut failure = Failure::new(Stage::Test, "console")
         .named(name)
-        .saying(said)
+        .with_message(said)
         .with(head, LineKind::Head)
         .with(at, LineKind::Message);
     let is_own = |at: &usize| {

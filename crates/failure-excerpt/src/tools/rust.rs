@@ -38,7 +38,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     if let Some(name) = overflowed(line) {
         let mut failure = Failure::new(Stage::Crash, "libtest")
             .named(name)
-            .saying("stack overflow")
+            .with_message("stack overflow")
             .with(at, LineKind::Head);
         let end = page.until(at + 1, |line| line.is_empty() || line.starts_with("error:"));
         for at in at + 1..end {
@@ -127,8 +127,8 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
     let mut failure = Failure::new(Stage::Build, "compiler")
-        .coded(code)
-        .saying(message)
+        .with_code(code)
+        .with_message(message)
         .at(place.file)
         .with(at, LineKind::Head);
     failure.severity = severity;

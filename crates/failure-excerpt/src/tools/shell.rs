@@ -83,13 +83,13 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
     if is_echo(text) {
-        return Some(Failure::new(Stage::Secondary, "echo").saying(text).in_line(at));
+        return Some(Failure::new(Stage::Secondary, "echo").with_message(text).in_line(at));
     }
     if is_make(text) {
         let is_death = contains_any(text, &DEATHS);
         let stage = if is_death { Stage::Crash } else { Stage::Build };
         let message = text.split_once(": *** ").map_or(text, |(_, said)| said);
-        return Some(Failure::new(stage, "make").saying(message).in_line(at));
+        return Some(Failure::new(stage, "make").with_message(message).in_line(at));
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
@@ -97,22 +97,28 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             let start = text.find(word).unwrap_or(0);
             let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut failure = Failure::new(Stage::Crash, "process")
-                .coded(word)
-                .saying(&text[start..])
+                .with_code(word)
+                .with_message(&text[start..])
                 .with(at, LineKind::Head);
             let end = frames_below(page, &mut failure, at);
             return Some((failure, end));
         }
         if let Some(message) = shell_error(text) {
-            return Some(Failure::new(Stage::Build, "shell").saying(message).at(file_in(text)).in_line(at));
+            return Some(
+                Failure::new(Stage::Build, "shell").with_message(message).at(file_in(text)).in_line(at),
+            );
         }
     }
     if let Some(message) = assertion(text) {
-        return Some(Failure::new(Stage::Crash, "assert").saying(message).at(file_in(text)).in_line(at));
+        return Some(
+            Failure::new(Stage::Crash, "assert").with_message(message).at(file_in(text)).in_line(at),
+        );
     }
     if text.starts_with("ld: ") || contains_any(text, LINKER_WORDS) {
         let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
-        return Some(Failure::new(Stage::Build, "linker").saying(message).at(file_in(text)).in_line(at));
+        return Some(
+            Failure::new(Stage::Build, "linker").with_message(message).at(file_in(text)).in_line(at),
+        );
     }
     error(page, at, line, text)
 }
@@ -200,7 +206,8 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     }
     // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
-    let mut failure = Failure::new(Stage::Other, "error").coded(code).saying(text).with(at, LineKind::Head);
+    let mut failure =
+        Failure::new(Stage::Other, "error").with_code(code).with_message(text).with(at, LineKind::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
         || contains_any(text, &["does not provide an export", "Cannot find module"])
@@ -267,7 +274,10 @@ pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let line = page.line(at);
     let failure = |file: &str| {
         let file = file.trim_start_matches("./").trim_end_matches([':', '.']).to_owned();
-        Failure::new(Stage::Build, "format").coded("format").saying("would be reformatted").at(&file)
+        Failure::new(Stage::Build, "format")
+            .with_code("format")
+            .with_message("would be reformatted")
+            .at(&file)
     };
     if let Some(file) = strip_any(line, UNFORMATTED) {
         return Some(failure(file).in_line(at));

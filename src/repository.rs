@@ -249,7 +249,7 @@ impl Repository {
         !self.promisors.is_empty()
     }
 
-    /// Returns the folder of everything of ours that is no git object or ref.
+    /// Returns the folder of everything of ours that is not a git object or ref.
     pub fn ralph_dir(&self) -> Utf8PathBuf {
         self.common_dir.join("ralph")
     }

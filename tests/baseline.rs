@@ -84,7 +84,7 @@ fn a_red_one_is_a_warning_and_in_the_prompt_until_the_validation_passes() {
     );
     let run = scene.call("").with_baseline().run().code(0);
     let cause = "FAILED login: expected 1, got 2";
-    let run = run.stdout_has(&format!("the validation fails already, before the first iteration: {cause}"));
+    let run = run.stdout_has(&format!("the validation already fails before the first iteration: {cause}"));
     assert_eq!(start(&scene)["baseline"]["cause"], cause, "{run}");
     let session = scene.session();
     let [first, second] = [1, 2].map(|number| session.text(number, "prompt.md"));
@@ -222,5 +222,5 @@ fn a_validation_that_cannot_be_run_ends_the_session_after_two_iterations() {
         "[[turn]]\ndo = [{ write = { path = \"check.sh\", text = \"true\" } }, \
          { run = \"chmod +x check.sh\" }, { tick = \"current\" }]",
     );
-    scene.call("").with_baseline().run().code(0).stdout_has("fails already, before the first iteration: ");
+    scene.call("").with_baseline().run().code(0).stdout_has("already fails before the first iteration: ");
 }

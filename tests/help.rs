@@ -91,8 +91,9 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     std::fs::rename(scene.path("specs"), scene.path("elsewhere")).expect("it is ours");
     scene.write(".specify/init-options.json", r#"{"ai": "some-editor"}"#);
     let said = scene.ralph("doctor").code(1);
-    said.stdout_has("has no directory in it\n                     make one with spec-kit")
-        .stdout_has("note   agents        spec-kit is set up for some-editor (.specify/init-options.json), which we do not");
+    said.stdout_has("has no directory in it\n                     make one with spec-kit").stdout_has(
+        "note   agents        spec-kit is set up for some-editor (.specify/init-options.json), which is not",
+    );
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
     scene.unchecked();
 }
@@ -201,7 +202,7 @@ fn merged_commands_do_what_their_former_names_do() {
     scene.ralph("status --tasks --watch").code(2).stderr_has("cannot be used with");
     scene.ralph("clean --pack --dry-run").code(2).stderr_has("cannot be used with");
     scene.ralph("clean --pack").code(0).stdout_has("packed ");
-    scene.ralph("pack").code(0).stdout("nothing of ours is loose\n");
+    scene.ralph("pack").code(0).stdout("no loose objects to pack\n");
     let help = scene.ralph("help --all").code(0).text();
     let commands = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n"));
     let listed = commands.map_or(0, |(commands, _)| commands.lines().count());

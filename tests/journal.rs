@@ -173,7 +173,7 @@ fn rebuild_keeps_what_it_writes_over() {
     assert_eq!(scene.progress(), whole);
     let kept = said.trim_end().rsplit(' ').next().unwrap();
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "all gone\n");
-    scene.ralph("rebuild").code(0).stdout_has("is what the record says");
+    scene.ralph("rebuild").code(0).stdout_has("matches the record");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn fsck_asks_for_no_journal_of_a_feature_without_a_session() {
     let scene = scene(TICK);
     scene.write("PLAN.md", "- [ ] T001 One\n");
     scene.ralph("--tasks PLAN.md").code(0);
-    scene.ralph("fsck").code(0).stdout_has("all is as it was written");
+    scene.ralph("fsck").code(0).stdout_has("no problems found");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
     let scene = Sandbox::with_willing_agent(2);
     scene.validate("echo checked").ralph("").code(0);
     let sound = scene.ralph("fsck").code(0).stderr("");
-    sound.stdout_has("1 session, 4 records, ").stdout_has(": all is as it was written\n");
+    sound.stdout_has("1 session, 4 records, ").stdout_has(": no problems found\n");
     let json = scene.ralph("fsck --json").code(0).json();
     assert_eq!((json["records"].as_u64(), json["findings"].as_array().map(Vec::len)), (Some(4), Some(0)));
     // Each of these is the tip of a session of its own making: the log up to the first iteration, altered.
@@ -47,20 +47,20 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
         assert!(run.text().contains(expected), "`{expected}` expected of {run}");
     };
     let other = message.replace("Ralph-Outcome: success", "Ralph-Outcome: failure");
-    finds(&altered(&scene, &first, "tasks.md", "x", None), "tasks.md is not what manifest.json says");
+    finds(&altered(&scene, &first, "tasks.md", "x", None), "tasks.md does not match manifest.json");
     finds(&altered(&scene, &first, "extra.txt", "x", None), "extra.txt is not in manifest.json");
     finds(&altered(&scene, &first, "manifest.json", "{}", None), "read manifest.json");
     let same = String::from_utf8(session.file(1, "tasks.md")).unwrap();
     finds(
         &altered(&scene, &first, "tasks.md", &same, Some(&other)),
-        "the trailer Ralph-Outcome is not what the JSON says",
+        "the trailer Ralph-Outcome does not match the JSON",
     );
     let edited = message.replace("**Task**", "**Tusk**");
     finds(&altered(&scene, &first, "tasks.md", &same, Some(&edited)), "its message differs from progress.md");
     let forged = message.replace("T001 done", "T009 \u{202e}done");
     finds(
         &altered(&scene, &first, "tasks.md", &same, Some(&forged)),
-        "the subject of its message is not what the JSON says",
+        "the subject of its message does not match the JSON",
     );
     let wrong = json.replace("\"success\"", "\"failure\"");
     finds(&altered(&scene, &first, "iteration.json", &wrong, None), "Ralph-Outcome");
@@ -102,7 +102,7 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
     let logs = names(&scene, scene.repo(), "refs/ralph/");
     let snapshots = names(&scene, scene.repo(), "refs/ralph-snap/");
     assert_eq!(snapshots.len(), 1);
-    scene.ralph("clean").code(0).stdout("nothing is old enough to go\n");
+    scene.ralph("clean").code(0).stdout("nothing is old enough to remove\n");
     let later = |words: &str| {
         let id = scene.sessions()[0].id().to_owned();
         let year: i32 = id[..4].parse().unwrap();
@@ -384,7 +384,7 @@ fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
     assert!(found.iter().any(|note| note.contains(&format!("{}:", session.id()))), "{found:?} {listed:?}");
     assert_eq!(notes("old-1"), "");
     let tip = scene.git("rev-parse refs/notes/ralph^{tree}");
-    scene.ralph("notes rebuild").code(0).stdout("the notes say what the record says\n");
+    scene.ralph("notes rebuild").code(0).stdout("the notes match the record\n");
     scene.git("update-ref -d refs/notes/ralph");
     scene.ralph("fsck").code(1).stdout_has("do not say in which iteration they were made");
     scene.ralph("notes rebuild").code(0).stdout_has("written\n");
@@ -646,7 +646,7 @@ fn a_commit_has_its_note_at_once_and_its_outcome_at_the_end() {
     let id = scene.session().id().to_owned();
     assert_eq!(scene.read(".git/seen"), format!("{id}:1 T001 running\n"));
     assert_eq!(scene.git("notes --ref=ralph show"), format!("{id}:1 T001 success"));
-    scene.ralph("notes rebuild").code(0).stdout("the notes say what the record says\n");
+    scene.ralph("notes rebuild").code(0).stdout("the notes match the record\n");
     scene.ralph("hooks note").code(3).stderr_has("no iteration runs here");
     scene.commit("By a person");
     assert!(!scene.git("notes --ref=ralph list").contains(&scene.git("rev-parse HEAD")));

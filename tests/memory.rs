@@ -235,7 +235,7 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
     {
         let [words, limit] = [format!("progress.command={command}"), format!("progress.timeout={timeout}")];
         let run = scene.call(["-n", "1", "--set", &words, "--set", &limit]).run().code(4);
-        assert!(run.text().contains("no summary of the iteration"), "{}", run.text());
+        assert!(run.text().contains("cannot summarize the iteration"), "{}", run.text());
         let sessions = scene.sessions();
         let record = sessions.last().unwrap().iteration(1);
         let failed = record["facts"]["summarized"]["failed"].as_str().unwrap();

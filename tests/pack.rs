@@ -19,7 +19,7 @@ fn what_is_loose_of_the_record_is_packed_and_what_is_the_users_stays() {
     assert!(users > 0 && ours > 20, "{users} {ours}");
     scene.ralph("pack").code(0).stdout_has(&format!("packed {ours} objects into"));
     assert_eq!((loose(&scene, "--branches"), loose(&scene, "--all --not --branches")), (users, 0));
-    scene.ralph("pack").code(0).stdout("nothing of ours is loose\n");
+    scene.ralph("pack").code(0).stdout("no loose objects to pack\n");
     let nothing = json!({"is_done": true, "objects": 0, "bytes": 0, "removed_files": 0, "removed_bytes": 0, "merged_packs": 0, "packed_refs": 0});
     assert_eq!(scene.ralph("pack --json").code(0).json(), nothing);
     scene.tasks("- [ ] T003 Three").ralph("").code(0);

@@ -143,7 +143,7 @@ fn what_is_restored_is_fetched_first_in_so_many_words() {
     assert_eq!(scene.git_in(&clone, "for-each-ref refs/ralph-restore"), "");
     scene.git_in(&clone, ["config", "remote.origin.url", &address]);
     let said = scene.call("restore 1 --force").dir(&clone).run().code(0);
-    said.stderr_has("that this partial clone has not got");
+    said.stderr_has("that this partial clone lacks");
     assert_eq!(std::fs::read(clone.join("src/common")).unwrap(), b"T001\n");
     scene.call("restore --undo").dir(&clone).run().code(0);
     assert_eq!(std::fs::read(clone.join("src/common")).unwrap(), before);

@@ -36,7 +36,7 @@ fn refused(scene: &Sandbox, about: &str, words: &[&str], yields_to_force: bool) 
     assert!(scene.sessions().is_empty());
     let forced = scene.ralph("--force -n 1");
     assert_eq!(forced.code != 3, yields_to_force, "{forced}");
-    assert_eq!(forced.talk().contains("goes on all the same (--force)"), yields_to_force, "{forced}");
+    assert_eq!(forced.talk().contains("continuing anyway (--force)"), yields_to_force, "{forced}");
 }
 
 #[test]

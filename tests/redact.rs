@@ -116,5 +116,5 @@ fn a_journal_with_a_secret_in_it_still_equals_the_record() {
         "the user's words stay in the file"
     );
     assert!(!holds(&every_object(&scene), &hidden));
-    scene.ralph("rebuild --check").code(0).stdout_has("equals the record");
+    scene.ralph("rebuild --check").code(0).stdout_has("matches the record");
 }

@@ -155,7 +155,7 @@ fn nothing_is_restored_in_the_middle_of_a_cherry_pick() {
     let scene = scene();
     scene.ralph("-n 1").code(4);
     scene.git("update-ref CHERRY_PICK_HEAD HEAD");
-    scene.ralph("restore 1").code(3).stderr_has("a cherry-pick is under way in this work tree\nhint: ");
+    scene.ralph("restore 1").code(3).stderr_has("a cherry-pick is in progress in this work tree\nhint: ");
     scene.git("update-ref -d CHERRY_PICK_HEAD");
     scene.ralph("restore 1").code(0);
     scene.journal_differs();

@@ -84,7 +84,7 @@ fn with_a_task_list_that_is_none() {
     for (text, sentence, hint) in [
         (&b""[..], "is empty", "/speckit.tasks"),
         (b"# Tasks\n\nNone yet.\n", "has no tasks", "`- [ ] T001 ...`"),
-        (b"- [] T001 One\n", "only boxes that Markdown does not know", "a space between the brackets"),
+        (b"- [] T001 One\n", "only boxes with unknown marks", "a space between the brackets"),
         (b"- [ ] T001 caf\xe9\n", "not UTF-8: byte 14", "UTF-8"),
         (b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 Sample\n", "template", "/speckit.tasks"),
     ] {
@@ -154,7 +154,7 @@ fn with_an_agent_that_is_on_the_path_and_does_not_work() {
     scene
         .ralph("--agent scripted,codex")
         .code(0)
-        .stderr_has("goes on without it: `codex --version` fails: native binary not installed");
+        .stderr_has("continuing without it: `codex --version` fails: native binary not installed");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn without_any_agent_that_is_known() {
     let before = scene.everything();
     let bin = scene.outside("bin");
     let run = scene.call("").env("PATH", bin).run();
-    run.code(3).stderr_has("no agent is installed that we know").stderr_has("hint: install one");
+    run.code(3).stderr_has("no known agent is installed").stderr_has("hint: install one");
     assert_eq!(scene.everything(), before);
 }
 

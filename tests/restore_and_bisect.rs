@@ -343,14 +343,14 @@ fn nothing_is_restored_in_the_middle_of_something_else() {
     for (made, what) in [("MERGE_HEAD", "a merge"), ("CHERRY_PICK_HEAD", "a cherry-pick")] {
         scene.write(&format!(".git/{made}"), format!("{head}\n"));
         let before = scene.everything();
-        scene.ralph("restore 1").code(3).stderr_has(&format!("{what} is under way")).stderr_has("--force");
+        scene.ralph("restore 1").code(3).stderr_has(&format!("{what} is in progress")).stderr_has("--force");
         let mut after = scene.everything();
         after.remove(&scene.path(".git/ralph/loops/main"));
         assert!(after.iter().all(|(path, bytes)| before.get(path) == Some(bytes)));
         fs::remove_file(scene.path(&format!(".git/{made}"))).unwrap();
     }
     fs::create_dir(scene.path(".git/rebase-merge")).unwrap();
-    scene.ralph("restore 1").code(3).stderr_has("a rebase is under way");
+    scene.ralph("restore 1").code(3).stderr_has("a rebase is in progress");
     scene.ralph("restore 1 --force").code(0);
     fs::remove_dir(scene.path(".git/rebase-merge")).unwrap();
     assert_eq!(scene.read("src/a"), "one\n");

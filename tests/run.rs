@@ -171,8 +171,8 @@ fn tasks_that_left_the_list_without_being_done_complete_nothing() {
     scene
         .ralph("")
         .code(5)
-        .stdout_has("T002 was open and is gone from the task list, without having been done")
-        .stdout_has("no task is open, but T002 left the list without having been done");
+        .stdout_has("T002 was open and is gone from the task list, without being done")
+        .stdout_has("no task is open, but T002 left the list without being done");
     assert_eq!(scene.session().end()["stop_reason"], "stuck");
 
     let scene = Sandbox::new();

@@ -137,7 +137,7 @@ fn a_hint_that_no_agent_heard_to_the_end_is_said_again() {
     running.wait_for_file("begun-2");
     scene.ralph("hint Second").code(0);
     running.signal(Signal::INT);
-    running.wait().code(130).stdout_has("hints that no prompt took any more: Second");
+    running.wait().code(130).stdout_has("hints that were not used: Second");
     assert_eq!(scene.session().end()["hints"], json!(["Second"]));
     go(&scene, 3);
     scene.ralph("resume").code(0);

@@ -164,7 +164,7 @@ fn agents_can_be_named_one_by_one_and_what_is_missing_is_left_out() {
     scene.agents_like_claude(&[("first", &out_for(9000)), ("second", WORKS)]);
     let run = scene.ralph("--agent first --agent codex --agent second").code(0);
     run.stdout_has("second takes over from first (quota)")
-        .stderr_has("warning: goes on without it: agent `codex` is not installed");
+        .stderr_has("warning: continuing without it: agent `codex` is not installed");
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("first", &out_for(9000)), ("second", WORKS)]);
     scene.ralph("--agent first,second").code(0).stdout_has("second takes over");

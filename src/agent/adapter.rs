@@ -27,7 +27,7 @@ pub(super) struct Adapter {
     known: &'static Known,
     launch: Launch,
     permissions: Permissions,
-    /// What it said when it was asked for its version, or why it could not say.
+    /// The output of `--version`, or why it failed.
     asked: OnceLock<Result<String, String>>,
 }
 
@@ -73,7 +73,7 @@ impl Adapter {
         on_path(self.known.name, &self.variable("PATH", surroundings).unwrap_or_default())
     }
 
-    /// Asks it for its version, once: some take seconds for the answer.
+    /// Runs `--version`, once: some agents take seconds for it.
     fn ask(&self) -> &Result<String, String> {
         self.asked.get_or_init(|| {
             let mut tool =
@@ -128,7 +128,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// Claude Code gives no full permissions to root, unless the one word for yes is there.
+    /// Claude Code gives no full permissions to root, unless `IS_SANDBOX=1` is set.
     fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<String> {
         let is_refused = self.known.name == "claude"
             && privilege == Privilege::Root
@@ -147,7 +147,7 @@ fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBu
     own.or_else(|| variable("HOME").map(|home| Utf8Path::new(&home).join(".codex")))
 }
 
-/// As whom we run.
+/// The user that runs the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Privilege {
     Root,
@@ -192,7 +192,7 @@ impl Agent for Adapter {
     }
 }
 
-/// Returns the first `1.2.3` in what a program says of its version.
+/// Returns the first `1.2.3` in a program's output.
 fn first_version(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|word| word.trim_matches('.'));
     let is_version = |word: &&str| word.split('.').filter(|number| !number.is_empty()).count() >= 3;

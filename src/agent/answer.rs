@@ -1,4 +1,4 @@
-//! What an agent said last, read from a transcript that was recorded.
+//! The final message of an agent, read from a recorded transcript.
 
 use camino::Utf8Path;
 use serde_json::Value;

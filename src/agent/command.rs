@@ -30,7 +30,7 @@ impl Command {
         }
         if holds("{model}") && settings.model.is_none() {
             bail!(
-                "agent `{name}`: its command holds {{model}}, but no model is set\nhint: set one with --model, \
+                "agent `{name}`: its command contains {{model}}, but no model is set\nhint: set one with --model, \
                  or set `model`"
             );
         }

@@ -116,7 +116,7 @@ fn of_spec_kit(files: &ProjectFiles, root: &Utf8Path) -> Option<ConfiguredAgent>
                 None | Some(ANY_AGENT) => continue,
                 Some(name) => match KNOWN.iter().find(|known| known.spec_kit == name) {
                     Some(known) => return Some(ConfiguredAgent::Known(known)),
-                    None => format!("spec-kit is set up for {name} ({file}), which we do not drive"),
+                    None => format!("spec-kit is set up for {name} ({file}), which is not supported"),
                 },
             },
         };
@@ -132,7 +132,7 @@ fn choose<'a>(found: &[&'a str], passed_over: Option<String>) -> Result<&'a str>
         [only] => Ok(only),
         [] => {
             let known = known::names().collect::<Vec<_>>().join(", ");
-            bail!("{but}no agent is installed that we know ({known})\nhint: install one, {choices}")
+            bail!("{but}no known agent is installed ({known})\nhint: install one, {choices}")
         }
         several => bail!("{but}several agents are installed: {}\nhint: {choices}", several.join(", ")),
     }
@@ -150,7 +150,7 @@ mod tests {
         let broken = || Some("the file is broken".to_owned());
         assert_eq!(choose(&["claude"], broken()).unwrap(), "claude");
         let error = choose(&[], None).unwrap_err().to_string();
-        assert!(error.starts_with("no agent is installed that we know (claude, codex, "), "{error}");
+        assert!(error.starts_with("no known agent is installed (claude, codex, "), "{error}");
         let error = choose(&["a", "b"], None).unwrap_err().to_string();
         assert!(error.starts_with("several agents are installed: a, b\nhint: "), "{error}");
         let error = choose(&["a", "b"], broken()).unwrap_err().to_string();
@@ -175,7 +175,9 @@ mod tests {
             (
                 "init-options.json",
                 r#"{"ai": "some-editor"}"#,
-                Err("spec-kit is set up for some-editor (.specify/init-options.json), which we do not drive"),
+                Err(
+                    "spec-kit is set up for some-editor (.specify/init-options.json), which is not supported",
+                ),
             ),
             (
                 "integration.json",

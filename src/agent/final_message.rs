@@ -1,4 +1,4 @@
-//! What an agent says in its final message that the engine understands: the promise, and what it learned.
+//! The parts of a final message that the loop understands: the promise, and learnings.
 
 /// The line by which an agent says that all tasks are done.
 const PROMISE: &str = "<promise>COMPLETE</promise>";

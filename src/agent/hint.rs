@@ -17,7 +17,7 @@ pub(super) fn for_failure(class: FailureClass) -> String {
              template, or use a model with a larger context"
         }
         FailureClass::Refused => {
-            "start the agent once by hand in this folder: it says whom or what it does not trust"
+            "start the agent once by hand in this folder: it shows what it does not trust"
         }
         FailureClass::NotInstalled => "install the agent, or choose another one with --agent NAME",
         FailureClass::Quota

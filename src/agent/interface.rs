@@ -16,7 +16,7 @@ pub trait Agent {
     /// Returns what it says of its version, where it can be asked without harm.
     fn version(&self) -> Option<String>;
 
-    /// Whether it can be run here at all; an error says what to do.
+    /// Checks that it can be run here at all; an error says what to do.
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
 
     /// Returns what the user can do about a failure that a retry cannot cure.

@@ -3,8 +3,8 @@
 use crate::process::Pulse;
 use crate::record::{AgentEvent, ExitReason};
 
-/// Errors and retries without anything done between them, after which an agent is stopped: none that we know tries
-/// so often before it gives up by itself, and some never give up.
+/// Errors and retries without anything done between them, after which an agent is stopped: no known agent tries
+/// this often before it gives up by itself, and some never give up.
 const MAX_ERRORS_IN_A_ROW: u32 = 25;
 
 /// The same over a whole run.

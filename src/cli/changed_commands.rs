@@ -65,7 +65,7 @@ impl<'a> Comparison<'a> {
             match self.compare(&key, command) {
                 Compared::Equal => {}
                 Compared::Unknown if self.begun.commands.is_empty() => {
-                    warn(&format!("whether `{key}` was changed since the session began is not known"));
+                    warn(&format!("cannot determine whether `{key}` changed since the session began"));
                 }
                 Compared::Changed | Compared::Unknown => changes.push(self.line(&key, command)),
             }

@@ -106,7 +106,7 @@ fn confirm_clean(plan: &Plan) -> Result<()> {
     let sessions = Count(plan.sessions.len() as u64, "session");
     match confirm::ask(&format!("Remove the records of {sessions} here?"))? {
         Some(false) => {
-            let hint = "`--dry-run` lists what would go, `--snapshots-only` keeps the records";
+            let hint = "`--dry-run` lists what would be removed, `--snapshots-only` keeps the records";
             Err(Refusal::new("nothing was removed").hinted(hint).into())
         }
         Some(true) | None => Ok(()),
@@ -139,7 +139,7 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     }
     let others = plan.restorations.len() + plan.leftovers.len();
     if plan.sessions.is_empty() && others == 0 {
-        return writeln!(out, "nothing is old enough to go");
+        return writeln!(out, "nothing is old enough to remove");
     }
     let verb = if is_dry_run { "would go" } else { "removed" };
     let mut parts = Vec::new();
@@ -264,7 +264,7 @@ fn advise(session: &SessionId, there: There) {
         There::Untouched => "remotes were not touched".to_owned(),
         There::Nothing => {
             format!(
-                "this repository has no remote: where one has the session, `{RALPH} purge` with `--remote ADDRESS`"
+                "this repository has no remote: if another repository has the session, `{RALPH} purge` with `--remote ADDRESS`"
             )
         }
     };

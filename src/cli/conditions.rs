@@ -39,7 +39,7 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// Whether the condition holds of JSON that may lack the field; `None` if it does.
+    /// Returns true if the condition holds of JSON that may lack the field; `None` if it does.
     pub fn holds(&self, json: &Value) -> Option<bool> {
         let value = lookup(json, &self.field).filter(|value| !value.is_null())?;
         Some(is_value(value, &self.value))

@@ -105,10 +105,10 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
     let commands = [
         (ours("log"), "every iteration"),
         (ours("show 3"), "one of them"),
-        (ours("show 3 --stdout"), "what the validation said in it, byte for byte"),
-        (ours("fsck"), "every record and progress.txt are as they were written"),
+        (ours("show 3 --stdout"), "the validation's output in it, byte for byte"),
+        (ours("fsck"), "verify every record and progress.txt"),
         ("cat specs/001-greeting/progress.txt".to_owned(), "the journal"),
-        ("git log --glob='refs/ralph/*'".to_owned(), "all of it without us"),
+        ("git log --glob='refs/ralph/*'".to_owned(), "all of it by plain git"),
     ];
     let width = commands.iter().map(|(command, _)| command.chars().count()).fold(40, usize::max);
     for (command, does) in commands {

@@ -120,7 +120,7 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
     }
 }
 
-/// Whether the commands of the project's file may run, if there are any.
+/// Checks that the commands of the project's file may run, if there are any.
 fn approval(config: &Config, context: &Context) -> Option<Finding> {
     let is_any = config.commands_from_file().next().is_some();
     match trust::refusal(config, context) {
@@ -276,13 +276,13 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                     .unzip();
                 let message = format!("session {name} died and left running: {}", names.join(", "));
                 findings.push(Finding::note("leftovers", message).hinted(format!(
-                    "the next `{RALPH}` in its work tree ends what it left; so does `kill {}`",
+                    "the next `{RALPH}` in its work tree stops them; so does `kill {}`",
                     pids.join(" ")
                 )));
             }
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
             findings.push(Finding::note("leftovers", message).hinted(format!(
-                "the next `{RALPH}` in its work tree records it; `{RALPH} resume` takes it up again"
+                "the next `{RALPH}` in its work tree records it; `{RALPH} resume` resumes the session"
             )));
         }
     }
@@ -302,8 +302,8 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     ];
     for lock in locks.iter().filter(|lock| lock.exists() && running.is_empty()) {
         findings.push(
-            Finding::note("leftovers", format!("{lock} exists: a git command runs, or died"))
-                .hinted(format!("if none runs: rm {lock}")),
+            Finding::note("leftovers", format!("{lock} exists: a git command is running or was killed"))
+                .hinted(format!("if no git command is running: rm {lock}")),
         );
     }
     Ok(findings)
@@ -401,7 +401,7 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a remote is reachable. Only on request: it needs the network.
+/// Checks that a remote is reachable. Only on request: it needs the network.
 fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
     let asked = chosen(context, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
     match asked {
@@ -420,7 +420,7 @@ fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
             let finding = Finding::wrong("remote", &error);
             let hint = finding.hint.clone();
             finding.hinted(hint.unwrap_or_else(|| {
-                "try `git ls-remote` with it; keys and credentials must work without a question".to_owned()
+                "try `git ls-remote` with it; keys and credentials must work without a prompt".to_owned()
             }))
         }
     }

@@ -28,7 +28,7 @@ pub enum ExitCode {
     Terminated,
     /// Ended by this other signal, after the running iteration was recorded.
     Signalled(u8),
-    /// What a script said to exit with.
+    /// The exit code that a script names.
     Played(i32),
     /// That of the loop that ran beside the screen.
     OfLoop(i32),

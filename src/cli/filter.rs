@@ -134,7 +134,7 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
-    /// Whether a row is to be listed, as far as its record's message shows.
+    /// Returns true if a row is to be listed, as far as its record's message shows.
     pub fn takes(&self, row: &Row<'_>, feature: &str) -> Result<bool> {
         let is_fine = row.is_iteration()
             && (self.outcomes.is_empty()
@@ -236,7 +236,7 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
             )
         }
         (None, Some(only), _) => format!("they worked on {} alone", one_line(only)),
-        (None, None, _) => "no iteration is recorded of what is asked for".to_owned(),
+        (None, None, _) => "no recorded iteration matches".to_owned(),
     };
     bail!("no iteration worked on a task `{}`\nhint: {hint}", one_line(wanted))
 }
@@ -270,7 +270,7 @@ mod tests {
             ("T003", &two, "did you mean T001?"),
             ("whatever", &two, "they worked on 2 tasks, from T001 to T002"),
             ("whatever", &one, "they worked on T001 alone"),
-            ("T001", &BTreeSet::new(), "no iteration is recorded of what is asked for"),
+            ("T001", &BTreeSet::new(), "no recorded iteration matches"),
         ] {
             let message = named(wanted, known).unwrap_err().to_string();
             assert_eq!(message, format!("no iteration worked on a task `{wanted}`\nhint: {hint}"));

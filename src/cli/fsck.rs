@@ -75,7 +75,7 @@ fn write(out: &mut impl Write, verified: &VerifyReport) -> io::Result<()> {
         grouped(bytes.div_ceil(1024))
     );
     match findings.len() {
-        0 => writeln!(out, "{looked_at}: all is as it was written")?,
+        0 => writeln!(out, "{looked_at}: no problems found")?,
         found => writeln!(out, "{looked_at}: {}", Count(found as u64, "difference"))?,
     }
     Ok(())

@@ -262,7 +262,7 @@ fn offer_more(folder: &Folder) -> Result<()> {
     Ok(())
 }
 
-/// Whether git carries our notes along already.
+/// Returns true if git carries our notes along already.
 fn rewrites(folder: &Folder) -> Result<bool> {
     let [key, value] = REWRITE;
     let set = Tool::git(&folder.top).args(["config", "--get-all", key]).run()?;

@@ -94,7 +94,7 @@ impl Point {
             }
             (true, true) => {
                 format!(
-                    "`clean` took it away; `{RALPH} sync --snapshots --cleaned` fetches it, if the remote has it"
+                    "`clean` removed it; `{RALPH} sync --snapshots --cleaned` fetches it, if the remote has it"
                 )
             }
             (_, false) => {

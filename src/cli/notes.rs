@@ -30,7 +30,7 @@ pub fn run(args: &NotesArgs, context: &Context) -> Result<ExitCode> {
     let NotesAction::Rebuild { json } = args.action;
     let changed = store.rebuild_notes(context.now()?)?;
     emit(json, &json!({ "changed": changed }), |out| match changed {
-        0 => writeln!(out, "the notes say what the record says"),
+        0 => writeln!(out, "the notes match the record"),
         _ => writeln!(out, "{} written", Count(changed as u64, "note")),
     })
 }

@@ -44,7 +44,7 @@ fn words(packed: Option<Packed>) -> String {
     let Some(Packed { objects, bytes, removed, freed, merged, refs }) = packed else {
         return "another process is packing here".to_owned();
     };
-    let mut text = "nothing of ours is loose".to_owned();
+    let mut text = "no loose objects to pack".to_owned();
     if objects > 0 {
         text = format!(
             "packed {} into {} KB; {} of {} KB removed",
@@ -135,11 +135,11 @@ mod tests {
             words(Some(packed)),
             "packed 1,802 objects into 2,930 KB; 1 loose file of 8,594 KB removed"
         );
-        assert_eq!(words(Some(Packed::default())), "nothing of ours is loose");
+        assert_eq!(words(Some(Packed::default())), "no loose objects to pack");
         let merged = Packed { merged: 9, ..Packed::default() };
-        assert_eq!(words(Some(merged)), "nothing of ours is loose; 9 older packs merged into one");
+        assert_eq!(words(Some(merged)), "no loose objects to pack; 9 older packs merged into one");
         let refs = Packed { refs: 240, ..Packed::default() };
-        assert_eq!(words(Some(refs)), "nothing of ours is loose; 240 refs packed");
+        assert_eq!(words(Some(refs)), "no loose objects to pack; 240 refs packed");
         assert_eq!(words(None), "another process is packing here");
     }
 }

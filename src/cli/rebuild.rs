@@ -73,7 +73,7 @@ pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Opt
     Ok(Some(message))
 }
 
-/// Whether no session is recorded of the feature that is worked on here, though others have some.
+/// Returns true if no session is recorded of the feature that is worked on here.
 fn is_without_session(context: &Context) -> Result<bool> {
     let Ok(feature) = context.feature(None, None) else { return Ok(false) };
     Ok(sessions::newest_of_feature(context.store()?, &feature.path)?.is_none())
@@ -283,27 +283,27 @@ impl Report<'_> {
                 None => writeln!(out, "wrote {path}")?,
             },
             (Action::Left, FileState::Added) => {
-                writeln!(out, "{path} is what the record says; the text added since stays")?;
+                writeln!(out, "{path} matches the record; the text added since stays")?;
             }
             (Action::Left, FileState::Patterns) => {
-                writeln!(out, "{path} is what the record says; the patterns written since stay")?;
+                writeln!(out, "{path} matches the record; the patterns written since stay")?;
             }
-            (Action::Left, _) => writeln!(out, "{path} is what the record says")?,
+            (Action::Left, _) => writeln!(out, "{path} matches the record")?,
             (Action::Checked, FileState::Missing) => {
                 writeln!(out, "{path} is missing; session {session} has {bytes} bytes of it")?;
             }
             (Action::Checked, FileState::Equal) => {
-                writeln!(out, "{path} equals the record of session {session}, {bytes} bytes")?;
+                writeln!(out, "{path} matches the record of session {session}, {bytes} bytes")?;
             }
             (Action::Checked, FileState::Added) => {
                 writeln!(
                     out,
-                    "{path} equals the record of session {session}; {added} bytes were added since"
+                    "{path} matches the record of session {session}; {added} bytes were added since"
                 )?;
             }
             (Action::Checked, FileState::Patterns) => writeln!(
                 out,
-                "{path} equals the record of session {session}, but for its patterns, which were changed since"
+                "{path} matches the record of session {session}, but for its patterns, which were changed since"
             )?,
             (Action::Checked, FileState::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;

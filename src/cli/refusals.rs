@@ -31,7 +31,7 @@ impl Ready {
             if !yields_to_force || !is_forced {
                 return Err(error);
             }
-            warn(&format!("goes on all the same (--force): {}", first_line(&error)));
+            warn(&format!("continuing anyway (--force): {}", first_line(&error)));
         }
         let lookup = context.lookup();
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
@@ -42,7 +42,7 @@ impl Ready {
                 || match prepared.agent.check(&surroundings) {
                     Ok(()) => true,
                     Err(error) => {
-                        warn(&format!("goes on without it: {}", first_line(&error)));
+                        warn(&format!("continuing without it: {}", first_line(&error)));
                         false
                     }
                 }

@@ -49,10 +49,10 @@ pub fn any(context: &Context, named: Option<&str>, unclear: Unclear) -> Result<O
         (None, several) => {
             let hint = match unclear {
                 Unclear::Sync => {
-                    "records go to one remote alone: name it, or choose it with `git config ralph.remote NAME`"
+                    "records go to one remote only: name it, or set it with `git config ralph.remote NAME`"
                 }
                 Unclear::Purge => {
-                    "name it with `--remote NAME`, once for each that has the session, or take it away here alone with `--local`"
+                    "name it with `--remote NAME`, once for each that has the session, or remove it only here with `--local`"
                 }
             };
             let refusal = Refusal::new(format!("several remotes: {}", several.join(", ")));
@@ -97,7 +97,7 @@ fn reachable(context: &Context, name: String, remotes: &[String]) -> Result<Remo
     Ok(Remote { url: Some(name.clone()), name, ssh_command })
 }
 
-/// Returns the remote that has what a partial clone has not got.
+/// Returns the remote that has what a partial clone lacks.
 pub fn promisor(context: &Context) -> Result<Remote> {
     let name =
         context.store()?.repository().promisors.first().context("find the remote of this partial clone")?;

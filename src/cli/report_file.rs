@@ -16,7 +16,7 @@ use super::Context;
 /// In the start of the JSON.
 const JSON: &str = "\"made_by\": \"specify ralph report\"";
 
-/// Bytes at the start of a file by which a report of ours is recognized.
+/// Bytes at the start of a file by which a report is recognized.
 const MARKER_SEARCH_BYTES: u64 = 2048;
 
 /// A browser that cannot start says so within that time.
@@ -30,7 +30,7 @@ pub fn size(text: &str) -> Result<u64> {
     }
 }
 
-/// Fails if there is a file that is not a report of ours, unless it is to be overwritten.
+/// Fails if there is a file that is not a report, unless it is to be overwritten.
 pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     let metadata = match fs::metadata(file) {
         Ok(metadata) => metadata,

@@ -80,7 +80,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     show(planned, name, (intent, context.paint))
 }
 
-/// Fetches what a partial clone has not got of the files that are to be written.
+/// Fetches what a partial clone lacks of the files that are to be written.
 fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
     let missing = planned.missing()?;
     if missing.is_empty() {
@@ -89,7 +89,7 @@ fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
     let remote = remotes::promisor(context)?;
     let what = Count(missing.len() as u64, "file");
     let name = one_line(&remote.name);
-    note(format_args!("fetching {what} from {name} that this partial clone has not got"));
+    note(format_args!("fetching {what} from {name} that this partial clone lacks"));
     let brought = context.store()?.bring(&remote, &missing);
     brought.with_context(|| format!("fetch {what} from {name}; nothing was changed"))
 }

@@ -136,7 +136,7 @@ pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
     let begun = newest_begin.and_then(|entry| store.readable_session(entry));
     if begun.is_none() && !args.accept_changed_commands {
         return Err(Refusal::new(format!(
-            "with which commands session {} began cannot be read",
+            "cannot read the commands that session {} began with",
             refs.session
         ))
         .hinted("if the present ones are right, add `--accept-changed-commands`")

@@ -52,7 +52,7 @@ const MAX_LINES: u64 = 20_000;
 /// Iterations that clusters of failures are looked for in.
 const MAX_ITERATIONS: usize = 1000;
 
-/// How much of what a loop said is repeated when the screen is left, in bytes.
+/// Maximum bytes of a loop's output that are repeated when the screen closes.
 const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
 
 pub fn run(args: &TuiArgs, context: &Context) -> Result<ExitCode> {
@@ -108,7 +108,7 @@ fn left_by(left: Left) -> ExitCode {
     }
 }
 
-/// Says what the loop said, as if it had run here.
+/// Prints the loop's output, as if it had run here.
 fn repeat(mut talk: Talk, code: i32) -> Result<()> {
     let length = talk.metadata().context("read what the loop said")?.len();
     let start = length.saturating_sub(MAX_REPEATED_LOG_BYTES);

@@ -64,7 +64,7 @@ pub struct Inputs<'a> {
 /// The agent that `--agent-command` makes.
 const COMMAND_AGENT: &str = "command";
 
-/// Whether `text` is a right value for the setting `key`; else one line that says what is wrong.
+/// Checks that `text` is a valid value for the setting `key`; fails with one line that says what is wrong.
 pub fn check(key: &str, text: &str) -> Result<()> {
     let Some(found) = settings::find(key) else {
         return Err(match did_you_mean(key, KEYS.iter().map(|key| key.name)) {

@@ -1,4 +1,4 @@
-//! What the records say in numbers: how often a task was tried, what came again, what it cost, how it goes.
+//! Statistics of the records: attempts of each task, repeated failures, cost, success over time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

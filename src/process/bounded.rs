@@ -14,7 +14,7 @@ use super::started::ChildProcess;
 /// Time between two checks of limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
 
-/// How long git may go on once the loop shall stop: what a record needs takes less.
+/// How long git may continue after a stop was requested: what a record needs takes less.
 const AFTER_STOP: Duration = Duration::from_secs(5);
 
 /// The same after a second Ctrl-C.
@@ -41,10 +41,8 @@ impl fmt::Display for CutShort {
                 write!(f, "no answer within {} ms", limit.as_millis())
             }
             Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
-            Self::Stopped => f.write_str("ended because a stop was asked for"),
-            Self::WantsTerminal => {
-                f.write_str("ended because it waited for the terminal, which belongs to the user")
-            }
+            Self::Stopped => f.write_str("stopped on request"),
+            Self::WantsTerminal => f.write_str("stopped because it waited for input from the terminal"),
         }
     }
 }

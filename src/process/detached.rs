@@ -1,4 +1,4 @@
-//! A program that outlives us: it is not waited for, and no Ctrl-C of ours reaches it.
+//! A program that outlives us: it is not waited for, and no Ctrl-C reaches it.
 
 use std::fs::File;
 use std::io;

@@ -37,7 +37,7 @@ pub(super) fn ending_signals() -> Vec<i32> {
     ENDING_SIGNALS.into_iter().chain(system::more_ending_signals()).collect()
 }
 
-/// Whether the session shall stop, and how fast. All clones share one state.
+/// Whether a stop of the session was requested, and how fast. All clones share one state.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     state: Arc<InterruptState>,
@@ -127,7 +127,7 @@ impl Interrupt {
         self.raise(SIGINT);
     }
 
-    /// Returns the signal by which the session shall stop.
+    /// Returns the signal that stops the session.
     pub fn signal(&self) -> Option<i32> {
         match self.state.signal.load(Ordering::SeqCst) {
             0 => None,

@@ -87,7 +87,7 @@ pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<Strin
 /// code, and only if it could not become the program.
 pub fn launch(arguments: &[OsString]) -> i32 {
     let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };
-    // It fails only for the leader of a process group, which a child of ours is not yet.
+    // It fails only for the leader of a process group, which our child is not yet.
     let _is_new = rustix::process::setsid().is_ok();
     let signal = with_default_signals(|| exec(program, arguments));
     match signal {

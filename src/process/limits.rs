@@ -29,7 +29,7 @@ pub enum Pulse {
     Alive,
     /// It waits for a child of its own: silence is normal.
     Busy,
-    /// It does not get on any more, and shall be stopped for this reason.
+    /// It makes no progress, and is stopped for this reason.
     Lost(ExitReason),
 }
 

@@ -41,7 +41,7 @@ pub const LOCAL_GIT_VARIABLES: &[&str] = &[
     "GIT_INTERNAL_SUPER_PREFIX",
 ];
 
-/// Keeps git from fetching by itself what a partial clone has not got.
+/// Keeps git from fetching by itself what a partial clone lacks.
 pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
 
 /// A tool to run to its end, with its output in memory.

@@ -8,7 +8,7 @@ use super::markdown::{cut, one_line};
 
 /// Longest line, in characters.
 const MAX_LINE_CHARS: usize = 300;
-/// Words that two texts must share to have to do with each other are at least so long.
+/// Minimum length of words that count as shared by two texts.
 const MIN_WORD_CHARS: usize = 4;
 
 /// Returns at most `max_lines` of what was learned and decided in `past` (oldest first), one line each: what shares words with `task`

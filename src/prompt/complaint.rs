@@ -1,4 +1,4 @@
-//! What we say about a template that does not work.
+//! Error messages about templates.
 
 use std::collections::HashSet;
 

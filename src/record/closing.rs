@@ -10,7 +10,7 @@ pub struct Closing {
     /// More of why it ended, and what to do about it.
     pub why: Option<String>,
     pub hint: Option<String>,
-    /// Boxes that Markdown does not know, which no agent will tick.
+    /// Boxes with unknown marks, which no agent will tick.
     pub unrecognised: Vec<String>,
     /// Tasks that are done and in no commit, though `commit = "task"` is set.
     #[serde(skip_serializing_if = "Vec::is_empty")]

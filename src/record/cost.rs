@@ -1,4 +1,4 @@
-//! What runs of agents cost, as far as the agents say.
+//! Cost of agent runs, as far as the agents report it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the message of one of our commits says: all that listing needs, without opening a tree.
+//! The content of a record's commit message: all that a list needs, without reading a tree.
 
 use serde::Serialize;
 

@@ -56,5 +56,5 @@ pub use timestamp::Timestamp;
 pub use waiting::Waiting;
 pub use word::Word;
 
-/// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in every commit of ours.
+/// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in each of our commits.
 pub const SCHEMA: u32 = 1;

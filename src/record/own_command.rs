@@ -56,7 +56,7 @@ impl fmt::Display for OwnCommand {
     }
 }
 
-/// Returns a text of ours with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph
+/// Returns one of our texts with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph
 /// <...>`.
 pub fn with_command(text: &str, command: &str) -> String {
     let mut parts = text.split(CANONICAL);

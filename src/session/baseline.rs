@@ -66,7 +66,7 @@ pub fn measure(
         warn(format!("the validation changed files before the first iteration: {names}"));
     }
     if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {
-        warn(format!("the validation fails already, before the first iteration: {cause}"));
+        warn(format!("the validation already fails before the first iteration: {cause}"));
     }
     Ok(BaselineRun { baseline, is_known_to_pass: false })
 }

@@ -1,4 +1,4 @@
-//! What a session says at its end beside its totals, read from its own record.
+//! The summary at the end of a session beside its totals, read from its own record.
 
 use anyhow::Result;
 use tasklist::TaskList;
@@ -20,7 +20,7 @@ impl Running<'_> {
         match self.recorded(tasks) {
             Ok((changes, not_done, false_claims)) => Closing { changes, not_done, false_claims, ..closing },
             Err(error) => {
-                self.warn(format!("what the session changed cannot be said: {error:#}"));
+                self.warn(format!("cannot determine what the session changed: {error:#}"));
                 closing
             }
         }

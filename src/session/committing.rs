@@ -56,7 +56,7 @@ pub fn check_commits(store: &Store) -> Result<()> {
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).hinted(hint).into());
     if let Some(what) = store.under_way()? {
         return refuse(
-            format!("`commit = \"task\"` is set, and {what} is under way in this work tree"),
+            format!("`commit = \"task\"` is set, and {what} is in progress in this work tree"),
             "finish or abort it first, or set commit = \"off\"",
         );
     }

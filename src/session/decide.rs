@@ -22,7 +22,7 @@ pub struct Bounds<'a> {
     pub is_validated: bool,
     /// Whether an agent's promise was enough to end the session.
     pub is_promised: bool,
-    /// Tasks that were open and left the list without having been done.
+    /// Tasks that were open and left the list without being done.
     pub lost: &'a [TaskName],
 }
 
@@ -70,7 +70,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     };
     if is_done && !bounds.lost.is_empty() {
         let lost = bounds.lost.join(", ");
-        return stuck(vec![format!("no task is open, but {lost} left the list without having been done")]);
+        return stuck(vec![format!("no task is open, but {lost} left the list without being done")]);
     }
     if is_done {
         return if passes(history, bounds) {

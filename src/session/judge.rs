@@ -28,7 +28,7 @@ pub struct Verdict {
     pub closed: Vec<TaskName>,
     /// Items of the list after, whose boxes should be opened again.
     pub to_open: Vec<Item>,
-    /// Tasks of the list before that were open and left it without having been done.
+    /// Tasks of the list before that were open and left it without being done.
     pub lost: Vec<Item>,
     /// Whether the promise ends the session.
     pub is_complete: bool,

@@ -60,7 +60,7 @@ pub struct Memory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Asked,
-    /// The task failed so often in a row.
+    /// The task failed this many times in a row.
     Failures(u32),
 }
 
@@ -92,7 +92,7 @@ pub struct RecalledHistory {
 }
 
 impl Memory {
-    /// What the records of all sessions say of a feature.
+    /// Loads the iterations of a feature from all sessions.
     pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
         Self::of(store, &feature.path, root)
     }

@@ -123,7 +123,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     Ok(Finish::Ended(Box::new(session)))
 }
 
-/// Whether a session would find nothing to do and nothing to recover; then nothing need be written at all.
+/// Returns true if a session would find nothing to do and nothing to recover; then nothing need be written at all.
 pub fn nothing_to_do(store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
     if !recover::nothing_is_left(store.repository())? {
         return Ok(None);
@@ -306,7 +306,7 @@ impl Running<'_> {
         let commit = self.recorder.end(&self.session, ended_at)?;
         let left = self.session.hints.len();
         if left > 0 {
-            self.warn(format!("hints that no prompt took any more: {}", self.session.hints.join("; ")));
+            self.warn(format!("hints that were not used: {}", self.session.hints.join("; ")));
         }
         // Who takes the session up again gets them.
         if reason.status() == Status::Completed {

@@ -17,9 +17,9 @@ use super::snapshot_taken::SnapshotTaken;
 /// What the next commit is made of.
 #[derive(Debug, Default)]
 pub(super) struct PendingCommit {
-    /// What iterations changed since the last commit of ours.
+    /// What iterations changed since our last commit.
     pub pending: BTreeSet<RawPath>,
-    /// What the user had staged when the session began: theirs, and never in a commit of ours.
+    /// What the user had staged when the session began: theirs, and never in one of our commits.
     pub staged: StagedEntries,
     /// What was not committed when the session began and was in no commit of ours so far.
     pub dirty: BTreeSet<RawPath>,
@@ -89,7 +89,7 @@ impl PendingCommit {
     /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
     pub fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
         if let Some(what) = plan.store.under_way()? {
-            let obstacle = format!("{what} is under way in this work tree");
+            let obstacle = format!("{what} is in progress in this work tree");
             return Ok(Some((obstacle, "finish or abort it".to_owned())));
         }
         let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.branch()?);

@@ -29,7 +29,7 @@ pub struct Prompting<'a> {
     /// What one iteration is asked to do.
     pub unit: Unit,
     pub progress: &'a dyn ProgressStrategy,
-    /// What the user wants to be said beyond the template.
+    /// Text of the user beyond the template.
     pub hints: Vec<String>,
     /// Why the validation fails since before the first iteration.
     pub baseline_failure: Option<String>,

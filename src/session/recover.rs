@@ -1,4 +1,4 @@
-//! What a session that died left behind: its children stopped, its spool recorded, its record closed.
+//! Recovery of a session that died: stops its children, records its spool, closes its record.
 //!
 //! Runs at every start, under the lock of the work tree, before anything else is looked at. Every step can be
 //! repeated, so that a recovery that dies is recovered as well.
@@ -37,7 +37,7 @@ use super::settings::redactor;
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// Whether no session of this work tree left anything in the spool.
+/// Returns true if no session of this work tree left anything in the spool.
 pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
     Ok(!Spool::is_any_passing(repository) && of_this_work_tree(repository)?.is_empty())
 }

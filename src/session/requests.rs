@@ -7,7 +7,7 @@ use crate::store::Control;
 
 use super::stop_watcher::StopWatcher;
 
-/// What the next prompt shall say beyond the template.
+/// Hints for the next prompt.
 #[derive(Debug, Default)]
 pub struct Hints {
     /// In a prompt before, of which no agent heard the end.

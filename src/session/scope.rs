@@ -37,7 +37,7 @@ impl Running<'_> {
         if self.task_watch.has_failing_tests {
             let unit = if tasks.stories().is_empty() { "phase" } else { "story" };
             self.warn(format!(
-                "the list asks for tests that fail first, and the validation fails from a test to its code: \
+                "the list asks for tests that fail first, so the validation fails between a test and its code: \
                  `--unit {unit}` asks for both at once"
             ));
         }

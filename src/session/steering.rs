@@ -77,7 +77,7 @@ impl Running<'_> {
         self.steering.hints = Hints::of_last(iteration);
     }
 
-    /// Returns the hints that no prompt took by the end of the session.
+    /// Returns the hints that were in no prompt at the end of the session.
     pub(super) fn left_hints(&mut self) -> Vec<String> {
         let new = self.steering.control.look().map(|requests| requests.hints).unwrap_or_default();
         self.steering.hints = Hints { kept: Vec::new(), new };

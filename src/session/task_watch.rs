@@ -13,7 +13,7 @@ pub(super) struct TaskWatch {
     pub has_failing_tests: bool,
 }
 
-/// A task that was open and left the list without having been done.
+/// A task that was open and left the list without being done.
 pub(super) struct LostTask {
     pub task: Item,
     /// How many items like it the list had.

@@ -86,7 +86,7 @@ pub fn title(tasks: &TaskList, task: &str, unit: &str) -> String {
     format!("{unit}: {}", if front.starts_with("Phase ") { rest } else { phase })
 }
 
-/// Whether the session stops here, as it was to stop when a `unit` is done.
+/// Returns true if the session stops here, as it was to stop when a `unit` is done.
 pub fn boundary(tasks: &TaskList, history: &History, unit: Unit) -> Option<Boundary> {
     let worked_on: BTreeSet<&TaskName> = history.worked_on().collect();
     let items = worked_on.into_iter().filter_map(|name| tasks.find(name));

@@ -11,7 +11,7 @@ use crate::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
 use super::last_written::last_of_all;
 use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, sync_state};
 
-/// What is known here of a session that was begun on another machine and has no end.
+/// What is known here of an unfinished session that was begun on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Elsewhere {
     pub host: String,
@@ -28,7 +28,7 @@ impl fmt::Display for Elsewhere {
 }
 
 impl Store {
-    /// Returns what is known of a session of another machine that has no end; `None` of all others.
+    /// Returns what is known of an unfinished session of another machine; `None` for all others.
     pub fn elsewhere(&self, log: &SessionLog) -> Option<Elsewhere> {
         let begin = log.entries.iter().rfind(|entry| entry.kind.begins())?;
         self.elsewhere_since(&log.refs, begin, log.tip())
@@ -39,7 +39,7 @@ impl Store {
         if tip.kind == RecordKind::End {
             return None;
         }
-        // Other readers of the record say what is wrong with it.
+        // Other readers report what is wrong with the record.
         let session = self.session_json(begin).ok()?;
         // What cannot be found out here is no reason to call it ours, or to stop.
         if self.is_from_here(&refs.session, &session).unwrap_or(false) {
@@ -50,7 +50,7 @@ impl Store {
         Some(Elsewhere { host: session.host, as_of, is_synced: synced_at.is_some() })
     }
 
-    /// Whether a session was begun in this clone. Host names change, and two machines may have the same: they only
+    /// Returns true if a session was begun in this clone. Host names change, and two machines may have the same: they only
     /// count in records of older versions, which have nothing else.
     fn is_from_here(&self, session: &SessionId, begun: &Session) -> Result<bool> {
         let is_own = match &begun.machine {

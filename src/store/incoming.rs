@@ -1,4 +1,4 @@
-//! What came from elsewhere, looked at before it gets a name of ours.
+//! What came from elsewhere, checked before a ref of ours names it.
 //!
 //! It lies under `refs/ralph-incoming/` until then. Nothing of it is believed: its schema and its shape are checked,
 //! its sizes are bounded, and the names in it are compared and never followed.
@@ -18,7 +18,7 @@ use super::message::{self, Envelope};
 use super::objects;
 use super::refs::SessionRefs;
 
-/// Bytes of a commit. A message of ours is under 20 KiB, but for a long list of closed tasks.
+/// Bytes of a commit. Our messages stay below 20 KiB, except with a long list of closed tasks.
 const COMMIT_LIMIT: u64 = 1024 * 1024;
 
 /// Bytes of a tree of a record: a folder of some thousand chunks.

@@ -43,7 +43,7 @@ pub(super) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
     flock(file, FlockOperation::LockExclusive).with_context(|| format!("lock {path}"))
 }
 
-/// Whether no process holds the lock on a file. Writes nothing.
+/// Returns true if no process holds the lock on a file. Writes nothing.
 pub(super) fn is_free(path: &Utf8Path) -> Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,

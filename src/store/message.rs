@@ -1,4 +1,4 @@
-//! The message of a commit of ours: a subject, a readable copy of the entry, and trailers.
+//! The message of one of our commits: a subject, a readable copy of the entry, and trailers.
 //!
 //! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
 

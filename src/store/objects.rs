@@ -19,7 +19,7 @@ use crate::repository::{HashKind, Person, Sharing};
 
 use super::{Syncing, caused, disk};
 
-/// Who signs as committer of every commit of ours.
+/// Who signs as committer of each of our commits.
 pub const COMMITTER: &str = "specify ralph";
 pub const COMMITTER_EMAIL: &str = "ralph@localhost";
 
@@ -32,7 +32,7 @@ pub struct Quarantine {
     objects: gix::odb::loose::Store,
 }
 
-/// Who and when, in a commit of ours.
+/// Who and when, in one of our commits.
 #[derive(Debug, Clone)]
 pub struct Signature {
     /// `None` if git knows no name: then the committer is the author, too.

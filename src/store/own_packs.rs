@@ -61,7 +61,7 @@ impl<'a> OwnPacks<'a> {
         self.list.iter().any(|pack| pack.name == name)
     }
 
-    /// Lists a pack before it gets its place, so that a kill leaves no pack of ours that is not listed.
+    /// Lists a pack before it gets its place, so that a kill leaves none of our packs that is not listed.
     pub fn add(&mut self, name: &str, replaces: &[String], drafts: &Utf8Path) -> Result<()> {
         let replaces: Vec<String> = replaces.iter().filter(|other| *other != name).cloned().collect();
         self.list.retain(|pack| pack.name != name);

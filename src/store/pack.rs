@@ -1,8 +1,8 @@
 //! Our loose objects, put into a pack: a night of iterations leaves thousands of small files otherwise, and git
-//! would collect the whole repository in the middle of a user's commit. Small packs of ours are merged then, and loose
-//! refs packed.
+//! would collect the whole repository in the middle of a user's commit. Our small packs are merged then, and loose refs
+//! packed.
 //!
-//! A pack is written in a folder of ours and moved when it is whole and on the disk; only then the loose files of
+//! A pack is written in our own folder and moved when it is whole and on the disk; only then the loose files of
 //! what is in it go. Nothing else is packed or removed. Can be killed at any moment and run beside loops and git.
 
 use std::fs;
@@ -43,7 +43,7 @@ pub struct Packed {
     /// Loose files that were removed, and their size in bytes.
     pub removed: usize,
     pub freed: u64,
-    /// Older packs of ours that were merged into another, and removed.
+    /// Our older packs that were merged into another, and removed.
     pub merged: usize,
     /// Loose refs of sessions that are in `packed-refs` now.
     pub refs: usize,
@@ -68,7 +68,7 @@ impl Store {
         disk::free(&self.repository().common_dir)
     }
 
-    /// Packs what is loose of our records and their refs, and merges small packs of ours. `None` if another process does
+    /// Packs what is loose of our records and their refs, and merges our small packs. `None` if another process does
     /// that now.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
@@ -132,7 +132,7 @@ impl Store {
             "--non-empty",
             "--quiet",
         ]);
-        // What a partial clone has not got was committed by others: it is in no pack of ours anyway.
+        // What a partial clone lacks was committed by others: it is in none of our packs anyway.
         let options: &[&str] = if repository.is_partial() { &["--missing=allow-promisor"] } else { &[] };
         git.args(options.iter().copied())
             .arg(packs.join("pack").as_str())
@@ -143,7 +143,7 @@ impl Store {
         Ok(())
     }
 
-    /// git with the drafts of packs in a folder of ours: they would lie among the user's packs otherwise, and stay
+    /// git with the drafts of packs in our own folder: they would lie among the user's packs otherwise, and stay
     /// there when it is killed.
     pub(super) fn packing_git(&self, drafts: &Utf8Path) -> Tool {
         let repository = self.repository();

@@ -1,4 +1,4 @@
-//! Small packs of ours, merged into one: a loop that lives long leaves a pack for every thousand objects otherwise.
+//! Our small packs, merged into one: a loop that lives long leaves a pack for every thousand objects otherwise.
 //!
 //! Only packs that we wrote are merged, as `git repack --geometric=2` would choose them, so that no object is written
 //! again more often than the logarithm of their number. An old pack goes after every object of it is in the new one.
@@ -27,7 +27,7 @@ const MAX_COLLECTION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 pub(super) const MERGED: &str = "merged-";
 
 impl Store {
-    /// Merges small packs of ours into a draft, and lists it. Returns true if there is one.
+    /// Merges our small packs into a draft, and lists it. Returns true if there is one.
     pub(super) fn merge_packs(&self, drafts: &Utf8Path, packs: &mut OwnPacks<'_>) -> Result<bool> {
         let repository = self.repository();
         let found = packs.mergeable()?;

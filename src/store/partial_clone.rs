@@ -1,4 +1,4 @@
-//! What a partial clone has not got: files that were committed, and are at a remote alone.
+//! What a partial clone lacks: files that were committed, and are at a remote alone.
 //!
 //! No git that we start fetches them by itself, for that would be network access that was not asked for; where one is
 //! needed, it is fetched explicitly, or named.

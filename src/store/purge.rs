@@ -162,7 +162,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the tip of a ref at a remote is a commit of ours; it is fetched to be looked at where it must.
+    /// Returns true if the tip of a ref at a remote is one of our commits; it is fetched to be looked at where it must.
     fn is_ours_there(&self, remote: &Remote, name: &str, tip: &ObjectId, at: Timestamp) -> Result<bool> {
         if !self.has(tip)? {
             let incoming = format!("{INCOMING_PREFIX}purge");

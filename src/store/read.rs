@@ -18,7 +18,7 @@ impl Store {
         Ok(!self.reader()?.ends.is_empty())
     }
 
-    /// Returns all sessions of ours in the order of their ids. Refs of other tools are left out.
+    /// Returns all sessions in the order of their ids. Refs of other tools are left out.
     pub fn sessions(&self) -> Result<Vec<SessionLog>> {
         self.sessions_where(|_| true, &mut Vec::new())
     }

@@ -32,7 +32,7 @@ pub(super) trait RefDatabase {
     /// Returns the branch that is checked out, as people call it; none for a detached HEAD.
     fn branch(&self) -> Result<Option<String>>;
 
-    /// Whether git left a mark beside HEAD while it is at something, as `CHERRY_PICK_HEAD`.
+    /// Returns true if git left a mark beside HEAD while it is at something, as `CHERRY_PICK_HEAD`.
     fn is_marked(&self, mark: &str) -> Result<bool>;
 
     /// Makes all updates of refs of a session or none, each from its expected value.
@@ -41,7 +41,7 @@ pub(super) trait RefDatabase {
     /// Returns how long updates that fail are tried again before anything else is done about it.
     fn lock_timeout(&self) -> Duration;
 
-    /// Takes away locks that only a dead process of ours can have left. Returns true if there was one.
+    /// Removes locks that only a process of ours that died can have left. Returns true if there was one.
     fn remove_stale_lock(&self, updates: &[RefUpdate]) -> Result<bool>;
 
     /// The last try of updates that failed with `error` repeatedly.

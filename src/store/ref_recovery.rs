@@ -73,7 +73,7 @@ impl Store {
         self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
     }
 
-    /// Whether `lower` is one of the first parents of `upper`.
+    /// Returns true if `lower` is one of the first parents of `upper`.
     pub(super) fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
         let git = self.open_git()?;
         let lower = objects::to_gix(lower)?;

@@ -24,7 +24,7 @@ pub(super) const BATCH: usize = 200;
 /// Maximum number of lines of a remote's output in a message.
 pub(super) const MAX_REMOTE_LINES: usize = 10;
 
-/// Maximum number of refs that a remote may list: more is no record of anybody's.
+/// Maximum number of refs that a remote may list: no repository has that many records.
 const MAX_REFS: usize = 500_000;
 
 /// Where to sync with.
@@ -34,11 +34,11 @@ pub struct Remote {
     pub name: String,
     /// The address of it, by which it is remembered; `None` if there is nothing to remember.
     pub url: Option<String>,
-    /// The command that git shall run for ssh, if that is not left to the user's settings.
+    /// The ssh command for git, if it differs from the user's settings.
     pub ssh_command: Option<String>,
 }
 
-/// The other side cannot be talked to, so there is no use in asking again.
+/// The remote cannot be reached; a retry would fail too.
 #[derive(Debug)]
 pub struct Unreachable(String);
 
@@ -54,9 +54,9 @@ impl std::error::Error for Unreachable {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PushOutcome {
     Done,
-    /// The other side has something that we do not have, or not any more.
+    /// The remote has commits that are missing here.
     Behind,
-    /// The other side does not want it; in its words.
+    /// The remote refuses it, with its message.
     Refused(String),
 }
 
@@ -65,16 +65,16 @@ pub(super) enum PushOutcome {
 pub struct Probe {
     /// Sessions that it has.
     pub sessions: usize,
-    /// What it would not take, in its words.
+    /// Refs that it would refuse, with its messages.
     pub refused: Vec<String>,
 }
 
-/// How what comes in is looked at by git itself.
+/// How strictly git checks fetched objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strictness {
     /// Every object must be sound: our own are.
     Strict,
-    /// As the user's settings say: the project's own history may have old blemishes.
+    /// As the user's settings say: the project's own history may have old defects.
     AsSet,
 }
 
@@ -83,7 +83,7 @@ pub(super) enum Strictness {
 pub(super) struct PushReport {
     /// By the names of the refs there.
     pub answers: BTreeMap<String, PushOutcome>,
-    /// What the other side has to say beside it.
+    /// Other messages of the remote.
     pub said: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// Returns the refs of ours, and the shared ones, that the other side has.
+    /// Returns our refs, and the shared ones, that the remote has.
     pub(super) fn list_remote(&self, remote: &Remote) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
         let git = self.git_to(remote).args(["ls-remote", "--quiet", "--refs", "--", &remote.name]);
@@ -165,8 +165,8 @@ impl Store {
         Ok(self.refs_below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Asks a remote for its sessions, and for leave to push ours; nothing is sent. What a hook of the remote would say to
-    /// a real push is not known by that.
+    /// Asks a remote for its sessions, and for permission to push ours. Nothing is sent, so
+    /// hooks of the remote do not run.
     pub fn probe(&self, remote: &Remote) -> Result<Probe> {
         let there = self.list_remote(remote)?;
         let sessions = there.keys().filter(|name| name.starts_with(LOG_PREFIX)).count();
@@ -194,7 +194,7 @@ impl Store {
         Ok(Probe { sessions, refused: refused.collect() })
     }
 
-    /// Fetches refs under other names, which must be free or of ours to be overwritten.
+    /// Fetches refs under other names, which must be unused or ours to overwrite.
     pub(super) fn fetch(&self, remote: &Remote, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
         let mut specs = String::new();
         for (from, to) in refs {
@@ -267,7 +267,7 @@ impl Store {
     }
 }
 
-/// Returns what the other side says of its own, a hook for example; what git says there is in the answers.
+/// Returns messages of the remote itself, such as those of a hook; git's own are in the answers.
 fn said_there(stderr: &str) -> Vec<String> {
     let of_git = ["error: hook declined", "error: cannot lock ref", "fatal: ", "Resolving deltas"];
     let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote: ")).map(str::trim);
@@ -275,7 +275,7 @@ fn said_there(stderr: &str) -> Vec<String> {
     lines.filter(is_theirs).take(MAX_REMOTE_LINES).map(str::to_owned).collect()
 }
 
-/// Reads what `git push --porcelain` says of each ref.
+/// Parses the output of `git push --porcelain`.
 fn outcomes(text: &str) -> BTreeMap<String, PushOutcome> {
     let mut found = BTreeMap::new();
     for line in text.lines() {

@@ -196,7 +196,7 @@ impl Store {
         Ok((is_last && !rules.is_named).then(|| "progress.txt follows it".to_owned()))
     }
 
-    /// Whether a loop works on a session at this moment.
+    /// Returns true if a loop works on a session at this moment.
     pub fn is_running(&self, session: &SessionId) -> Result<bool> {
         Ok(LoopLock::holders(self.repository())?.iter().any(|holder| holder.session == *session))
     }

@@ -9,7 +9,7 @@ use crate::record::ObjectId;
 use super::Store;
 use super::record_reader::RecordReader;
 
-/// What people and agents said, and what programs printed.
+/// Prompts, messages of agents, and outputs.
 const FILES: [&str; 5] =
     ["prompt.md", "agent/stdout", "agent/stderr", "validation/stdout", "validation/stderr"];
 
@@ -33,7 +33,7 @@ impl Store {
 }
 
 impl Search<'_> {
-    /// Whether the text is in the prompt, in what the agent said or in what the validation printed.
+    /// Returns true if the text is in the prompt, in what the agent said or in what the validation printed.
     pub fn is_in(&mut self, commit: &ObjectId) -> Result<bool> {
         for path in FILES {
             let Some(chunks) = self.reader.chunks(commit, path)? else { continue };

@@ -14,7 +14,7 @@ use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
 
 impl Store {
-    /// Whether an object is here. Of a commit this means its tree and files too, but for a broken repository.
+    /// Returns true if an object is here. Of a commit this means its tree and files too, but for a broken repository.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
         has(&self.open_git()?, id)
     }
@@ -65,7 +65,7 @@ pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Op
     commit.parents.first().filter(is_snapshot).map(|parent| objects::from_gix(parent)).transpose()
 }
 
-/// Whether an object is here.
+/// Returns true if an object is here.
 pub(super) fn has(git: &gix::Repository, id: &ObjectId) -> Result<bool> {
     let found = git.try_find_header(objects::to_gix(id)?);
     found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))

@@ -131,7 +131,7 @@ impl Store {
         self.repository().ralph_dir().join("sync/held")
     }
 
-    /// Whether no sync is at work at this moment.
+    /// Returns true if no sync is at work at this moment.
     pub(super) fn is_nobody_syncing(&self) -> Result<bool> {
         is_free(&self.sync_lock())
     }
@@ -166,7 +166,7 @@ impl Store {
         Ok(self.refs_below(prefix)?.into_iter().filter(is_ours).collect())
     }
 
-    /// Whether the history of `upper` holds `lower`.
+    /// Returns true if the history of `upper` holds `lower`.
     pub(super) fn is_ancestor(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
         let git = Tool::git(&self.repository().common_dir);
         let ended = git.args(["merge-base", "--is-ancestor", lower.as_str(), upper.as_str()]).run()?;
@@ -404,9 +404,9 @@ impl Sync<'_> {
         }
         for (name, _) in left {
             let reason = match outcomes.get(name) {
-                Some(PushOutcome::Behind) => "it went on there meanwhile; sync again".to_owned(),
+                Some(PushOutcome::Behind) => "the remote has newer records; sync again".to_owned(),
                 Some(PushOutcome::Refused(words)) => format!("{} refuses it: {words}", self.remote.place()),
-                Some(PushOutcome::Done) | None => "git says nothing of it".to_owned(),
+                Some(PushOutcome::Done) | None => "git did not report it".to_owned(),
             };
             self.leave_out([name.clone()], &reason);
         }

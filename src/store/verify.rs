@@ -99,7 +99,7 @@ impl Store {
                 if replaced.contains(entry.commit.as_str()) {
                     let commit = &entry.commit;
                     let what = format!(
-                        "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` takes it away"
+                        "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` removes the replacement"
                     );
                     verified.found(log, Some(entry), what);
                 }
@@ -249,7 +249,7 @@ fn verify_record(
         };
         verified.bytes += digest.length;
         if digest.length != proof.length || !digest.has_hash(&proof.sha256) {
-            verified.found(log, Some(entry), format!("{path} is not what manifest.json says"));
+            verified.found(log, Some(entry), format!("{path} does not match manifest.json"));
         }
     }
     for path in record.blobs.keys().filter(|path| !expected.contains(*path)) {
@@ -284,7 +284,7 @@ fn verify_message(
         let read = serde_json::from_slice(file("iteration.json")?);
         iteration = read.with_context(|| format!("read iteration.json of {commit}"))?;
         if iteration.redactions != manifest.redactions {
-            verified.found(log, Some(entry), "iteration.json and manifest.json name other redactions");
+            verified.found(log, Some(entry), "iteration.json and manifest.json name different redactions");
         }
         Subject::Iteration(&iteration)
     } else {
@@ -304,12 +304,12 @@ fn verify_message(
     for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
         let is_older = !found.contains_key(key) && message::ADDED_LATER.contains(&key.as_str());
         if wanted.get(key) != found.get(key) && !is_older {
-            verified.found(log, Some(entry), format!("the trailer {key} is not what the JSON says"));
+            verified.found(log, Some(entry), format!("the trailer {key} does not match the JSON"));
         }
     }
     // `log` prints it, and so does git.
     if message.lines().next() != Some(message::headline(subject).as_str()) {
-        verified.found(log, Some(entry), "the subject of its message is not what the JSON says");
+        verified.found(log, Some(entry), "the subject of its message does not match the JSON");
     }
     let text = repeated.get("progress.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
     if message::body_of(message) != message::readable(&text) {

@@ -51,7 +51,7 @@ pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
     if list.tasks().next().is_none() {
         match list.unrecognised.first() {
             Some(first) => bail!(
-                "{path} has no tasks, only boxes that Markdown does not know ({first})\n\
+                "{path} has no tasks, only boxes with unknown marks ({first})\n\
                  hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"
             ),
             None => {
@@ -120,10 +120,7 @@ mod tests {
             (root.clone(), "is a directory"),
             (file("empty.md", b"\xef\xbb\xbf \n"), "is empty"),
             (file("prose.md", b"# Tasks\n\nNone yet.\n"), "has no tasks\n"),
-            (
-                file("odd.md", b"- [] T001 a\n"),
-                "only boxes that Markdown does not know (line 1: - [] T001 a)",
-            ),
+            (file("odd.md", b"- [] T001 a\n"), "only boxes with unknown marks (line 1: - [] T001 a)"),
             (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
             (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
         ] {

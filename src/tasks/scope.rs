@@ -1,4 +1,4 @@
-//! The tasks that a scope means, and what to say where it means nothing.
+//! The tasks of a scope, and the refusal of a scope without tasks.
 
 use camino::Utf8Path;
 use tasklist::{Group, Item, Selection, Selector, TaskList, Unselectable};
@@ -31,7 +31,7 @@ pub fn named<'a>(tasks: &'a TaskList, name: &str, path: &Utf8Path) -> Result<&'a
     found.ok_or_else(|| refuse(&Unselectable::UnknownTask(name.to_owned()), tasks, path))
 }
 
-/// Says what the list has in place of what was asked for.
+/// Returns a refusal that names what the list has instead.
 fn refuse(error: &Unselectable, tasks: &TaskList, path: &Utf8Path) -> Refusal {
     let names = |groups: Vec<Group>| -> Vec<String> { groups.into_iter().map(|group| group.name).collect() };
     let hint = match error {

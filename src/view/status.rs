@@ -153,7 +153,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
         (true, _, _) => "stops after this iteration".to_owned(),
         (_, true, Some(_)) => "pauses after this iteration".to_owned(),
-        (_, true, None) => format!("is paused; `{RALPH} continue` lets it go on"),
+        (_, true, None) => format!("is paused; `{RALPH} continue` resumes it"),
         (false, false, _) => String::new(),
     };
     if !asked.is_empty() {

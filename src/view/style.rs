@@ -165,7 +165,7 @@ pub fn picture(c: char) -> Option<char> {
     }
 }
 
-/// Whether a character steers or deceives without being seen: the rest of the control characters, line separators,
+/// Returns true if a character steers or deceives without being seen: the rest of the control characters, line separators,
 /// whatever turns the direction of a text around, what has no width, and tags.
 pub fn is_unseen(c: char) -> bool {
     matches!(c,

@@ -42,7 +42,7 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     }
 }
 
-/// Whether both sides have the same, and nothing stands between them.
+/// Returns true if both sides have the same, and nothing stands between them.
 fn is_at_one(exchange: &Exchange) -> bool {
     let Exchange { left_out, lost, purged_but_here, purged_but_there, cleaned, stopped, .. } = exchange;
     let names = [lost, purged_but_here, purged_but_there, cleaned];

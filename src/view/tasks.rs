@@ -68,7 +68,7 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
     if unrecognised.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nBoxes that Markdown does not know (never picked, never done):")?;
+    writeln!(out, "\nBoxes with unknown marks (never picked, never done):")?;
     for odd in unrecognised {
         writeln!(out, "  {}", one_line(&odd.to_string()))?;
     }
@@ -122,7 +122,7 @@ Phase 2: More (0 of 1 done)
 
 Stories: US1 0 of 1 done
 
-Boxes that Markdown does not know (never picked, never done):
+Boxes with unknown marks (never picked, never done):
   line 6: - [~] T003 half of it
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);

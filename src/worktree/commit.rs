@@ -1,4 +1,4 @@
-//! A commit on the user's branch, where the user asked for such: by the user's own git and hooks, from an index of ours.
+//! A commit on the user's branch, where the user asked for such: by the user's own git and hooks, from a private index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time between two attempts to get it.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What an index says of a path: mode and object. A path that is gone has the mode 0.
+/// The entry of a path in an index: mode and object. A path that is gone has the mode 0.
 type Entry = (Vec<u8>, Vec<u8>);
 
 /// Paths of an index that are not as in the last commit, and what is there.
@@ -89,7 +89,7 @@ impl StagedEntries {
 }
 
 impl WorkTree {
-    /// Whether git knows who commits here; an error that says what is missing.
+    /// Checks that git knows who commits here; an error says what is missing.
     pub fn check_identity(&self) -> Result<()> {
         for ident in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
             self.git().args(["var", ident]).read()?;
@@ -195,8 +195,8 @@ impl WorkTree {
         &self.top
     }
 
-    /// Whether `commit` stands right on what it was prepared from. A commit made by another process at the same time would
-    /// find their work undone in ours; then ours is taken back.
+    /// Returns true if `commit` is a child of what it was prepared from. Else it would undo a commit that another
+    /// process made at the same time, and is taken back.
     pub fn keep_only_on(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {
         let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
         let expected = prepared.head.as_ref().map_or("", ObjectId::as_str);

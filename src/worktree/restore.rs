@@ -23,7 +23,7 @@ pub struct PathChange {
     pub after: Option<TreeEntry>,
 }
 
-/// What a tree says of a file.
+/// The entry of a file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     pub(super) mode: String,

@@ -1,4 +1,4 @@
-//! The user's index, which we only ever copy.
+//! The user's index, which is copied and never written.
 
 use std::fs::{self, File};
 use std::io;

@@ -220,8 +220,8 @@ fn the_session_stops_where_the_agent_left_the_branch() {
         ("git branch -q -m other", "the session commits on `main`, but `other` is checked out"),
         ("git checkout -q --detach", "the session commits on `main`, but no branch is checked out"),
         ("git checkout -q --orphan other", "the session commits on `main`, but `other` is checked out"),
-        ("git rev-parse HEAD > .git/MERGE_HEAD", "a merge is under way in this work tree"),
-        ("mkdir .git/rebase-merge", "a rebase is under way in this work tree"),
+        ("git rev-parse HEAD > .git/MERGE_HEAD", "a merge is in progress in this work tree"),
+        ("mkdir .git/rebase-merge", "a rebase is in progress in this work tree"),
     ] {
         let scene = scene(TWO, &format!("echo 1 > made; {meddling}"));
         let commits = scene.git("rev-list --count --branches");

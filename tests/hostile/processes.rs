@@ -159,7 +159,7 @@ fn a_stop_ends_a_snapshot_that_hangs_in_a_filter_and_the_session_is_recorded() {
             .wait()
             .code(code)
             .stdout_has("no snapshot after the start")
-            .stdout_has("a stop was asked for")
+            .stdout_has("stopped on request")
             .stdout_has("hint: if a clean filter hangs, ");
         assert!(!is_alive(&pid), "{how}");
         assert_eq!(scene.session().end()["status"], "interrupted", "{how}");
@@ -174,7 +174,7 @@ fn a_hook_that_hangs_at_the_end_of_a_session_heeds_a_stop() {
     scene.config("hooks.on-finish = \"echo $$ > ../hook-pid; : > hook; exec sleep 1000\"");
     let mut running = scene.spawn("");
     running.wait_for_file("hook").signal(Signal::TERM);
-    running.wait().code(0).stderr_has("hooks.on-finish").stderr_has("a stop was asked for");
+    running.wait().code(0).stderr_has("hooks.on-finish").stderr_has("stopped on request");
     assert!(!is_alive(&fs::read_to_string(scene.outside("hook-pid")).unwrap()));
 }
 

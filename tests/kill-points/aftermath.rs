@@ -144,7 +144,7 @@ pub fn of_cleaning(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injec
     assert_eq!(sandbox.sessions().len(), 1);
     assert_eq!(sandbox.git("for-each-ref refs/ralph-restore"), "");
     sandbox.record_is_sound();
-    sandbox.ralph(CLEAN).code(0).stdout("nothing is old enough to go\n");
+    sandbox.ralph(CLEAN).code(0).stdout("nothing is old enough to remove\n");
 }
 
 /// The next purge takes away here and there what is still there, and no sync brings it back.

@@ -1,4 +1,4 @@
-//! One short hash for one cause of failure, whatever the run looked like.
+//! A short hash that is equal for failures of one cause.
 
 use sha2::{Digest, Sha256};
 
@@ -37,7 +37,7 @@ impl Fingerprint {
         if id.is_empty() {
             strict.push(failure.file.clone());
         }
-        // One test of two repaired is another state of things.
+        // If one of two failing tests is repaired, the fingerprint changes.
         let mut tests: Vec<String> = tests.iter().map(|test| name(id_key(test))).collect();
         tests.sort_unstable();
         tests.dedup();
@@ -114,7 +114,7 @@ fn values(failure: &Failure, message: &str) -> Vec<String> {
     if values.iter().all(|value| has_word(message, bare(value))) {
         return Vec::new();
     }
-    // Where the order of the members is the only difference, it is another in each run.
+    // Values that differ only in the order of their members are compared without it.
     let members: Vec<Vec<String>> = values.iter().map(|value| members(value)).collect();
     if let [first, others @ ..] = members.as_slice()
         && first.len() > 1

@@ -1,9 +1,9 @@
-//! What a line is good for, judged by its own shape.
+//! The kind of a line, judged by its shape.
 
 use super::place::{is_foreign, place};
 use super::words::{contains_any, starts_with_any};
 
-/// The part that a line has in telling of a failure, most worth first.
+/// The role of a line in the report of a failure, the most valuable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LineKind {
     /// Names what failed.
@@ -18,9 +18,9 @@ pub(super) enum LineKind {
     Frame,
     /// A line of source, or what points into one.
     Code,
-    /// Whatever else was said.
+    /// Any other text.
     Note,
-    /// A place outside the project, or something said before.
+    /// A place outside the project, or a repeated line.
     Foreign,
 }
 

@@ -1,11 +1,11 @@
-//! Passwords if no name is beside them, but the program or the statement that takes them.
+//! Passwords without a name beside them, known by the program or the statement that takes them.
 
 use super::assignment::{is_mixed, is_placeholder, quote_at};
 use super::gate::{Window, window};
 use super::secret::Secret;
 use super::view::View;
 
-/// What a command or a statement shows of itself.
+/// The form of a command or a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Command {
     /// `mysql -p...`, `redis-cli -a ...`
@@ -67,7 +67,7 @@ enum Value {
     Either,
 }
 
-/// What reads a password from its standard input: what is looked for, and how much of it is before the window.
+/// Programs that read a password from standard input: the text to find, and how much of it precedes the window.
 const READERS: [(&str, usize); 5] =
     [("sudo", 0), ("password-stdin", 9), ("with-token", 3), ("chpasswd", 0), ("passphrase-fd", 9)];
 

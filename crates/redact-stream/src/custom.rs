@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::secret::{MARKER, MAX_NAME_BYTES, Secret, marker_end};
 
-/// The rule of what the user asked for.
+/// The name of the user's rules.
 const RULE: &str = "custom";
 
 /// The two lists of patterns of a [`Redactor`](crate::Redactor).
@@ -73,7 +73,7 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
     patterns.iter().map(compile).collect()
 }
 
-/// The next finding of each rule, so that none is sought twice.
+/// The next match of each rule, so that no text is searched twice.
 pub(super) struct CustomRules<'r> {
     next: Vec<(&'r Regex, Next)>,
 }

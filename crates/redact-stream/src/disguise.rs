@@ -1,4 +1,4 @@
-//! Keys with something within them that belongs to the medium: escapes of JSON and addresses, line breaks of terminals.
+//! Keys that are interrupted by their medium: escapes of JSON and URLs, line breaks of terminals.
 
 use super::class::is_word;
 use super::gate::{Window, WindowByte};
@@ -15,7 +15,7 @@ const MIN_COLUMNS: usize = 40;
 /// Shorter texts are no keys.
 const MIN_KEY: usize = 16;
 
-/// What the medium puts in.
+/// What interrupts a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Disguise {
     Escape,
@@ -65,7 +65,7 @@ pub(super) fn find(
     (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
 }
 
-/// Returns the end of what goes on with a key after `end`, past escapes and a line break.
+/// Returns the end of a key that continues after `end`, past escapes and a line break.
 pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
     let mut end = end;
     loop {
@@ -84,7 +84,7 @@ pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> boo
     }
 }
 
-/// Whether a key that begins at `start` may go on after a break or an escape.
+/// Returns true if a key that begins at `start` may go on after a break or an escape.
 pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     let end = view.run_most(start, MAX_KEY, is_token);
     view.byte(end).filter(|byte| b"%\\\r\n".contains(byte))?;
@@ -92,7 +92,7 @@ pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
     goes_on.then(|| Plain::from(view, start))
 }
 
-/// A text without what the medium put in, and where its bytes stand.
+/// A text without interruptions, and the original offsets of its bytes.
 pub(super) struct Plain {
     pub(super) bytes: Vec<u8>,
     places: Vec<(usize, usize)>,
@@ -145,7 +145,7 @@ impl Plain {
         Some(at + 1)
     }
 
-    /// Returns where a part of the text stands.
+    /// Returns the original offsets of a part of the text.
     pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
         (self.places[start].0, self.places[end - 1].1)
     }

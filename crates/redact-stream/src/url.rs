@@ -12,7 +12,7 @@ const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];
 /// Longer than any user or password that a person would put into an address.
 const MAX_USERINFO_BYTES: usize = 1024;
 
-/// What is said of a user that is a token, as some services take it: so long at least.
+/// Minimum length of a user name that is a token, as some services take it.
 const TOKEN: usize = 20;
 
 pub(super) fn windows() -> [Window; 2] {

@@ -121,13 +121,13 @@ impl Item {
 pub struct TaskList {
     /// The boxes that Markdown knows, in the order of the file.
     pub items: Vec<Item>,
-    /// Boxes that Markdown does not know.
+    /// Boxes with unknown marks.
     pub unrecognised: Vec<Unrecognised>,
     is_blank: bool,
     is_template: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
-    /// Ids after boxes that Markdown does not know.
+    /// Ids after boxes with unknown marks.
     pub(super) unrecognised_ids: HashSet<String>,
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use super::{Item, Pairing, TaskList, TaskName};
 
-/// What a box shall say.
+/// The mark to set in a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// An empty box.

@@ -197,7 +197,7 @@ fn a_command_that_cannot_work_is_refused() {
     let file = PromptVia::File;
     for (settings, complaint) in [
         (words(&[]), "agent `fake`: its command is empty\nhint: "),
-        (words(&["a", "{model}"]), "agent `fake`: its command holds {model}, but no model is set\nhint: "),
+        (words(&["a", "{model}"]), "agent `fake`: its command contains {model}, but no model is set\nhint: "),
         (
             AgentSettings { prompt: file, ..words(&["a"]) },
             "agent `fake`: prompt = \"file\" needs {prompt_file}",

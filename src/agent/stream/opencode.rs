@@ -11,7 +11,7 @@ use super::transcript::{Failure, Transcript};
 use crate::record::{FailureClass, Timestamp, Tokens};
 
 /// The error for a model's answer without an end.
-const CUT_SHORT_MESSAGE: &str = "the stream ended within an answer of the model";
+const CUT_SHORT_MESSAGE: &str = "the stream ended in the middle of an answer";
 
 #[derive(Debug, Default)]
 pub(super) struct OpencodeParser {

@@ -46,7 +46,7 @@ impl EventParser for PiParser {
     }
 
     fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
-        // It ends with code 0 whatever happens, and takes an answer that was cut for a whole one.
+        // pi always exits with 0, and treats an answer that was cut short as complete.
         let is_complete = self.has_ended && self.reason == "stop";
         if transcript.failure().is_some() || self.reason.is_empty() {
             // Nothing to add.

@@ -6,10 +6,10 @@ use super::parser::{End, LineParser};
 use super::transcript::Transcript;
 use crate::agent::lines::tail;
 
-/// How much of an output's end is the final message if nothing marks its begin.
+/// How much of an output's end is the final message if nothing marks its start.
 pub(in crate::agent) const FINAL_TEXT_BYTES: u64 = 64 << 10;
 
-/// Most of a line of plain output that is shown while the agent runs.
+/// Maximum bytes of a line of plain output that are shown while the agent runs.
 const MAX_SHOWN_LINE_BYTES: usize = 4 << 10;
 
 /// Output without events.

@@ -44,7 +44,7 @@ impl Failure {
 
     /// An answer of the model that ended before its end, which the agent took for a whole one.
     pub(super) fn cut_answer() -> Self {
-        Self::new(FailureClass::Network, "the answer of the model was cut")
+        Self::new(FailureClass::Network, "the model's answer was cut short")
     }
 
     /// A failure whose class follows only from its words.

@@ -66,7 +66,7 @@ pub fn context(
     HistoricalContext { text, scanned: chosen.all().len(), pieces }
 }
 
-/// Returns what a command of the user's is asked that shall sum a context up.
+/// Returns the input of the user's command that summarizes a context.
 pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> String {
     format!(
         "Analyze these iteration logs and extract actionable insights for a new iteration.\n\n\

@@ -207,7 +207,7 @@ impl Running<'_> {
                 Summarized::Text(text.chars().take(MAX_SUMMARY_CHARS).collect())
             }
             Err(reason) => {
-                self.warn(format!("no summary of the iteration, its output stands in: {reason}"));
+                self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
                 Summarized::Failed(reason)
             }
         }))

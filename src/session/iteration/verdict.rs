@@ -79,7 +79,7 @@ impl Running<'_> {
         let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
         if !lost.is_empty() {
             let names = names.join(", ");
-            self.warn(format!("{names} {are} gone from the task list, without having been done"));
+            self.warn(format!("{names} {are} gone from the task list, without being done"));
         }
         let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
         let lost = lost.into_iter().map(|task| LostTask { task: task.clone(), copies: before.copies(task) });

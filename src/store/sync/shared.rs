@@ -85,7 +85,7 @@ impl Sync<'_> {
             if self.options.direction == Direction::Push && !self.has(there.as_ref())? {
                 self.leave_out(
                     [name.to_owned()],
-                    "it went on there, and nothing is fetched; a sync both ways brings it together",
+                    "the remote has newer lines; a sync that also fetches merges them",
                 );
                 return Ok(());
             }
@@ -93,10 +93,7 @@ impl Sync<'_> {
             let moment = began.elapsed().subsec_nanos().wrapping_add(std::process::id()) % 150;
             std::thread::sleep(Duration::from_millis(u64::from(moment) + 20 * u64::from(in_vain)));
         }
-        self.leave_out(
-            [name.to_owned()],
-            "others write it at the same time; the next sync brings it together",
-        );
+        self.leave_out([name.to_owned()], "others are writing it; the next sync merges it");
         Ok(())
     }
 

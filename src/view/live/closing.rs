@@ -39,7 +39,7 @@ impl ClosingCard {
         }
         lines.extend(self.commits(closing));
         if !closing.unrecognised.is_empty() {
-            lines.push("  boxes that Markdown does not know, which no agent will tick:".to_owned());
+            lines.push("  boxes with unknown marks, which no agent will tick:".to_owned());
             let boxes = closing.unrecognised.iter();
             lines.extend(boxes.map(|line| format!("    {}", cut(&one_line(line), self.width))));
         }
@@ -153,10 +153,7 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
         }
     } else {
         if failed.is_some() {
-            next.push((
-                format!("{RALPH} hint --session {id} 'WORDS'"),
-                "say what the next prompt should know",
-            ));
+            next.push((format!("{RALPH} hint --session {id} 'WORDS'"), "add a hint to the next prompt"));
         }
         next.push((format!("{RALPH} resume {id}"), "go on from here"));
     }
@@ -207,7 +204,7 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
   2 false claims found out: #10, #23
   next:
     specify ralph show 20260101-120000-00000001:7                  why it failed
-    specify ralph hint --session 20260101-120000-00000001 'WORDS'  say what the next prompt should know
+    specify ralph hint --session 20260101-120000-00000001 'WORDS'  add a hint to the next prompt
     specify ralph resume 20260101-120000-00000001                  go on from here
     specify ralph log --session 20260101-120000-00000001           every iteration
 ";

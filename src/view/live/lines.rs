@@ -135,7 +135,7 @@ impl<W: Write> Lines<W> {
             }
             Event::Paused { .. } => {
                 let line = self.paint.paint(Look::Warn, "paused");
-                writeln!(self.out, "\n  {line}  `{RALPH} continue` lets it go on, `stop` ends it")?;
+                writeln!(self.out, "\n  {line}  `{RALPH} continue` resumes it, `stop` ends it")?;
             }
             Event::Continued { .. } => writeln!(self.out, "  goes on")?,
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,

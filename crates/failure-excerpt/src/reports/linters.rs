@@ -74,7 +74,7 @@ fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
     }
 }
 
-/// Members that say more of where a problem is.
+/// Members that hold the place of a problem.
 const NESTED: [&str; 10] = [
     "location",
     "locations",
@@ -116,7 +116,7 @@ fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> S
     spot
 }
 
-/// Returns what is said of a problem: SARIF has it one level deeper.
+/// Returns the message of a problem: SARIF has it one level deeper.
 fn message(members: &Map<String, Value>) -> Option<&str> {
     let inner = members.get("message").and_then(Value::as_object);
     first_text(members, &MESSAGES).or_else(|| first_text(inner?, &["text"]))

@@ -1,4 +1,4 @@
-//! Build tools, package managers, shells and formatters: what they say when something that they ran fails.
+//! Messages of build tools, package managers, shells and formatters about something that they ran.
 
 use super::super::failure::{Failure, Stage, Trace};
 use super::super::line_kind::{LineKind, is_value};
@@ -55,7 +55,7 @@ fn is_make(text: &str) -> bool {
     program.split('[').next().is_some_and(|program| program.ends_with("make"))
 }
 
-/// Words with which a process ends that was not asked to.
+/// Messages about processes that crashed or were killed.
 const DEATHS: [&str; 16] = [
     "Segmentation fault",
     "core dumped",
@@ -93,7 +93,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
         if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
-            // What is in front is the number of the process; an engine says in front how far it came.
+            // A process id comes first; some runtimes print their progress first.
             let start = text.find(word).unwrap_or(0);
             let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut failure = Failure::new(Stage::Crash, "process")
@@ -149,7 +149,7 @@ fn shell_error(text: &str) -> Option<&str> {
     is_program.then_some(said)
 }
 
-/// Returns what glibc says of an assertion: `prog: a.c:12: f: Assertion x failed.`
+/// Returns glibc's message about a failed assertion: `prog: a.c:12: f: Assertion x failed.`
 fn assertion(text: &str) -> Option<&str> {
     let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
     place(&text[..start]).map(|_| &text[start..])
@@ -239,7 +239,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     Some((failure, end))
 }
 
-/// Takes in the indented lines below an error.
+/// Adds the indented lines below an error, and returns the line after them.
 fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
     let is_comment = page.line(at).starts_with("# ");
     let end = page.until(at + 1, |line| {
@@ -250,7 +250,7 @@ fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
             || line.starts_with("at ")
             || is_value(line))
     });
-    // Not the blank lines at its end, and nothing behind two of them.
+    // Without blank lines at its end, and nothing after two of them.
     let end =
         (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
     let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);

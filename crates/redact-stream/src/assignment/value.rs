@@ -42,7 +42,7 @@ impl Value<'_> {
     }
 }
 
-/// Whether `text` has the bytes of `word`, whose number is known so that comparing them is one step.
+/// Returns true if `text` has the bytes of `word`, whose number is known so that comparing them is one step.
 pub(super) fn holds<const LENGTH: usize>(text: &[u8], word: &[u8; LENGTH]) -> bool {
     text.windows(LENGTH).any(|part| part == word)
 }

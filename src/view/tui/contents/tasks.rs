@@ -99,7 +99,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, after: Option<u32>) -
     if !list.unrecognised.is_empty() {
         let rows =
             list.unrecognised.iter().map(|odd| Row::of(Look::Warn, format!("  {}", shown(&odd.to_string()))));
-        sections.push(Section::titled(title("Boxes that Markdown does not know"), rows.collect()));
+        sections.push(Section::titled(title("Boxes with unknown marks"), rows.collect()));
     }
     sections
 }

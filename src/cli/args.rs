@@ -15,7 +15,7 @@ pub struct PlaceArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE", conflicts_with = "tasks")]
     pub feature: Option<String>,
-    /// Any other Markdown file with a task list
+    /// Use any other Markdown file with a task list
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<Utf8PathBuf>,
 }
@@ -48,7 +48,7 @@ pub struct SettingArgs {
     /// Stop after N agent runs [default: 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = setting("max-iterations"))]
     pub max_iterations: Option<String>,
-    /// Model that the agent is asked to use
+    /// Model for the agent to use
     #[arg(short, long, value_name = "MODEL", value_parser = setting("model"))]
     pub model: Option<String>,
     /// Agent to run; a second one takes over if the quota of the first is used up (can be repeated) [default:
@@ -64,28 +64,28 @@ pub struct SettingArgs {
     /// Do not run the validation before the first iteration
     #[arg(long)]
     pub no_baseline: bool,
-    /// Longest run of the agent [default: 60m]
+    /// Maximum time of one agent run [default: 60m]
     #[arg(long, value_name = "TIME", value_parser = setting("timeout"))]
     pub timeout: Option<String>,
-    /// Longest time without output of the agent [default: 15m]
+    /// Maximum time without output from the agent [default: 15m]
     #[arg(long, value_name = "TIME", value_parser = setting("idle-timeout"))]
     pub idle_timeout: Option<String>,
-    /// Failures in a row after which a task is skipped [default: 3]
+    /// Skip a task after N failures in a row [default: 3]
     #[arg(long, value_name = "N", value_parser = setting("skip-after"))]
     pub skip_after: Option<String>,
-    /// What one iteration is asked to do: task, story or phase [default: task]
+    /// Work for one iteration: task, story or phase [default: task]
     #[arg(long, value_name = "UNIT", value_parser = setting("unit"))]
     pub unit: Option<String>,
     /// End the session when its phase or story is done: phase or story
     #[arg(long, value_name = "UNIT", value_parser = setting("stop-at"))]
     pub stop_at: Option<String>,
-    /// Tokens after which the loop stops
+    /// Stop after N tokens
     #[arg(long, value_name = "N", value_parser = setting("max-tokens"))]
     pub max_tokens: Option<String>,
-    /// US dollars after which the loop stops
+    /// Stop after this many US dollars
     #[arg(long, value_name = "USD", value_parser = setting("max-cost"))]
     pub max_cost: Option<String>,
-    /// Time after which the loop starts no further iteration
+    /// Start no further iteration after this time
     #[arg(long, value_name = "TIME", value_parser = setting("max-duration"))]
     pub max_duration: Option<String>,
     /// Include relevant earlier iterations in the prompt
@@ -107,7 +107,7 @@ pub struct SettingArgs {
     /// Minimum relevance of an older iteration, from 0 to 1 [default: 0.7]
     #[arg(long, value_name = "SCORE", value_parser = setting("history.threshold"))]
     pub history_threshold: Option<String>,
-    /// Longest wait for an agent at its limit [default: 6h]
+    /// Maximum wait for an agent that reached its usage limit [default: 6h]
     #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
     pub max_wait: Option<String>,
     /// Approve the commands in .specify/ralph.toml for this call

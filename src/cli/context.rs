@@ -24,10 +24,10 @@ use super::output::warn;
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Run as if started in this folder
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, display_order = 990)]
     pub directory: Option<Utf8PathBuf>,
     /// Use colours
-    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto", display_order = 991)]
     pub color: Color,
 }
 

@@ -26,7 +26,7 @@ pub struct HintArgs {
     /// What the agent should know
     #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
-    /// Session [default: the one of this work tree, or the only one that runs, or the one that `resume` resumes]
+    /// Session [default: the one of this work tree, the only running one, or the one that `resume` would continue]
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,
 }

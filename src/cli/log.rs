@@ -23,7 +23,7 @@ use super::{Context, ExitCode, Json, SessionChoice, emit, note, pager, sessions,
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Print to the terminal directly, without the pager that git would take
+    /// Do not pipe the output into git's pager
     #[arg(long)]
     pub no_pager: bool,
     /// Show only the newest N

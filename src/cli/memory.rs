@@ -21,7 +21,7 @@ use super::{Context, ExitCode, Json, SessionChoice, emit, refusal, sessions, std
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
-    /// Clear: leave the iterations so far out of prompts, in new sessions and in a running loop
+    /// With `clear`, prompts leave out all iterations so far, also in a running loop
     #[arg(value_name = "ACTION")]
     pub action: Option<MemoryAction>,
     /// Task [default: the next one]
@@ -30,7 +30,7 @@ pub struct MemoryArgs {
     /// Feature, by path or by name
     #[arg(long, value_name = "FEATURE")]
     pub feature: Option<String>,
-    /// Session whose iterations are called by their number alone
+    /// Session whose iterations are named by number only
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionName>,
     #[command(flatten)]

@@ -44,7 +44,7 @@ settings! {
             "Agent to run, or several: the next takes over if a quota is used up")
             .or_none().unset("detected");
     model: Option<String> =
-        Key::new("model", ValueKind::Text, "none", "Model that the agent is asked to use")
+        Key::new("model", ValueKind::Text, "none", "Model for the agent to use")
             .or_none().unset("the agent's");
     permissions: Permissions =
         Key::new("permissions", ValueKind::Word(&["full", "default", "read-only"]), "full",
@@ -67,7 +67,7 @@ settings! {
             .or_zero();
     unit: Unit =
         Key::new("unit", ValueKind::Word(&["task", "story", "phase"]), "task",
-            "What one iteration is asked to do: a task, or all open tasks of its story or phase");
+            "Work for one iteration: a task, or all open tasks of its story or phase");
     stop_at: Option<Unit> =
         Key::new("stop-at", ValueKind::Word(&["phase", "story"]), "none",
             "End the session when the phase or the story that it works on is done")
@@ -88,7 +88,7 @@ settings! {
             .or_zero();
     max_wait: Option<Duration> =
         Key::new("max-wait", ValueKind::Duration, "6h",
-            "Longest wait in a row for an agent that is temporarily unavailable")
+            "Maximum time to wait for an agent that is temporarily unavailable")
             .or_zero().unset("no wait");
     completion: Completion =
         Key::new("completion", ValueKind::Word(&["verified", "promise"]), "verified",
@@ -97,9 +97,9 @@ settings! {
     commit: Commits =
         Key::new("commit", ValueKind::Word(&["off", "task"]), "off",
             "Commit each success on the current branch");
-    timeout: Option<Duration> = Key::new("timeout", ValueKind::Duration, "60m", "Longest run of the agent").or_zero();
+    timeout: Option<Duration> = Key::new("timeout", ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero();
     idle_timeout: Option<Duration> =
-        Key::new("idle-timeout", ValueKind::Duration, "15m", "Longest time without output of the agent")
+        Key::new("idle-timeout", ValueKind::Duration, "15m", "Maximum time without output from the agent")
             .or_zero();
     max_output: Option<u64> =
         Key::new("max-output", ValueKind::Size, "1GiB", "Largest output of a child process, per stream")

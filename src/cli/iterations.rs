@@ -118,8 +118,12 @@ impl fmt::Display for Point {
 
 /// Returns the two files of a session's feature that the loop itself writes.
 pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
-    let feature = log.feature();
-    let artifact = log.entries.first().and_then(|start| store.session_json(start).ok());
+    files_of(store, log.feature(), log.entries.first())
+}
+
+/// The same for a feature and the first record of a session.
+pub fn files_of(store: &Store, feature: &str, first: Option<&LogEntry>) -> FeatureFiles {
+    let artifact = first.and_then(|start| store.session_json(start).ok());
     // A feature is a folder, or a task list that `--tasks` named.
     let is_file = artifact.is_some_and(|session| session.artifact.path == feature);
     let feature = Utf8Path::new(feature);

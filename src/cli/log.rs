@@ -9,12 +9,13 @@ use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::fields::{CAPTURED, FIELDS, is_field};
 use crate::view::json::write_line;
 use crate::view::log::{
-    Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
+    Listed, SessionHead, Summary, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
 };
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::record_filter::RecordFilter;
+use super::session_changes::{changes, needs};
 use super::{Context, ExitCode, Json, SessionChoice, emit, note, pager, sessions, warn};
 
 #[derive(Debug, Args)]
@@ -170,10 +171,20 @@ fn listed<'a>(
         let is_open = filter.is_open() && args.paths.is_empty() && args.max_count.is_none();
         let is_shown = args.sessions || is_open || !chosen.is_empty();
         if is_shown {
+            // The newest alone: of older ones, what was left was done later, or is left there, too.
+            if is_for_people(args) && listed.is_empty() {
+                head.summarize(summary(store, &session));
+            }
             listed.push(Listed { head, rows: chosen, repeats: repeats(causes.into_iter()) });
         }
     }
     Ok(listed)
+}
+
+/// What cannot be counted is left out: the rows are what was asked for.
+fn summary(store: &Store, session: &SessionRows<'_>) -> Summary {
+    let (not_done, false_claims) = needs(store, session).unwrap_or_default();
+    Summary { not_done, false_claims, changes: changes(store, session).unwrap_or_default() }
 }
 
 fn head(session: &SessionRows<'_>, running: &[Holder]) -> SessionHead {

@@ -59,6 +59,7 @@ mod report_output;
 mod report_sessions;
 mod restore;
 mod run;
+mod session_changes;
 mod sessions;
 mod settings;
 mod setup;

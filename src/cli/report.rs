@@ -7,21 +7,22 @@ use redact_stream::Redactor;
 use tasklist::TaskList;
 
 use crate::agent::answer::{answer, recorded_parser};
-use crate::process::Tool;
 use crate::record::{
     FileChange, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
     RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
 use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
+use crate::tasks::{Attempt, not_done};
 use crate::view::json::write_pretty;
 use crate::view::report::{Diff, Found, Limits, Medium, Report, Text, Turn, page, picture, write_markdown};
 use crate::view::status::InFlight;
-use crate::worktree::{ChangedFile, changed_between};
+use crate::worktree::ChangedFile;
 
 use super::iterations::{self, FeatureFiles};
 use super::report_args::ReportArgs;
 use super::report_output::{deliver, destination};
+use super::session_changes::changed_files;
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, warn};
 
@@ -126,7 +127,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
             open: first.tasks.tasks_open + first.closed.len(),
         },
         changes,
-        not_done: session::not_done(&log.entries, &tasks),
+        not_done: not_done(log.entries.iter().filter_map(Attempt::of_entry), &tasks),
         tasks,
         session,
         turns,
@@ -287,17 +288,9 @@ impl Reading<'_> {
 
     /// From the first snapshot to the last, without what the loop itself writes; `None` if they are not here.
     fn changes(&self, turns: &[Turn], store: &Store, log: &SessionLog) -> Result<Option<Vec<FileChange>>> {
-        let (first, last) =
-            (store.first_snapshot(log)?, turns.iter().rev().find_map(|turn| turn.record.snapshot.clone()));
-        let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
-        if !log.is_whole() || !self.reader.has(&first)? || !self.reader.has(&last)? {
-            return Ok(None);
-        }
-        let FeatureFiles { tasks, progress } = &self.own;
-        let is_own = |path: &[u8]| [tasks, progress].iter().any(|own| own.as_bytes() == path);
-        let git = Tool::git(store.repository().work_tree()?);
-        let mut files = changed_between(git, &first, &last)?;
-        files.retain(|file| !is_own(&file.path));
+        let last = turns.iter().rev().find_map(|turn| turn.record.snapshot.clone());
+        let snapshots = (store.first_snapshot(log)?.filter(|_| log.is_whole()), last);
+        let Some(files) = changed_files(store, &self.own, snapshots)? else { return Ok(None) };
         // As in the records: a secret may be in the name of a file.
         let redacted = |file: &ChangedFile| {
             let record = file.to_record();

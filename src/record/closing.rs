@@ -26,15 +26,33 @@ pub struct Closing {
     pub false_claims: Vec<u32>,
 }
 
-/// How much differs between two trees.
+/// What a session changed in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Changes {
+    #[serde(flatten)]
+    pub stat: DiffStat,
+    /// Files that differ from the branch's commit.
+    pub uncommitted_files: usize,
+}
+
+/// How much differs between two trees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DiffStat {
     pub files: usize,
     /// Lines of text files.
     pub added: u64,
     pub removed: u64,
-    /// Files that differ from the branch's commit.
-    pub uncommitted_files: usize,
+}
+
+impl DiffStat {
+    /// Counts files by the lines that each of them gained and lost.
+    pub fn of(files: impl Iterator<Item = (Option<u64>, Option<u64>)>) -> Self {
+        files.fold(Self::default(), |stat, (added, removed)| Self {
+            files: stat.files + 1,
+            added: stat.added + added.unwrap_or_default(),
+            removed: stat.removed + removed.unwrap_or_default(),
+        })
+    }
 }
 
 /// An open task that was tried.

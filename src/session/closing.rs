@@ -3,8 +3,9 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::record::{Changes, Closing, Cost, LogEntry, NotDone, Outcome};
+use crate::record::{Changes, Closing, DiffStat, NotDone};
 use crate::store::{SessionLog, SessionRefs};
+use crate::tasks::{Attempt, not_done};
 use crate::worktree::{ChangedFile, PrivateIndex};
 
 use super::running::Running;
@@ -31,7 +32,7 @@ impl Running<'_> {
         let Some(log) = self.plan.store.session(&refs)? else { return Ok(Default::default()) };
         let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
         let claimed = claimed.filter_map(|entry| entry.iteration).collect();
-        let not_done = tasks.map(|tasks| not_done(&log.entries, tasks));
+        let not_done = tasks.map(|tasks| not_done(log.entries.iter().filter_map(Attempt::of_entry), tasks));
         Ok((self.changes(&log)?, not_done.unwrap_or_default(), claimed))
     }
 
@@ -51,46 +52,11 @@ impl Running<'_> {
             Ok(files)
         };
         let files = changed(&first)?;
-        let lines = |of: fn(&ChangedFile) -> Option<u64>| files.iter().filter_map(of).sum();
         let uncommitted_files = match self.plan.store.head()? {
             Some(head) => changed(&head)?.len(),
             None => files.len(),
         };
-        let (added, removed) = (lines(|file| file.added), lines(|file| file.removed));
-        Ok(Some(Changes { files: files.len(), added, removed, uncommitted_files }))
+        let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));
+        Ok(Some(Changes { stat, uncommitted_files }))
     }
-}
-
-/// Returns the open tasks that were tried, in the order of their first attempts.
-pub fn not_done(entries: &[LogEntry], tasks: &TaskList) -> Vec<NotDone> {
-    let mut found: Vec<NotDone> = Vec::new();
-    for entry in entries {
-        let (Some(task), Some(iteration)) = (&entry.task, entry.iteration) else { continue };
-        let Some(item) = tasks.find(task).filter(|item| !item.done) else { continue };
-        let place = found.iter().position(|known| known.task == *task).unwrap_or_else(|| {
-            let waits = |other: &&tasklist::Item| {
-                other.is_task() && !other.done && item.id.iter().any(|id| other.depends_on.contains(id))
-            };
-            found.push(NotDone {
-                task: task.clone(),
-                title: item.text.clone(),
-                is_skipped: false,
-                attempts: 0,
-                cause: None,
-                iteration,
-                cost_usd: None,
-                blocks: tasks.tasks().filter(waits).map(|other| other.name.clone()).collect(),
-            });
-            found.len() - 1
-        });
-        let known = &mut found[place];
-        known.attempts += u32::from(entry.is_run());
-        known.is_skipped = entry.outcome == Some(Outcome::Skipped);
-        known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(entry.cost()).usd;
-        if entry.outcome == Some(Outcome::Failure) {
-            known.iteration = iteration;
-            known.cause.clone_from(&entry.cause);
-        }
-    }
-    found
 }

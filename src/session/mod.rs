@@ -64,7 +64,6 @@ use running::{Ending, NextStep, Running};
 
 pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_refs, check_validation};
-pub use closing::not_done;
 pub use committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;

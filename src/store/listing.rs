@@ -59,7 +59,7 @@ impl Listing {
 
 impl<'a> SessionRows<'a> {
     /// Returns its records, oldest first.
-    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row<'a>> + use<'a> {
         self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
     }
 

@@ -36,6 +36,7 @@ pub struct Row<'a> {
 /// Places of fields after the first ones.
 const AGENT_EXIT: usize = 7;
 const HEADS: usize = 15;
+const CLAIMS: usize = 21;
 const COST: usize = 22;
 
 /// A value that is not there, in a field.
@@ -114,6 +115,11 @@ impl<'a> Row<'a> {
         let exit = rest.nth(AGENT_EXIT).and_then(|field| known(field)?);
         let usd = rest.nth(COST - AGENT_EXIT - 1).and_then(|field| known(field)?);
         Cost::of_run(exit, usd)
+    }
+
+    /// Returns true if its agent said that something is done which was not.
+    pub fn has_false_claim(&self) -> bool {
+        self.rest.split('\t').nth(CLAIMS).is_some_and(|claims| !claims.is_empty() && claims != NONE)
     }
 
     /// Returns all that the message of the record says.

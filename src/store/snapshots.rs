@@ -39,9 +39,16 @@ impl Store {
 
     /// Returns the first snapshot of a session, or `None` if it has none, or none are here.
     pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
-        let oldest = log.iterations().find_map(|entry| entry.snapshot.clone());
-        let Some(mut first) =
-            oldest.map_or_else(|| self.tip(&log.refs.snapshot()), |oldest| Ok(Some(oldest)))?
+        self.first_snapshot_of(&log.refs, log.iterations().find_map(|entry| entry.snapshot.clone()))
+    }
+
+    /// The same by the oldest snapshot that its records name.
+    pub fn first_snapshot_of(
+        &self,
+        refs: &SessionRefs,
+        oldest: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>> {
+        let Some(mut first) = oldest.map_or_else(|| self.tip(&refs.snapshot()), |oldest| Ok(Some(oldest)))?
         else {
             return Ok(None);
         };

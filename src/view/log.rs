@@ -7,13 +7,14 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::record::{Cost, LogEntry, Session, SessionId, Status, StopReason, Timestamp};
+use crate::record::{Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp};
 use crate::store::{Elsewhere, Row};
 
 use super::ending::{SkippedTasks, state};
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
+use super::needs::{changes_and_claims, needs};
 use super::row::{Columns, IterationLine, story};
 use super::style::{Count, Look, Paint, columns, cut, one_line, sign};
 
@@ -22,6 +23,9 @@ const MAX_STORY: usize = 60;
 
 /// In front of an iteration, below the line of its session.
 const INDENT: &str = "  ";
+
+/// In front of what only a person can settle.
+const NEEDS: &str = "needs you: ";
 
 /// One session with the iterations of it that are to be listed.
 #[derive(Debug)]
@@ -47,6 +51,18 @@ pub struct SessionHead {
     skipped: SkippedTasks,
     is_running: bool,
     elsewhere: Option<Elsewhere>,
+    summary: Summary,
+}
+
+/// What is said of a session below its line.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Open tasks that were tried.
+    pub not_done: Vec<NotDone>,
+    /// Iterations whose agents said that a task is done which was not.
+    pub false_claims: Vec<u32>,
+    /// `None` without snapshots.
+    pub changes: Option<DiffStat>,
 }
 
 impl SessionHead {
@@ -65,7 +81,12 @@ impl SessionHead {
             skipped: SkippedTasks::default(),
             is_running,
             elsewhere: None,
+            summary: Summary::default(),
         }
+    }
+
+    pub fn summarize(&mut self, summary: Summary) {
+        self.summary = summary;
     }
 
     /// Takes in what is known of it if it runs on another machine.
@@ -75,7 +96,8 @@ impl SessionHead {
 
     /// Takes in the next record, oldest first.
     pub fn count(&mut self, row: &Row<'_>) {
-        self.started_at.get_or_insert(row.ended_at);
+        // As `status` and the page: its record is written a moment later.
+        self.started_at.get_or_insert_with(|| row.entry().map_or(row.ended_at, |first| first.started_at));
         if row.is_run() {
             self.runs += 1;
         }
@@ -160,17 +182,29 @@ fn write_head(
     };
     let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
     let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
-    let how = format!(
-        "{state}, {}, {} of {} done{}",
-        Count(head.runs, "iteration"),
+    let tasks = format!(
+        "{} of {} done{}",
         head.tasks_done,
         Count((head.tasks_done + head.tasks_open) as u64, "task"),
         head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
     );
     let most = width.unwrap_or(usize::MAX);
+    let how = format!("{state}, {}, {tasks}", Count(head.runs, "iteration"));
+    // The rows count the iterations, too.
+    let how = if columns(&how) + INDENT.len() > most { format!("{state}, {tasks}") } else { how };
     let gap = if columns(&name) + 2 + columns(&how) > most { "\n" } else { "" };
     let (name, how) = (cut(&name, most), cut(&how, most.saturating_sub(INDENT.len())));
-    writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))
+    writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;
+    let room = width.map(|width| width.saturating_sub(INDENT.len() + NEEDS.len()));
+    let Summary { not_done, false_claims, changes } = &head.summary;
+    if let Some(needs) = needs(not_done, room) {
+        let needs = cut(&needs, room.unwrap_or(usize::MAX));
+        writeln!(out, "{INDENT}{}{needs}", paint.paint(Look::Warn, NEEDS))?;
+    }
+    match changes_and_claims(*changes, false_claims) {
+        Some(line) => writeln!(out, "{INDENT}{}", cut(&line, most.saturating_sub(INDENT.len()))),
+        None => Ok(()),
+    }
 }
 
 /// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.

@@ -9,6 +9,7 @@ pub mod live;
 pub mod local_time;
 pub mod log;
 pub mod markdown;
+pub mod needs;
 pub mod replay;
 pub mod report;
 pub mod restore;

@@ -2,11 +2,15 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
-use crate::view::ending::{ending, given_up, named};
-use crate::view::style::{Count, Look, Paint, cut, duration, grouped, one_line, tokens_told};
+use crate::view::ending::{elapsed_ms, ending, given_up, named};
+use crate::view::needs::{changed, false_claims};
+use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
 /// Most names that a line lists, and most tasks that are not done.
 const MAX_NAMED: usize = 10;
+
+/// Columns that a command has beside what its line leaves to words from outside.
+const BESIDE: usize = 8;
 
 /// How the lines are written.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +36,7 @@ impl ClosingCard {
         }
         let more = closing.not_done.len().saturating_sub(MAX_NAMED);
         lines.extend((more > 0).then(|| format!("  and {} more not done", Count(more as u64, "task"))));
-        lines.extend(false_claims(&closing.false_claims));
+        lines.extend(false_claims(&closing.false_claims).map(|claims| format!("  {claims}")));
         if !self.is_validated {
             let line = "nothing checks the agent's word: --validate CMD";
             lines.push(format!("  {}", self.paint.paint(Look::Warn, line)));
@@ -46,9 +50,11 @@ impl ClosingCard {
         lines.push("  next:".to_owned());
         let next = next(session, closing);
         let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-        lines.extend(
-            next.iter().map(|(command, does)| format!("    {command:<longest$}  {}", self.dim(does))),
-        );
+        lines.extend(next.iter().map(|(command, does)| {
+            let has_room = longest + columns(does) <= self.width + BESIDE;
+            let does = if has_room { self.dim(does) } else { String::new() };
+            format!("    {command:<longest$}  {does}").trim_end().to_owned()
+        }));
         lines
     }
 
@@ -100,43 +106,29 @@ fn totals(session: &Session) -> Vec<String> {
     if session.loop_type != USUAL {
         lines.push(format!("  {} is {}", one_line(&session.artifact.path), session.artifact.status));
     }
-    let time = session.duration_ms.agent.unwrap_or(0) + session.duration_ms.validation.unwrap_or(0);
+    // From start to end, as on the page: what agents and validations took alone leaves out the waits.
+    let span = session.ended_at.map_or(0, |at| elapsed_ms(session, at));
+    let time = if span > 0 { format!(", {} from start to end", duration(span)) } else { String::new() };
     let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
     let tokens = match &session.tokens {
         tokens if tokens.is_unknown() => String::new(),
-        tokens => format!(", {}", tokens_told(tokens)),
+        tokens => format!("\n  {}", tokens_told(tokens)),
     };
     lines.push(format!(
-        "  {} done in {}, {}{cost}{tokens}",
+        "  {} done in {}{time}{cost}{tokens}",
         Count(session.tasks_completed as u64, "task"),
         Count(u64::from(session.iterations_run), "iteration"),
-        duration(time),
     ));
     lines
 }
 
-fn changes(Changes { files, added, removed, uncommitted_files }: Changes) -> String {
+fn changes(Changes { stat, uncommitted_files }: Changes) -> String {
     let committed = match uncommitted_files {
-        0 if files == 0 => String::new(),
+        0 if stat.files == 0 => String::new(),
         0 => ", all of it committed".to_owned(),
         _ => format!(", {} not committed", Count(uncommitted_files as u64, "file")),
     };
-    let files = match files {
-        0 => "no file changed".to_owned(),
-        _ => format!(
-            "{} changed, +{} −{} lines",
-            Count(files as u64, "file"),
-            grouped(added),
-            grouped(removed)
-        ),
-    };
-    format!("  {files}{committed}")
-}
-
-fn false_claims(iterations: &[u32]) -> Option<String> {
-    let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
-    let claims = Count(iterations.len() as u64, "false claim");
-    (!iterations.is_empty()).then(|| format!("  {claims} found out: {}", join_truncated(&numbers, MAX_NAMED)))
+    format!("  {}{committed}", changed(stat))
 }
 
 /// The commands that follow from exactly this end, and what each does.
@@ -148,7 +140,7 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
         next.push((format!("{RALPH} show {id}:{}", failed.iteration), "why it failed"));
     }
     if session.status == Status::Completed {
-        if closing.changes.is_some_and(|changes| changes.files > 0) {
+        if closing.changes.is_some_and(|changes| changes.stat.files > 0) {
             next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
         }
     } else {
@@ -164,10 +156,11 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::DiffStat;
     use crate::record::samples::session;
 
     fn text(session: &Session, closing: &Closing) -> String {
-        ClosingCard { paint: Paint::Plain, width: 60, is_validated: true }.lines(session, closing).join("\n")
+        ClosingCard { paint: Paint::Plain, width: 100, is_validated: true }.lines(session, closing).join("\n")
             + "\n"
     }
 
@@ -189,19 +182,22 @@ mod tests {
         let mut ended = session("failed", Some("limit_reached"), (10, 35));
         ended.limit = Some(crate::record::Limit::Iterations);
         let closing = Closing {
-            changes: Some(Changes { files: 77, added: 1388, removed: 32, uncommitted_files: 77 }),
+            changes: Some(Changes {
+                stat: DiffStat { files: 77, added: 1388, removed: 32 },
+                uncommitted_files: 77,
+            }),
             not_done: vec![not_done("T019", true)],
             false_claims: vec![10, 23],
             ..Closing::default()
         };
         let expected = "\
 stopped at the limit of 10 runs, 10 of 45 tasks done
-  1 task done in 3 iterations, 2 ms
+  1 task done in 3 iterations, 1 h 0 min from start to end
   77 files changed, +1,388 −32 lines, 77 files not committed
   » T019  Merge concurrent moves
     skipped after 3 runs, $10.83, blocks T020, T023
     rank 'a' instead of 'b'
-  2 false claims found out: #10, #23
+  2 false claims caught: #10, #23
   next:
     specify ralph show 20260101-120000-00000001:7                  why it failed
     specify ralph hint --session 20260101-120000-00000001 'WORDS'  add a hint to the next prompt
@@ -216,16 +212,21 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
         let done = session("completed", Some("completed"), (3, 0));
         let quiet = text(&done, &Closing::default());
         assert!(
-            quiet.starts_with("all 3 tasks done\n  1 task done in 3 iterations, 2 ms\n  next:\n"),
+            quiet.starts_with(
+                "all 3 tasks done\n  1 task done in 3 iterations, 1 h 0 min from start to end\n  next:\n"
+            ),
             "{quiet}"
         );
         let unchecked = ClosingCard { paint: Paint::Plain, width: 60, is_validated: false };
         let unchecked = unchecked.lines(&done, &Closing::default()).join("\n");
         assert!(
-            unchecked.contains("2 ms\n  nothing checks the agent's word: --validate CMD\n"),
+            unchecked.contains("start to end\n  nothing checks the agent's word: --validate CMD\n"),
             "{unchecked}"
         );
-        let changes = |files, uncommitted_files| Changes { files, added: 1, removed: 0, uncommitted_files };
+        let changes = |files, uncommitted_files| Changes {
+            stat: DiffStat { files, added: 1, removed: 0 },
+            uncommitted_files,
+        };
         for (changes, expected) in [
             (changes(0, 0), "  no file changed\n"),
             (changes(0, 2), "  no file changed, 2 files not committed\n"),

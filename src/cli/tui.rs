@@ -19,7 +19,7 @@ use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, ShutdownSignal, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{
-    AgentEvent, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
+    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
 };
 use crate::session::{Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
@@ -30,11 +30,12 @@ use crate::view::tui::{
 };
 
 use super::own_command::own_program;
+use super::session_changes::changes;
 use super::sessions::ResolvedChoice;
 use super::settings::terminal_redactor;
 use super::setup::{RunRequest, Settings};
 use super::trust::load_to_read;
-use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output};
+use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output, sessions};
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
@@ -298,10 +299,15 @@ impl ExternalData for Backend {
 
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let mut events = agent::parse_transcript(recorded_parser(configuration, agent), output)?;
+        let root = self.store.repository().work_tree().map(|top| format!("{top}/")).unwrap_or_default();
         for event in &mut events {
-            // What came in pieces is whole only now.
-            if let (AgentEvent::Text { text }, Some(redactor)) = (event, &self.redactor) {
-                *text = redactor.redact_text(text).0;
+            match (event, &self.redactor) {
+                // What came in pieces is whole only now.
+                (AgentEvent::Text { text }, Some(redactor)) => *text = redactor.redact_text(text).0,
+                (AgentEvent::ToolStarted { arguments_summary, .. }, _) if !root.is_empty() => {
+                    *arguments_summary = arguments_summary.replace(&root, "");
+                }
+                _ => {}
             }
         }
         Some(events)
@@ -309,6 +315,12 @@ impl ExternalData for Backend {
 
     fn diff(&self, change: &Change) -> Result<Patch> {
         diff(&self.store, &self.context, change, MAX_LINES)
+    }
+
+    fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>> {
+        let choice = SessionChoice { session: Some(session.clone().into()), feature: None };
+        let (listing, _) = sessions::listing(&self.store, &choice)?;
+        listing.sessions().next().map_or(Ok(None), |session| changes(&self.store, &session))
     }
 
     fn history(&self, feature: &str) -> Result<PromptMemory> {

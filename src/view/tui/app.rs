@@ -2,6 +2,7 @@
 
 mod act;
 mod answers;
+mod first;
 mod jump;
 mod typed;
 
@@ -15,7 +16,7 @@ use crate::store::Stop;
 
 use super::contents::{self, Ordered, View};
 use super::layout::{Areas, Pane};
-use super::list::{Chosen, Item, List};
+use super::list::{Chosen, List};
 use super::page::{Body, Fold, Page, Section};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
@@ -200,35 +201,14 @@ impl App {
         }
         self.has_begun |= self.own_session().is_some();
         self.list.renew(&self.overview, self.chosen.as_ref());
-        if self.follows || is_first {
+        if self.follows {
             self.select_newest();
+        } else if is_first {
+            // Of a session that has ended, the whole is asked for first.
+            self.select_session();
         }
         self.choose();
         self.failed = None;
-    }
-
-    /// The session that is followed: of the loop that was started with the screen, else one that runs, else the newest.
-    fn followed(&self) -> Option<usize> {
-        let sessions = &self.overview.sessions;
-        let own = |session: &Arc<SessionRow>| {
-            session.live.as_ref().is_some_and(|live| self.own_loop == OwnLoop::Runs { pid: live.pid })
-        };
-        let own = sessions.iter().position(own);
-        own.or_else(|| sessions.iter().position(|session| session.live.is_some()))
-            .or((!sessions.is_empty()).then_some(0))
-    }
-
-    fn select_newest(&mut self) {
-        let Some(followed) = self.followed() else { return };
-        let is_newest = |item: &Item| match item {
-            Item::InFlight(place) | Item::Iteration(place, _) => *place == followed,
-            Item::Session(_) => false,
-        };
-        let is_session = |item: &Item| *item == Item::Session(followed);
-        let place = self.list.items.iter().position(is_newest);
-        if let Some(place) = place.or_else(|| self.list.items.iter().position(is_session)) {
-            self.list.selected = place;
-        }
     }
 
     /// Makes the page that belongs to what is selected.

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
-use crate::record::{AgentEvent, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task};
+use crate::record::{
+    AgentEvent, DiffStat, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task,
+};
 use crate::store::{
     Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, names,
 };
@@ -27,6 +29,8 @@ pub trait ExternalData: Send + Sync {
     /// What an agent did in a session of that configuration.
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
     fn diff(&self, change: &Change) -> Result<Patch>;
+    /// How much a session changed; `None` without snapshots.
+    fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>>;
     fn history(&self, feature: &str) -> Result<PromptMemory>;
     /// Whether a session of that feature shall be listed.
     fn is_wanted(&self, session: &SessionId, feature: &str) -> bool;
@@ -210,6 +214,10 @@ impl Source for Records {
         serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {}", session.id))
     }
 
+    fn changes(&self, session: &SessionRow) -> Result<Option<DiffStat>> {
+        self.external.changes(&session.id)
+    }
+
     fn tasks(&self, commit: &ObjectId) -> Result<Option<Vec<u8>>> {
         self.store.file(commit, "tasks.md")
     }
@@ -233,7 +241,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
     for row in rows.rows() {
         let commit: ObjectId = row.commit.parse()?;
         if first.is_none() {
-            first = Some((commit.clone(), row.ended_at));
+            first = Some((commit.clone(), row.entry().map_or(row.ended_at, |first| first.started_at)));
         }
         if row.kind != RecordKind::End {
             with_tasks = Some(commit.clone());
@@ -261,6 +269,8 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
                 note: line.note.into_owned(),
                 cost: row.cost(),
                 outcome: entry.outcome.unwrap_or(Outcome::Interrupted),
+                is_run: row.is_run(),
+                has_false_claim: !entry.false_claim.is_empty(),
                 ended_at: entry.ended_at,
                 agent_ms: entry.duration_ms.agent,
                 validation_ms: entry.duration_ms.validation,
@@ -287,6 +297,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         status: tip_entry.status.unwrap_or(Status::Interrupted),
         stop_reason: tip_entry.stop_reason,
         started_at,
+        last_at: tip_entry.ended_at,
         tasks_done: tip_entry.tasks.tasks_done,
         tasks_open: tip_entry.tasks.tasks_open,
         iterations: Arc::new(iterations),
@@ -333,6 +344,10 @@ mod tests {
 
         fn diff(&self, _change: &Change) -> Result<Patch> {
             Ok(Patch::default())
+        }
+
+        fn changes(&self, _session: &SessionId) -> Result<Option<DiffStat>> {
+            Ok(None)
         }
 
         fn history(&self, _feature: &str) -> Result<PromptMemory> {

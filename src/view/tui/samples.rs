@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::history::clusters::{clusters, folded};
 use crate::progress::historical::{HistorySettings, Mode, context};
 use crate::record::{
-    AgentEvent, Cost, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
+    AgentEvent, Cost, DiffStat, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task,
+    Timestamp,
 };
 use crate::store::{Ask, FilePart};
 
@@ -77,6 +78,8 @@ pub fn iteration(session: u32, number: u32, task: &str, end: char) -> IterationR
         commit: commit(session, number),
         task: Some(task.to_owned()),
         outcome,
+        is_run,
+        has_false_claim: outcome == Outcome::Failure,
         attempt: is_run.then_some(1),
         title: title.to_owned(),
         note: note.to_owned(),
@@ -103,13 +106,16 @@ pub fn session(number: u32, feature: &str, turns: &str) -> SessionRow {
         })
         .collect();
     let done = rows.iter().filter(|row| row.outcome == Outcome::Success).count();
+    let started_at = Timestamp::from_seconds(START + i64::from(number) * 3600);
+    let last_at = rows.last().map_or(started_at, |row| row.ended_at);
     let tip = rows.last().map_or_else(|| commit(number, 0), |row| row.commit.clone());
     SessionRow {
         id: session_id(number),
         feature: feature.to_owned(),
         status: Status::Failed,
         stop_reason: Some(StopReason::Stuck),
-        started_at: Timestamp::from_seconds(START + i64::from(number) * 3600),
+        started_at,
+        last_at,
         tasks_done: done,
         tasks_open: 5_usize.saturating_sub(done),
         iterations: Arc::new(rows),
@@ -246,6 +252,10 @@ impl Source for Sample {
             "configuration": {"agent": ["claude"], "max-iterations": 20, "validation": {"command": "cargo test"}},
             "host": "night", "tool_version": "0.1.0"
         }))?)
+    }
+
+    fn changes(&self, _: &SessionRow) -> Result<Option<DiffStat>> {
+        Ok(Some(DiffStat { files: 2, added: 4, removed: 1 }))
     }
 
     fn tasks(&self, _: &ObjectId) -> Result<Option<Vec<u8>>> {

@@ -7,10 +7,11 @@ use anyhow::Result;
 use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
-    AgentEvent, Cost, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task, Timestamp,
-    Waiting,
+    AgentEvent, Cost, DiffStat, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task,
+    Timestamp, Waiting,
 };
 use crate::store::{Ask, Elsewhere, FilePart, names};
+use crate::tasks::Attempt;
 use crate::view::row::IterationLine;
 use crate::view::style::duration;
 
@@ -29,6 +30,9 @@ pub trait Source: Send + Sync {
 
     /// What the newest `session.json` of a session says.
     fn session(&self, session: &SessionRow) -> Result<Session>;
+
+    /// How much a session changed; `None` without snapshots.
+    fn changes(&self, session: &SessionRow) -> Result<Option<DiffStat>>;
 
     /// The task list as it stood after that record.
     fn tasks(&self, commit: &ObjectId) -> Result<Option<Vec<u8>>>;
@@ -143,6 +147,8 @@ pub struct SessionRow {
     pub status: Status,
     pub stop_reason: Option<StopReason>,
     pub started_at: Timestamp,
+    /// When its newest record was written.
+    pub last_at: Timestamp,
     pub tasks_done: usize,
     pub tasks_open: usize,
     /// Oldest first.
@@ -185,6 +191,9 @@ pub struct IterationRow {
     pub commit: ObjectId,
     pub task: Option<String>,
     pub outcome: Outcome,
+    /// Whether it counts: neither a skip nor what a limit cut short.
+    pub is_run: bool,
+    pub has_false_claim: bool,
     pub attempt: Option<u32>,
     pub title: String,
     /// Why it did not succeed, or what else there is to say.
@@ -227,6 +236,18 @@ impl IterationRow {
             commit: self.commit.as_str(),
             branch_commit: None,
         }
+    }
+
+    /// What counts of it where tasks are looked for that are not done.
+    pub fn as_attempt(&self) -> Option<Attempt<'_>> {
+        Some(Attempt {
+            task: self.task.as_deref()?.into(),
+            iteration: self.number,
+            outcome: Some(self.outcome),
+            is_run: self.is_run,
+            cost: self.cost,
+            cause: (!self.note.is_empty()).then(|| self.note.as_str().into()),
+        })
     }
 
     pub fn is_failed(&self) -> bool {

@@ -18,7 +18,7 @@ use super::app::{App, Effect, Mode, Opened, OwnLoop, Program, Steer, Subcommand}
 use super::contents::View;
 use super::draw::{Palette, draw};
 use super::layout::Pane;
-use super::list::List;
+use super::list::{Item, List};
 use super::samples::{START, Sample, running, session, session_id};
 use super::source::{Change, SessionRow, Source};
 use super::terminal::read;
@@ -41,7 +41,16 @@ impl Scene {
         Self::beside(source, (width, height), OwnLoop::None)
     }
 
-    fn beside(source: Sample, (width, height): (u16, u16), own_loop: OwnLoop) -> Self {
+    /// At the newest iteration: what most tests are about.
+    fn beside(source: Sample, size: (u16, u16), own_loop: OwnLoop) -> Self {
+        let mut scene = Self::opened(source, size, own_loop);
+        if matches!(scene.app.list.selected(), Some(Item::Session(_))) {
+            scene.keys("j");
+        }
+        scene
+    }
+
+    fn opened(source: Sample, (width, height): (u16, u16), own_loop: OwnLoop) -> Self {
         let now = Timestamp::from_seconds(START + 7_083);
         let app = App::new(Rect::new(0, 0, width, height), now, own_loop);
         let mut scene = Self { app, source, effects: Vec::new() };
@@ -338,6 +347,15 @@ fn the_end_of_a_huge_file_is_read_without_what_is_before_it() {
     scene.shows("Iteration 8");
     scene.shows("case_00000000");
     assert!(scene.source.read.load(Ordering::Relaxed) < 12_000_000);
+}
+
+#[test]
+fn a_session_that_has_ended_opens_at_its_dashboard() {
+    let scene = Scene::opened(many(), (80, 24), OwnLoop::None);
+    assert!(matches!(scene.app.list.selected(), Some(Item::Session(0))));
+    scene.shows("2 files changed, +4 −1 lines");
+    let scene = Scene::opened(at_work(), (80, 24), OwnLoop::None);
+    assert!(matches!(scene.app.list.selected(), Some(Item::InFlight(0))));
 }
 
 /// Keys, and what is chosen then: pane, view, number.

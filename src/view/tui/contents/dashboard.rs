@@ -1,13 +1,11 @@
 //! A session at a glance: how far it is, what it costs, what fails, and what was learned.
 
-use std::collections::BTreeMap;
-
 use tasklist::Item;
 
-use crate::record::{Cost, Outcome};
-use crate::tasks::parse;
-use crate::view::row::{Columns, IterationLine};
-use crate::view::style::{Count, duration};
+use crate::record::{Cost, DiffStat, NotDone, Outcome, join_truncated};
+use crate::tasks::{not_done, parse};
+use crate::view::needs::{changed, false_claims};
+use crate::view::style::{Count, duration, sign};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::{IterationRow, SessionRow, Source};
@@ -21,6 +19,8 @@ pub type Learnings = Vec<(u32, String)>;
 /// Most learnings, and iterations that are read for them.
 const MAX_LEARNINGS: usize = 8;
 const MAX_READ: usize = 20;
+/// Most names in a list.
+const MAX_NAMED: usize = 10;
 
 /// What the agents of a session learned last. An iteration that cannot be read is passed over.
 pub fn learnings(source: &dyn Source, session: &SessionRow) -> Learnings {
@@ -37,10 +37,16 @@ pub fn learnings(source: &dyn Source, session: &SessionRow) -> Learnings {
     found
 }
 
-pub fn sections(session: &SessionRow, list: Option<&[u8]>, learnings: &Learnings) -> Vec<Section> {
-    let items = list.and_then(|bytes| parse(bytes).ok()).map(|list| list.items).unwrap_or_default();
-    let mut sections = vec![Section::plain(head(session, &items))];
-    let everything: Vec<&Item> = items.iter().collect();
+pub fn sections(
+    session: &SessionRow,
+    list: Option<&[u8]>,
+    (learnings, changes): (&Learnings, Option<DiffStat>),
+) -> Vec<Section> {
+    let list = list.and_then(|bytes| parse(bytes).ok()).unwrap_or_default();
+    let attempts = session.iterations.iter().filter_map(IterationRow::as_attempt);
+    let open = not_done_rows(&not_done(attempts, &list));
+    let mut sections = vec![Section::plain(head(session, &list.items, changes))];
+    let everything: Vec<&Item> = list.items.iter().collect();
     let digits = everything.len().to_string().len();
     let phases: Vec<Row> = everything
         .chunk_by(|one, other| one.phase == other.phase)
@@ -49,7 +55,6 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, learnings: &Learnings
             progress(items, digits).and(Look::Plain, name)
         })
         .collect();
-    let open = open_failures(session);
     let learned: Vec<Row> = learnings
         .iter()
         .map(|(number, words)| {
@@ -58,7 +63,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, learnings: &Learnings
                 .indented(6)
         })
         .collect();
-    let parts = [("Phases", phases), ("Not done", open), ("Learned", learned)];
+    let parts = [("Needs you", open), ("Phases", phases), ("Learned", learned)];
     for (name, rows) in parts.into_iter().filter(|(_, rows)| !rows.is_empty()) {
         sections.push(Section::titled(title(name), rows));
     }
@@ -66,7 +71,7 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, learnings: &Learnings
 }
 
 /// How far it is, what it took, and how long the rest takes at this pace.
-fn head(session: &SessionRow, items: &[Item]) -> Vec<Row> {
+fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<Row> {
     let (look, mark) = status_sign(session.status);
     let state = Row::of(look, format!("{mark} {}", words_of(session)));
     let everything: Vec<&Item> = items.iter().collect();
@@ -80,9 +85,12 @@ fn head(session: &SessionRow, items: &[Item]) -> Vec<Row> {
     let failed = rows.iter().filter(|row| row.is_failed()).count();
     let time: u64 = rows.iter().map(IterationRow::time_ms).sum();
     let cost = rows.iter().fold(Cost::default(), |cost, row| cost.plus(row.cost));
-    let mut took = vec![Count(rows.len() as u64, "iteration").to_string()];
+    let runs = rows.iter().filter(|row| row.is_run).count();
+    let mut took = vec![Count(runs as u64, "iteration").to_string()];
     took.extend((failed > 0).then(|| format!("{failed} failed")));
-    took.push(duration(time));
+    let span = session.last_at.seconds().saturating_sub(session.started_at.seconds());
+    let span = u64::try_from(span).unwrap_or(0).saturating_mul(1000);
+    took.push(duration(span));
     let finished = rows.iter().filter(|row| row.outcome == Outcome::Success).count();
     if let Some(sum) = cost.shown() {
         took.push(sum);
@@ -95,35 +103,35 @@ fn head(session: &SessionRow, items: &[Item]) -> Vec<Row> {
     let left = (time / (finished as u64).max(1)).saturating_mul(open as u64);
     let pace = (session.live.is_some() && finished > 0 && open > 0)
         .then(|| Row::of(Look::Accent, format!("about {} left at this pace", duration(left))));
+    let claims: Vec<u32> = rows.iter().filter(|row| row.has_false_claim).map(|row| row.number).collect();
+    let changes = changes.map(|stat| Row::of(Look::Plain, changed(stat)));
+    let claims = false_claims(&claims).map(|claims| Row::of(Look::Warn, claims));
     [state, tasks.and(Look::Dim, format!("{open} open")), Row::of(Look::Plain, took.join(" · "))]
         .into_iter()
+        .chain(changes)
+        .chain(claims)
         .chain(pace)
         .collect()
 }
 
-/// The last attempt at each task that is not done, newest first.
-fn open_failures(session: &SessionRow) -> Vec<Row> {
-    let mut last: BTreeMap<&str, &IterationRow> = BTreeMap::new();
-    for row in session.iterations.iter() {
-        let Some(task) = row.task.as_deref() else { continue };
-        match row.outcome {
-            // A skip says less than the failure before it.
-            Outcome::Skipped if last.contains_key(task) => {}
-            Outcome::Success => drop(last.remove(task)),
-            Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {
-                last.insert(task, row);
-            }
-        }
-    }
-    let mut open: Vec<&IterationRow> = last.into_values().collect();
-    open.sort_by_key(|row| std::cmp::Reverse(row.number));
-    let lines: Vec<IterationLine<'_>> = open.iter().map(|row| row.line()).collect();
-    let columns = Columns::of(&lines, None, false);
-    let rows = lines.iter().flat_map(|line| {
-        let bare = IterationLine { note: "".into(), repeats: None, ..line.clone() };
-        let cause =
-            (!line.note.is_empty()).then(|| Row::of(Look::Bad, format!("      {}", line.note)).indented(6));
-        [Row::of_pieces(columns.pieces(&bare, None))].into_iter().chain(cause)
+/// The tasks that are not done, each with its last cause; of a list that cannot be read, none.
+fn not_done_rows(not_done: &[NotDone]) -> Vec<Row> {
+    let rows = not_done.iter().flat_map(|task| {
+        let (look, mark) = sign(if task.is_skipped { Outcome::Skipped } else { Outcome::Failure });
+        let runs = Count(u64::from(task.attempts), "run");
+        let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
+        let blocks = match task.blocks.as_slice() {
+            [] => String::new(),
+            names => format!(", blocks {}", join_truncated(names, MAX_NAMED)),
+        };
+        let head = Row::of(look, format!(" {mark} "))
+            .and(Look::Plain, brief(&format!("{}  {}", task.task, task.title)))
+            .indented(3);
+        let facts = format!("   #{}, {runs}{cost}{blocks}", task.iteration);
+        let facts = Row::of(Look::Dim, brief(&facts)).indented(3);
+        let cause = task.cause.as_ref();
+        let cause = cause.map(|cause| Row::of(Look::Bad, format!("   {}", brief(cause))).indented(3));
+        [head, facts].into_iter().chain(cause)
     });
     rows.collect()
 }

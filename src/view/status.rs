@@ -132,7 +132,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {state}, began {}, {}{cost}{who}",
+        "  session {} {state}\n  began {}, {}{cost}{who}",
         session.id,
         local_with_offset(session.started_at),
         Count(session.iterations as u64, "iteration")

@@ -57,7 +57,7 @@ fn a_session_of_another_machine_is_running_there_and_is_only_taken_over_by_its_i
     call("clean --keep-last 0").code(0).stdout_has(&format!("stays: {id}: {said}"));
     call(&format!("clean --session {id} --dry-run")).code(0).stdout_has(&id).stdout_lacks("stays:");
     // Where it runs, it runs.
-    scene.ralph("status").code(0).stdout_has(" running, began ").stdout_lacks(&said);
+    scene.ralph("status").code(0).stdout_has(" running\n  began ").stdout_lacks(&said);
     let here = scene.ralph("status --json").code(0).json();
     assert_eq!(
         (&here["session"]["status"], &here["session"]["elsewhere"]),

@@ -78,6 +78,11 @@ night dir:
     cargo build
     python3 -B scripts/night/make.py {{dir}}
 
+# Make pictures of every screen from such a night into docs/screens; needs tmux, chromium and npm: `just pictures /tmp/pictures`
+pictures dir:
+    cargo build
+    python3 -B scripts/pictures/make.py {{dir}}
+
 # Play nights of unattended work with scripted agents, crashes, limits and people: `just nights --show breaking`
 nights *args:
     cargo build --locked

@@ -29,11 +29,11 @@ wait_until() {
 is_read() { ! shown 'reading …'; }
 
 tmux new-session -d -x 108 -y 30 -c "$project" "TERM=screen-256color $root/target/release/specify ralph tui"
-wait_until shown 'Iteration 11'
+wait_until shown 'files changed'
 # Up to the third iteration, which failed.
-for _ in {1..8}; do tmux send-keys j; done
+for _ in {1..9}; do tmux send-keys j; done
 wait_until shown 'Iteration 3'
 wait_until shown 'FAILED count'
 wait_until is_read
-tmux capture-pane -e -p | python3 docs/draw-screen.py >docs/screen.svg
+tmux capture-pane -e -p | python3 -B scripts/pictures/draw.py dark 'The screen of specify ralph tui' >docs/screen.svg
 tmux send-keys q

@@ -66,7 +66,7 @@ class Night:
             "PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "GIT_CONFIG_NOSYSTEM": "1", "SPECKIT_RALPH_TRUST": "always",
             "RALPH_TEST_CLOCK": f"{now} x{RATE}", "NIGHT_STATE": str(self.folder / "state"), "NIGHT_SCRIPTS": str(HERE),
             "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
-            **{name: os.environ[name] for name in ["TZ", "LANG", "LC_ALL", "PYENV_VERSION", "PYENV_ROOT"] if name in os.environ},
+            **{name: os.environ[name] for name in ["TERM", "TZ", "LANG", "LC_ALL", "PYENV_VERSION", "PYENV_ROOT"] if name in os.environ},
         }
 
     def git(self, *words):

@@ -16,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,8 @@ class Project:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            # A background job of a script ignores SIGINT, and so would the loop; a night sends it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def ralph(self, *words):

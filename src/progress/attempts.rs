@@ -76,9 +76,9 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
     let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
     let is_of_task = |later: &&Iteration| later.task.as_deref() == Some(task) && later.restored_to.is_some();
     let title = if is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later)) {
-        "Files that it changed, and that are again as they were before"
+        "Files that it changed (taken back since)"
     } else {
-        "Files that it changed, and whose changes were not taken back"
+        "Files that it changed (not taken back)"
     };
     push_list(&mut text, title, &files(last));
     push_section(&mut text, "The lines of the short ones", &short_diffs(&last.facts));
@@ -126,9 +126,9 @@ fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
         _ => "",
     };
     let is_silent = iteration.facts.final_message.trim().is_empty() && iteration.facts.version > 0;
-    let silence = if is_silent { "It left no final message. " } else { "" };
+    let silence = if is_silent { "The agent left no final message. " } else { "" };
     let is_idle = iteration.files_changed.is_empty() && iteration.snapshot.is_some();
-    let idleness = if is_idle { "It changed no files. " } else { "" };
+    let idleness = if is_idle { "No file was changed. " } else { "" };
     let of =
         if session == Some(&iteration.session) { String::new() } else { format!("{}:", iteration.session) };
     format!(
@@ -365,7 +365,7 @@ mod tests {
              What the validation said:\n\n```\nFAILED test_db\nECONNREFUSED\n```\n\n\
              The end of its final message:\n\n```\n…tgres, on port 5433.\n```\n\n\
              Commands that failed in it:\n\n- `psql`, exit 2: could not connect\n- `npm i`, failed\n\n\
-             Files that it changed, and whose changes were not taken back:\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\
+             Files that it changed (not taken back):\n\n- `src/db.rs` +12 -3\n- `logo.png` (binary)\n\
              - `old.txt` +0 -3 (deleted)\n\n\
              The lines of the short ones:\n\n````\nold.txt:\n-a\n-```\n-c\n````\n\n\
              Boxes that it had ticked, and that were opened again as the validation failed:\n\n- T004\n\n\
@@ -388,8 +388,8 @@ mod tests {
         let mut idle = of(None, None);
         (idle.files_changed, idle.snapshot) =
             (Vec::new(), "1234567890123456789012345678901234567890".parse().ok());
-        assert!(text_of(&[idle]).contains("\n\nIt left no final message. It changed no files. `"));
-        let whole = format!("It left no final message. `{RALPH_BY_PATH} show 1` shows it whole.\n");
+        assert!(text_of(&[idle]).contains("\n\nThe agent left no final message. No file was changed. `"));
+        let whole = format!("The agent left no final message. `{RALPH_BY_PATH} show 1` shows it whole.\n");
         for (validation, command, words) in [
             (Some(0), Some("make"), "The validation passed, which does not show that this task is done. "),
             (None, Some("make"), "The validation did not run. "),
@@ -401,10 +401,7 @@ mod tests {
                 text.starts_with(&format!("Iteration 1 (attempt 1) failed: x\n\n{words}{whole}")),
                 "{text}"
             );
-            assert!(
-                text.contains("Files that it changed, and whose changes were not taken back:\n"),
-                "{text}"
-            );
+            assert!(text.contains("Files that it changed (not taken back):\n"), "{text}");
         }
         let skip = Iteration {
             outcome: Outcome::Skipped,
@@ -413,10 +410,10 @@ mod tests {
         };
         assert!(skip.restored_to.is_some());
         let text = text_of(&[of(Some(1), None), skip]);
-        assert!(text.contains("Files that it changed, and that are again as they were before:\n"), "{text}");
+        assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
         let text = last_attempt(&past, AttemptQuery { is_taken_back: true, ..query(None) }).text;
-        assert!(text.contains("that are again as they were before") && text.contains(" show 20"), "{text}");
+        assert!(text.contains("(taken back since)") && text.contains(" show 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
         assert!(text_of(&[cut]).contains("What the validation said (… is for lines left out):\n"));

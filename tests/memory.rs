@@ -435,7 +435,7 @@ fn the_next_prompt_says_right_after_the_task_what_a_failed_attempt_changed() {
     scene.tasks("- [ ] T001 Render the button");
     scene
         .write("want.html", "<b>Submit</b>\n")
-        .write("old.txt", &"line\n".repeat(40))
+        .write("old.txt", "line\n".repeat(40))
         .write("button.html", "<b></b>\n");
     scene.agent_sh("rm old.txt; echo '<b>Save</b>' > button.html; echo PASSWORD=hunter2-and-more > new.env; echo Rendered.");
     scene.validate("diff -u want.html button.html").commit("One task");

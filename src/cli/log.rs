@@ -143,7 +143,7 @@ fn listed<'a>(
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
             head.end(&tip);
-            let begin = || session.rows().filter(|row| row.kind.begins()).last()?.entry().ok();
+            let begin = || session.rows().rfind(|row| row.kind.begins())?.entry().ok();
             if tip.kind != RecordKind::End
                 && let Some(begin) = begin()
             {
@@ -183,7 +183,7 @@ fn listed<'a>(
 
 /// What cannot be counted is left out: the rows are what was asked for.
 fn summary(store: &Store, session: &SessionRows<'_>) -> Summary {
-    let (not_done, false_claims) = needs(store, session).unwrap_or_default();
+    let (not_done, false_claims) = needs(store, session);
     Summary { not_done, false_claims, changes: changes(store, session).unwrap_or_default() }
 }
 

@@ -118,6 +118,7 @@ pub enum FileStatus {
 }
 
 impl FileStatus {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
     fn is_modified(&self) -> bool {
         *self == Self::Modified
     }

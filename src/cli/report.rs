@@ -32,6 +32,8 @@ const TRANSCRIPTS: usize = 64 << 20;
 const TRANSCRIPT: usize = 512 << 10;
 /// The end of an output that nothing is wrong with.
 const GOOD_OUTPUT: usize = 1500;
+/// The part of a page that the changes of the whole session may take.
+const PATCH_PART: usize = 10;
 /// The least that is read of a text, whatever the size of the page.
 const MIN_TEXT_BYTES: usize = 2 << 10;
 
@@ -111,7 +113,9 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     if wanted.has_texts {
         reading.contents(&mut turns, store, log)?;
     }
-    let changes = reading.changes(&turns, store, log)?;
+    let is_page = wanted.has_texts && !wanted.is_data;
+    let max_patch = if is_page { limits.max_size / PATCH_PART } else { 0 };
+    let changes = reading.changes(&turns, (store, log), max_patch)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     Ok(Report::new(Found {
@@ -286,17 +290,28 @@ impl Reading<'_> {
         Ok(pairs)
     }
 
-    /// From the first snapshot to the last, without what the loop itself writes; `None` if they are not here.
-    fn changes(&self, turns: &[Turn], store: &Store, log: &SessionLog) -> Result<Option<Vec<FileChange>>> {
+    /// From the first snapshot to the last, without what the loop itself writes, with at most so many bytes of a patch;
+    /// `None` if they are not here.
+    fn changes(
+        &self,
+        turns: &[Turn],
+        (store, log): (&Store, &SessionLog),
+        max_patch: usize,
+    ) -> Result<Option<(Vec<FileChange>, Option<Text>)>> {
         let last = turns.iter().rev().find_map(|turn| turn.record.snapshot.clone());
-        let snapshots = (store.first_snapshot(log)?.filter(|_| log.is_whole()), last);
-        let Some(files) = changed_files(store, &self.own, snapshots)? else { return Ok(None) };
+        let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
+        let pair = first.clone().zip(last.clone());
+        let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };
         // As in the records: a secret may be in the name of a file.
         let redacted = |file: &ChangedFile| {
             let record = file.to_record();
             FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
         };
-        Ok(Some(files.iter().map(redacted).collect()))
+        let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
+        let top = store.repository().work_tree()?;
+        let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
+        let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
+        Ok(Some((files.iter().map(redacted).collect(), patch)))
     }
 
     /// As it stood at the end.

@@ -55,7 +55,7 @@ export function hostile(specify, folder) {
   const result = { type: "tool_result", tool_use_id: "t1", is_error: true, content: SCRIPTS };
   const events = [
     { type: "system", subtype: "init", model: "<i onmouseover=window.__hit=9>m" },
-    { type: "assistant", message: { id: "m1", role: "assistant", content: [call] } },
+    { type: "assistant", message: { id: "m1", role: "assistant", content: [call, { ...call, id: "t2", name: "Read" }] } },
     { type: "user", message: { role: "user", content: [result] } },
     { type: "result", subtype: "success", is_error: false, result: `${SCRIPTS}\n\n\`\`\`html\n${SCRIPTS}\n\`\`\`\n\nLearnings:\n- ${LINE}\n` },
   ];

@@ -6,12 +6,15 @@ use serde::Serialize;
 
 use crate::record::{FileChange, Outcome, TaskName};
 
-use super::Turn;
+use super::{Text, Turn};
 
 /// From before the first iteration to after the last, without what the loop itself writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changes {
     pub files: Vec<ChangedFile>,
+    /// All of it as one patch, as far as a page has room; a report as data has those of the iterations.
+    #[serde(skip)]
+    pub patch: Option<Text>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,7 +28,7 @@ pub struct ChangedFile {
 }
 
 impl Changes {
-    pub fn new(changes: Vec<FileChange>, turns: &[Turn]) -> Self {
+    pub fn new(changes: Vec<FileChange>, patch: Option<Text>, turns: &[Turn]) -> Self {
         let closed: HashSet<&TaskName> = turns.iter().flat_map(|turn| &turn.record.closed).collect();
         let mut tasks_of: HashMap<&str, Vec<&TaskName>> = HashMap::new();
         for Turn { record, .. } in turns.iter().filter(|turn| turn.record.outcome != Outcome::Skipped) {
@@ -40,7 +43,7 @@ impl Changes {
             let is_unfinished = !tasks.is_empty() && !tasks.iter().any(|task| closed.contains(task));
             ChangedFile { change, tasks, is_unfinished }
         });
-        Self { files: files.collect() }
+        Self { files: files.collect(), patch }
     }
 
     /// Lines that were added and removed, of text files.
@@ -64,7 +67,7 @@ mod tests {
         }
         let change =
             |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
-        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), &turns);
+        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), None, &turns);
         let shown: Vec<_> =
             changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();
         let expected = [("T1,T2", false), ("T1", false), ("T2", true), ("", false)];

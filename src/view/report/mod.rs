@@ -1,5 +1,6 @@
 //! A session as one page to send to somebody, as a picture, as a summary for a pull request, and as data.
 
+mod call_strip;
 mod changes;
 mod comparison;
 mod environment;
@@ -116,8 +117,8 @@ pub struct Found {
     pub tasks: TaskList,
     /// Open tasks that were tried.
     pub not_done: Vec<NotDone>,
-    /// What differs between the first snapshot and the last.
-    pub changes: Option<Vec<FileChange>>,
+    /// What differs between the first snapshot and the last, and as a patch if that was wanted.
+    pub changes: Option<(Vec<FileChange>, Option<Text>)>,
     pub turns: Vec<Turn>,
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
@@ -173,7 +174,7 @@ impl Report {
             open_before: tasks_before.open,
             tasks,
             not_done,
-            changes: changes.map(|changes| Changes::new(changes, &turns)),
+            changes: changes.map(|(files, patch)| Changes::new(files, patch, &turns)),
             clusters,
             iterations: turns,
             unreadable,

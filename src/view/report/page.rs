@@ -31,6 +31,8 @@ pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
 
 /// With more iterations than these, only those that are on the screen are laid out.
 const MANY: usize = 150;
+/// The part of a page that the changes of the whole session may take.
+const PATCHES_PART: usize = 10;
 /// How often a page that came out too big is made again.
 const ATTEMPTS: usize = 8;
 
@@ -45,7 +47,7 @@ pub struct Limits {
 
 /// The whole page.
 pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
-    let pages = Pages::new(medium)?;
+    let pages = Pages::new(medium, limits.max_size / PATCHES_PART)?;
     let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);
@@ -99,16 +101,18 @@ fn groups<'a>(report: &Report, turns: &'a [Turn]) -> Vec<Vec<&'a Turn>> {
 
 struct Pages {
     environment: Environment<'static>,
+    /// Bytes for the changes of the whole session.
+    max_patches: usize,
 }
 
 impl Pages {
-    fn new(medium: Medium<'_>) -> Result<Self> {
+    fn new(medium: Medium<'_>, max_patches: usize) -> Result<Self> {
         let mut environment = environment(medium);
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
         environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
         environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
-        Ok(Self { environment })
+        Ok(Self { environment, max_patches })
     }
 
     fn iterations(&self, groups: &[Vec<&Turn>], most: Most) -> Result<String> {
@@ -166,7 +170,7 @@ impl Pages {
             notes => Value::from(Serde(notes(report, left))),
             needs => Value::from(Serde(needs(report))),
             tasks => Value::from(Serde(task_table(report))),
-            changes => Value::from(Serde(changes(report))),
+            changes => Value::from(Serde(changes(report, self.max_patches))),
             clusters => Value::from(Serde(clusters)),
             clusters_left_out => clusters_left_out,
             has_iterations => !report.iterations.is_empty(),

@@ -7,8 +7,9 @@ use crate::record::{CANONICAL, RALPH_ELSEWHERE, Status, StopReason, join_truncat
 use crate::view::local_time::local;
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
-use super::fit::Omissions;
-use super::harmless::one_line;
+use super::fit::{Omissions, head};
+use super::harmless::{escaped_len, one_line};
+use super::patch::{self, Block, by_file};
 use super::units::{short, size};
 use super::{Diff, Report};
 
@@ -20,6 +21,8 @@ const MAX_NAMES: usize = 12;
 const MAX_CAUSES: usize = 100;
 /// Rows of the files that changed.
 const MAX_FILES: usize = 300;
+/// Longest patch of a file in the changes of the session, in bytes of the page.
+const MAX_PATCH_BYTES: usize = 32 << 10;
 /// Tasks that can be picked from a list.
 const MAX_PICKS: usize = 1000;
 /// Longest quote, in characters.
@@ -139,16 +142,30 @@ struct FileView<'a> {
     removed: Option<String>,
     tasks: String,
     is_unfinished: bool,
+    /// Empty of a file that has no room.
+    patch: Vec<Block>,
+    is_cut: bool,
 }
 
-pub(super) fn changes(report: &Report) -> Option<ChangesView<'_>> {
+/// The files, with at most so many bytes of their patches in the page.
+pub(super) fn changes(report: &Report, max_patches: usize) -> Option<ChangesView<'_>> {
     let changes = report.changes.as_ref().filter(|changes| !changes.files.is_empty())?;
-    let files = changes.files.iter().take(MAX_FILES).map(|file| FileView {
-        path: &file.change.path,
-        added: file.change.added.map(grouped),
-        removed: file.change.removed.filter(|lines| *lines > 0).map(grouped),
-        tasks: join_truncated(&file.tasks, MAX_NAMES),
-        is_unfinished: file.is_unfinished,
+    let patches = changes.patch.as_ref().map(|patch| by_file(&patch.text)).unwrap_or_default();
+    let mut room = max_patches;
+    let files = changes.files.iter().take(MAX_FILES).map(|file| {
+        let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
+        let shown = head(whole, room.min(MAX_PATCH_BYTES));
+        room -= escaped_len(shown);
+        let is_last = || changes.patch.as_ref().is_some_and(|all| all.is_cut && all.text.ends_with(whole));
+        FileView {
+            path: &file.change.path,
+            added: file.change.added.map(grouped),
+            removed: file.change.removed.filter(|lines| *lines > 0).map(grouped),
+            tasks: join_truncated(&file.tasks, MAX_NAMES),
+            is_unfinished: file.is_unfinished,
+            is_cut: shown.len() < whole.len() || is_last(),
+            patch: patch::blocks(shown),
+        }
     });
     let more = changes.files.len().saturating_sub(MAX_FILES);
     let id = &report.session.id;

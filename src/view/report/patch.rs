@@ -1,5 +1,7 @@
 //! A patch as git prints it, in blocks of lines of one kind.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 /// Lines that follow each other and do the same.
@@ -29,6 +31,22 @@ pub fn blocks(text: &str) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// The patches of files within a patch, by the names that the files have after it, or had where they are gone.
+pub fn by_file(text: &str) -> HashMap<&str, &str> {
+    let starts = text.match_indices("diff --git ").map(|(at, _)| at);
+    let starts: Vec<usize> = starts.filter(|at| *at == 0 || text[..*at].ends_with('\n')).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let files = starts.iter().zip(ends).map(|(start, end)| &text[*start..end]);
+    files.filter_map(|file| Some((path(file)?, file))).collect()
+}
+
+fn path(file: &str) -> Option<&str> {
+    let head = file.lines().take_while(|line| !line.starts_with("@@ "));
+    let names = head.filter_map(|line| line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/")));
+    // Git ends a name with a space in it by a tab.
+    names.last().map(|name| name.trim_end_matches('\t'))
 }
 
 /// Lines that a patch adds and takes away.
@@ -64,5 +82,14 @@ mod tests {
         );
         assert_eq!(counts(PATCH), (1, 1));
         assert_eq!(counts(""), (0, 0));
+    }
+
+    #[test]
+    fn a_patch_is_split_by_file() {
+        let gone = "diff --git a/b c b/b c\ndeleted file mode 100644\n--- a/b c\t\n+++ /dev/null\n@@ -1 +0,0 @@\n-diff --git a/z b/z\n";
+        let binary = "diff --git a/p.png b/p.png\nBinary files a/p.png and b/p.png differ\n";
+        let text = format!("{PATCH}{gone}{binary}");
+        assert_eq!(by_file(&text), HashMap::from([("x", PATCH), ("b c", gone)]));
+        assert!(by_file("").is_empty());
     }
 }

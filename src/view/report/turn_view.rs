@@ -8,6 +8,7 @@ use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, To
 use crate::view::local_time::{clock_time, local};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
+use super::call_strip::{CallStrip, call_strip};
 use super::harmless::{escaped_len, one_line};
 use super::headline::time;
 use super::patch::{self, Block};
@@ -25,7 +26,7 @@ const ITEMS: usize = 20;
 /// Longest of them, in characters.
 const ITEM: usize = 400;
 /// What a tool call takes beside its words.
-const CALL: usize = 40;
+const CALL: usize = 50;
 
 /// Files that are named where a snapshot is missing.
 const MAX_FILES: usize = 50;
@@ -75,12 +76,13 @@ struct Part<'a> {
     is_open: bool,
     cut: Option<String>,
     command: String,
+    strip: Option<CallStrip>,
 }
 
 impl<'a> Part<'a> {
     /// One that is folded and whole.
     fn new([class, title]: [&'static str; 2], note: String, body: Body<'a>, command: String) -> Self {
-        Self { class, title, note, body, is_open: false, cut: None, command }
+        Self { class, title, note, body, is_open: false, cut: None, command, strip: None }
     }
 }
 
@@ -336,11 +338,14 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
         rest.is_some()
     };
     let count = calls.iter().take_while(fits).count();
-    let errors = calls.iter().filter(|call| call.is_error).count();
-    let failed = if errors > 0 { format!(", {errors} failed") } else { String::new() };
-    let note = format!("{}{failed}", grouped(calls.len() as u64));
+    let failed = if calls.iter().any(|call| call.is_error) { ", failed" } else { "" };
+    let strip = call_strip(calls);
+    let note = match &strip {
+        Some(strip) => format!("{}: {}", grouped(calls.len() as u64), strip.label),
+        None => format!("{}{failed}", grouped(calls.len() as u64)),
+    };
     let cut = (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len()));
-    Part { cut, ..Part::new(["tools", "Tool calls"], note, Body::Calls(&calls[..count]), command) }
+    Part { cut, strip, ..Part::new(["tools", "Tool calls"], note, Body::Calls(&calls[..count]), command) }
 }
 
 fn call_size(call: &ToolCall) -> usize {

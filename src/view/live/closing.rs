@@ -50,10 +50,14 @@ impl ClosingCard {
         lines.push("  next:".to_owned());
         let next = next(session, closing);
         let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+        let widest = next.iter().map(|(_, does)| columns(does)).max().unwrap_or_default();
+        let has_room = longest + widest <= self.width + BESIDE;
         lines.extend(next.iter().map(|(command, does)| {
-            let has_room = longest + columns(does) <= self.width + BESIDE;
-            let does = if has_room { self.dim(does) } else { String::new() };
-            format!("    {command:<longest$}  {does}").trim_end().to_owned()
+            if has_room {
+                format!("    {command:<longest$}  {}", self.dim(does))
+            } else {
+                format!("    {command}")
+            }
         }));
         lines
     }

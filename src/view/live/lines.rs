@@ -10,7 +10,7 @@ use crate::record::{
 use super::header;
 use crate::view::local_time::{clock, local_minute};
 use crate::view::row::{Columns, IterationLine};
-use crate::view::style::{Count, Look, Paint, cut, duration, one_line};
+use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line};
 
 use super::closing::ClosingCard;
 
@@ -86,9 +86,11 @@ impl<W: Write> Lines<W> {
                 self.told = None;
                 self.phase_rule(task.phase.as_deref())?;
                 let again = if *attempt > 1 { format!(" ×{attempt}") } else { String::new() };
+                let number = format!("iteration {iteration}");
+                let name = format!("{}{again}", one_line(&task.name));
                 let title = self.words(&task.text);
-                let head = self.paint.paint(Look::Bold, &format!("iteration {iteration}"));
-                writeln!(self.out, "\n{head}  {}{again}  {title}", one_line(&task.name))?;
+                let title = cut(&title, self.room_beside(&format!("{number}  {name}  ")));
+                writeln!(self.out, "\n{}  {name}  {title}", self.paint.paint(Look::Bold, &number))?;
                 if !unit_tasks.is_empty() {
                     let names = self.words(&unit_tasks.join(", "));
                     writeln!(self.out, "  asked for  {names}")?;
@@ -109,6 +111,7 @@ impl<W: Write> Lines<W> {
                     Count(*scanned as u64, "iteration"),
                     Count(*tokens as u64, "token")
                 );
+                let told = cut(&told, self.room_beside(""));
                 writeln!(self.out, "{}", self.dim(&told))?;
             }
             Event::PhaseStarted { .. } => {}
@@ -160,6 +163,11 @@ impl<W: Write> Lines<W> {
             }
         }
         self.out.flush()
+    }
+
+    /// Columns of the window that are left of a line with these words.
+    fn room_beside(&self, words: &str) -> usize {
+        self.columns.map_or(usize::MAX, |all| all.saturating_sub(columns(words)).max(1))
     }
 
     /// A rule where a phase of the list begins.
@@ -314,8 +322,8 @@ fn wall_clock(until: Timestamp, seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Claim;
     use crate::record::samples::iteration;
+    use crate::record::{Claim, Task};
 
     #[test]
     fn a_recorded_iteration_is_a_row_with_what_it_came_to_below() {
@@ -336,6 +344,44 @@ mod tests {
         done.facts.final_message = "I wrote it. And more.\n".to_owned();
         done.false_claim = Vec::new();
         assert!(shown(done).ends_with("\n    I wrote it.\n"));
+    }
+
+    #[test]
+    fn no_line_of_an_iteration_is_wider_than_the_window() {
+        let record = iteration(Outcome::Failure);
+        let started = Event::IterationStarted {
+            session: record.session.clone(),
+            iteration: 6,
+            task: Task {
+                name: "T004".to_owned(),
+                id: Some("T004".to_owned()),
+                text: "Set up the schema and migrations ".repeat(9),
+                phase: None,
+                story: None,
+            },
+            attempt: 3,
+            agent: "claude".to_owned(),
+            hints: vec!["use a fake ".repeat(20)],
+            unit_tasks: Vec::new(),
+            started_at: record.started_at,
+        };
+        let history = Event::HistoryIncluded {
+            iteration: 6,
+            mode: "smart",
+            failures: Some(2),
+            scanned: 5,
+            tokens: 452,
+        };
+        for width in [60, 80, 200] {
+            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
+            lines.fit(Some(width));
+            lines.show(&started).unwrap();
+            lines.show(&history).unwrap();
+            let text = String::from_utf8(lines.out).unwrap();
+            assert!(text.contains("iteration 6  T004 ×3  Set up the schema"), "{text}");
+            assert!(text.contains("history  smart, turned on by 2 failures"), "{text}");
+            assert!(text.lines().all(|line| columns(line) <= usize::from(width)), "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The files of records, read to be verified: git is opened once, and what many records share is read once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+use gix::hashtable::HashMap;
+use gix::objs::tree::EntryRef;
 use gix::objs::{CommitRef, FindExt, Kind, TreeRef};
 use sha2::{Digest, Sha256};
 
@@ -18,6 +20,9 @@ const MAX_KNOWN_BLOBS: usize = 200_000;
 
 /// Beginnings of chunked files whose hashes are remembered: one for each progress.txt that sessions append to.
 const MAX_KNOWN_BEGINNINGS: usize = 64;
+
+/// Folders of records whose entries are remembered: a validation that prints the same has the same one each time.
+const MAX_KNOWN_FOLDERS: usize = 1_000;
 
 /// A folder in a folder in a folder: chunks of a stream of an agent. More is nothing of ours.
 const MAX_DEPTH: usize = 8;
@@ -68,6 +73,14 @@ struct Hashed {
     length: u64,
 }
 
+/// A name in a folder.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    id: gix::ObjectId,
+    is_folder: bool,
+}
+
 /// Reads records to verify them.
 pub(super) struct Digests<'a> {
     git: &'a gix::Repository,
@@ -75,13 +88,16 @@ pub(super) struct Digests<'a> {
     known: HashMap<gix::ObjectId, FileDigest>,
     /// The full chunks of files, by the first of them.
     beginnings: HashMap<gix::ObjectId, Vec<Hashed>>,
+    /// What folders within records hold.
+    folders: HashMap<gix::ObjectId, Vec<Named>>,
     buffer: Vec<u8>,
 }
 
 impl<'a> Digests<'a> {
     pub fn new(git: &'a gix::Repository) -> Self {
         let loose = LooseObjects::of(git);
-        Self { git, loose, known: HashMap::new(), beginnings: HashMap::new(), buffer: Vec::new() }
+        let (known, beginnings, folders) = Default::default();
+        Self { git, loose, known, beginnings, folders, buffer: Vec::new() }
     }
 
     /// Returns the commit of a record, with all paths below it.
@@ -103,15 +119,12 @@ impl<'a> Digests<'a> {
             if depth > MAX_DEPTH {
                 return Err(anyhow!("the tree of {commit} has more than {MAX_DEPTH} levels"));
             }
-            #[cfg(test)]
-            super::counters::count(&super::counters::OBJECTS_VERIFIED);
-            let found = self.folder(&tree)?;
-            for entry in &found.entries {
-                let path = format!("{prefix}{}", entry.filename);
-                if entry.mode.is_tree() {
-                    unread.push((format!("{path}/"), entry.oid.to_owned(), depth + 1));
+            for Named { name, id, is_folder } in self.folder(&tree, depth)? {
+                let path = format!("{prefix}{name}");
+                if is_folder {
+                    unread.push((format!("{path}/"), id, depth + 1));
                 } else {
-                    blobs.insert(path, entry.oid.to_owned());
+                    blobs.insert(path, id);
                 }
             }
         }
@@ -172,7 +185,26 @@ impl<'a> Digests<'a> {
         Ok((bytes, digest))
     }
 
-    fn folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {
+    /// Returns what a folder holds. Those within records are remembered; the record itself is the only one of its kind.
+    fn folder(&mut self, tree: &gix::ObjectId, depth: usize) -> Result<Vec<Named>> {
+        if let Some(known) = self.folders.get(tree) {
+            return Ok(known.clone());
+        }
+        let named = |entry: &EntryRef<'_>| Named {
+            name: entry.filename.to_string(),
+            id: entry.oid.to_owned(),
+            is_folder: entry.mode.is_tree(),
+        };
+        let names: Vec<_> = self.read_folder(tree)?.entries.iter().map(named).collect();
+        if depth > 0 && self.folders.len() < MAX_KNOWN_FOLDERS {
+            self.folders.insert(*tree, names.clone());
+        }
+        Ok(names)
+    }
+
+    fn read_folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {
+        #[cfg(test)]
+        super::counters::count(&super::counters::OBJECTS_VERIFIED);
         let failed = |error: &dyn std::fmt::Display| anyhow!("read {}: {error}", tree.to_hex());
         if self.loose.read(tree, &mut self.buffer) == Some(Kind::Tree) {
             return TreeRef::from_bytes(&self.buffer, tree.kind()).map_err(|error| failed(&error));
@@ -198,7 +230,27 @@ impl<'a> Digests<'a> {
 
 #[cfg(test)]
 mod tests {
+    use gix::objs::tree::{Entry, EntryKind};
+
+    use super::super::counters;
     use super::*;
+
+    #[test]
+    fn a_folder_that_many_records_have_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = gix::init(folder.path()).unwrap();
+        let blob = git.write_blob("1 passed").unwrap().detach();
+        let entry = Entry { mode: EntryKind::Blob.into(), filename: "stdout".into(), oid: blob };
+        let validation = git.write_object(gix::objs::Tree { entries: vec![entry] }).unwrap().detach();
+        let mut digests = Digests::new(&git);
+        let (read, ()) = counters::during(&counters::OBJECTS_VERIFIED, || {
+            for _ in 0..3 {
+                let [found] = &digests.folder(&validation, 1).unwrap()[..] else { panic!("one name") };
+                assert_eq!((found.name.as_str(), found.id, found.is_folder), ("stdout", blob, false));
+            }
+        });
+        assert_eq!(read, 1);
+    }
 
     #[test]
     fn a_file_that_begins_as_an_earlier_one_has_its_own_digest() {

@@ -3,11 +3,11 @@
 //! The library's reader looks for each file first, maps it into memory and makes a decoder of some 40 KB for it. That is
 //! right for single objects, and two thirds of the time that it takes to verify thousands of small ones.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
+use gix::hashtable::HashSet;
 use gix::objs::Kind;
 use gix::zlib::{Inflate, Status};
 

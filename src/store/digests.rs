@@ -195,11 +195,11 @@ impl<'a> Digests<'a> {
             id: entry.oid.to_owned(),
             is_folder: entry.mode.is_tree(),
         };
-        let names: Vec<_> = self.read_folder(tree)?.entries.iter().map(named).collect();
+        let found: Vec<_> = self.read_folder(tree)?.entries.iter().map(named).collect();
         if depth > 0 && self.folders.len() < MAX_KNOWN_FOLDERS {
-            self.folders.insert(*tree, names.clone());
+            self.folders.insert(*tree, found.clone());
         }
-        Ok(names)
+        Ok(found)
     }
 
     fn read_folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {

@@ -258,6 +258,16 @@ async function main() {
     equal(await page.evaluate(() => [document.scripts.length, window.__hit ?? null]), [1, null], "whole: inert");
     equal(wrong, [], "whole");
     await page.close();
+    // All sessions, and the picture, of those who are hostile.
+    for (const [name, flag] of [["index.html", "--all"], ["picture.svg", "--svg"]]) {
+      const file = path.join(pages, name);
+      ralph(specify, path.join(work, "hostile"), ["report", flag, "-o", file]);
+      const visited = await visit(browser, file);
+      const seen = await visited.page.evaluate(() => [document.querySelectorAll("script, img, iframe, [onload], [onerror]").length, window.__hit ?? null]);
+      equal(seen, [0, null], `${name}: inert`);
+      equal(visited.wrong, [], name);
+      await visited.page.close();
+    }
     await handling(browser, path.join(pages, "demo.html"));
   } finally {
     await browser.close();

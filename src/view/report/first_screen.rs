@@ -29,9 +29,7 @@ pub(super) fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         (Count(changes.files.len() as u64, "file").to_string(), lines)
     });
     let (files, lines) = changes.unwrap_or_default();
-    // As `log` and the closing card count: neither skips nor what a limit cut short.
-    let runs = report.iterations.iter().filter(|turn| turn.record.is_run()).count();
-    let iterations = Count(runs as u64, "iteration").to_string();
+    let iterations = Count(report.runs() as u64, "iteration").to_string();
     let figures = [
         ("Cost", totals.cost.shown().or_else(tokens).unwrap_or_default(), String::new()),
         ("From start to end", duration(headline.span_ms), String::new()),

@@ -182,6 +182,13 @@ impl Report {
     }
 }
 
+impl Report {
+    /// As `log` and the closing card count: neither skips nor what a limit cut short.
+    fn runs(&self) -> usize {
+        self.iterations.iter().filter(|turn| turn.record.is_run()).count()
+    }
+}
+
 fn number_tries(turns: &mut [Turn]) {
     let repeated = repeats(turns.iter().map(|turn| (turn.record.iteration, FailureKey::of(&turn.record))));
     let mut tries: HashMap<String, u32> = HashMap::new();

@@ -20,6 +20,8 @@ const MIN_PAUSE_PART: u64 = 100;
 pub(super) struct Strip {
     /// All of it in words.
     label: String,
+    /// How many of the cells count as iterations, if not all.
+    note: Option<String>,
     cells: Vec<Cell>,
 }
 
@@ -67,8 +69,13 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
         }
     });
     let cells: Vec<Cell> = cells.collect();
-    let label = format!("{}: {}", Count(report.iterations.len() as u64, "iteration"), report.counts);
-    (!cells.is_empty()).then_some(Strip { label, cells })
+    let runs = report.runs();
+    let uncounted = report.iterations.len() - runs;
+    let note = (uncounted > 0)
+        .then(|| format!("{} counted: waits and skips are none", Count(runs as u64, "iteration")));
+    let label = note.clone().map_or(String::new(), |note| format!(" ({note})"));
+    let label = format!("{}{label}", report.counts);
+    (!cells.is_empty()).then_some(Strip { label, note, cells })
 }
 
 /// The time between two iterations.

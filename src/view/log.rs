@@ -197,9 +197,9 @@ fn write_head(
     writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;
     let room = width.map(|width| width.saturating_sub(INDENT.len() + NEEDS.len()));
     let Summary { not_done, false_claims, changes } = &head.summary;
-    if let Some(needs) = needs(not_done, room) {
-        let needs = cut(&needs, room.unwrap_or(usize::MAX));
-        writeln!(out, "{INDENT}{}{needs}", paint.paint(Look::Warn, NEEDS))?;
+    for (place, need) in needs(not_done).iter().enumerate() {
+        let label = if place == 0 { paint.paint(Look::Warn, NEEDS) } else { " ".repeat(NEEDS.len()) };
+        writeln!(out, "{INDENT}{label}{}", cut(need, room.unwrap_or(usize::MAX)))?;
     }
     match changes_and_claims(*changes, false_claims) {
         Some(line) => writeln!(out, "{INDENT}{}", cut(&line, most.saturating_sub(INDENT.len()))),

@@ -1,16 +1,12 @@
-//! What a session leaves to somebody, and what it changed, in a line each.
+//! What a session leaves to somebody, and what it changed, in a line or few.
 
 use crate::record::{DiffStat, NotDone, join_truncated};
 
-use super::style::{Count, columns, cut, grouped, one_line};
+use super::style::{Count, grouped, one_line};
 
-/// Most tasks that have a place, and most names in a list.
+/// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
 const MAX_NAMED: usize = 10;
-/// A cause that has less room says nothing, and one that has more says it all, in columns.
-const MIN_CAUSE: usize = 16;
-const GOOD_CAUSE: usize = 40;
-const SEPARATOR: &str = " · ";
 
 /// `77 files changed, +1,388 −32 lines`
 pub fn changed(stat: DiffStat) -> String {
@@ -38,27 +34,16 @@ pub fn changes_and_claims(stat: Option<DiffStat>, claims: &[u32]) -> Option<Stri
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// Returns the tasks that are not done, each with its cause, and what waits for it where there is room; `None` if all
-/// that were tried are done.
-pub fn needs(not_done: &[NotDone], width: Option<usize>) -> Option<String> {
-    let shown = &not_done[..not_done.len().min(MAX_TASKS)];
-    let more = not_done.len() - shown.len();
-    let more = (more > 0).then(|| format!("{} not done", Count(more as u64, "more task")));
-    let short: Vec<String> = shown.iter().map(|task| one_line(&task.task)).collect();
-    let long: Vec<String> = shown.iter().map(with_blocked).collect();
-    let room = |names: &[String]| {
-        let taken: usize = names.iter().chain(&more).map(|part| columns(part) + columns(SEPARATOR)).sum();
-        let each = width.map(|width| width.saturating_sub(taken).checked_div(shown.len()).unwrap_or(0));
-        each.map_or(usize::MAX, |each| each.saturating_sub(": ".len()))
+/// Returns a line for each of the first tasks that are not done, with what waits for it and its cause; none if all that were
+/// tried are done.
+pub fn needs(not_done: &[NotDone]) -> Vec<String> {
+    let line = |task: &NotDone| match &task.cause {
+        Some(cause) => format!("{}: {}", with_blocked(task), one_line(cause)),
+        None => with_blocked(task),
     };
-    let names = if room(&long) < GOOD_CAUSE { short } else { long };
-    let room = room(&names);
-    let tasks = shown.iter().zip(names).map(|(task, name)| match &task.cause {
-        Some(cause) if room >= MIN_CAUSE => format!("{name}: {}", cut(&one_line(cause), room)),
-        Some(_) | None => name,
-    });
-    let parts: Vec<String> = tasks.chain(more.clone()).collect();
-    (!parts.is_empty()).then(|| parts.join(SEPARATOR))
+    let more = not_done.len().saturating_sub(MAX_TASKS);
+    let more = (more > 0).then(|| format!("{} not done", Count(more as u64, "more task")));
+    not_done.iter().take(MAX_TASKS).map(line).chain(more).collect()
 }
 
 /// `T019 (blocks T020, T023)`
@@ -87,26 +72,18 @@ mod tests {
     }
 
     #[test]
-    fn causes_share_the_room_that_names_leave() {
+    fn each_task_that_is_not_done_has_a_line() {
         let tasks = [
-            not_done("T019", &["T020", "T023"], Some("rank 'a'\ninstead of 'b', in every order of moves")),
-            not_done("T034", &[], Some("semicolons or commas between the fields?")),
+            not_done("T019", &["T020", "T023"], Some("rank 'a'\ninstead of 'b'")),
+            not_done("T034", &[], Some("semicolons or commas?")),
         ];
-        for (width, expected) in [
-            (
-                None,
-                "T019 (blocks T020, T023): rank 'a' instead of 'b', in every order of moves · T034: semicolons or commas between the fields?",
-            ),
-            (Some(80), "T019: rank 'a' instead of 'b', in ev… · T034: semicolons or commas between t…"),
-            (Some(40), "T019 · T034"),
-        ] {
-            let line = needs(&tasks, width).unwrap();
-            assert_eq!(line, expected, "{width:?}");
-            assert!(width.is_none_or(|width| columns(&line) <= width));
-        }
-        assert_eq!(needs(&[], None), None);
+        assert_eq!(
+            needs(&tasks),
+            ["T019 (blocks T020, T023): rank 'a' instead of 'b'", "T034: semicolons or commas?"]
+        );
+        assert!(needs(&[]).is_empty());
         let many: Vec<NotDone> = (1..=6).map(|number| not_done(&format!("T{number}"), &[], None)).collect();
-        assert_eq!(needs(&many, None).unwrap(), "T1 · T2 · T3 · T4 · 2 more tasks not done");
+        assert_eq!(needs(&many), ["T1", "T2", "T3", "T4", "2 more tasks not done"]);
     }
 
     #[test]

@@ -77,20 +77,19 @@ pub enum Action {
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
-    /// Write sessions to a file, which `unbundle` reads
+    /// Write sessions to a file, without a remote
     Bundle(sync::BundleArgs),
     /// Read sessions from a bundle file
-    // The list of commands has its length: that of `bundle` names it.
-    #[command(hide = true)]
     Unbundle(sync::UnbundleArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
     Fsck(fsck::FsckArgs),
-    /// Remove old snapshots or sessions
+    /// Remove old snapshots or sessions (`purge` removes one for good)
     #[command(after_help = help::CLEAN)]
     Clean(clean::CleanArgs),
     /// Remove a session permanently, here and at the remote
-    #[command(after_help = help::PURGE)]
+    // The list of commands has its length: that of `clean` names it.
+    #[command(hide = true, after_help = help::PURGE)]
     Purge(clean::PurgeArgs),
     /// Install or remove ralph's blocks in git hooks
     #[command(after_help = help::HOOKS)]

@@ -194,7 +194,7 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
-    use super::super::show::{Part, ShowArgs};
+    use super::super::show::{RecordPart, ShowArgs};
     use super::*;
 
     fn parsed(line: &str) -> Result<Ralph, Error> {
@@ -318,8 +318,8 @@ mod tests {
             let Some(Action::Show(args)) = parsed(line).unwrap().action else { panic!("{line}") };
             ShowArgs::part(&args)
         };
-        assert_eq!(part("show"), Part::Summary);
-        assert_eq!(part("show 3 --stderr"), Part::Stderr);
-        assert_eq!(part("show 3 --json"), Part::Json);
+        assert_eq!(part("show"), RecordPart::Summary);
+        assert_eq!(part("show 3 --stderr"), RecordPart::Stderr);
+        assert_eq!(part("show 3 --json"), RecordPart::Json);
     }
 }

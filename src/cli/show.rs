@@ -52,7 +52,7 @@ pub struct ShowArgs {
 
 /// What `show` prints of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum RecordPart {
     Summary,
     Patch,
     Json,
@@ -65,18 +65,18 @@ pub enum Part {
 }
 
 impl ShowArgs {
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> RecordPart {
         let chosen = [
-            (self.patch, Part::Patch),
-            (self.stdout, Part::Stdout),
-            (self.stderr, Part::Stderr),
-            (self.prompt, Part::Prompt),
-            (self.agent, Part::Agent),
-            (self.agent_stderr, Part::AgentStderr),
-            (self.tasks, Part::Tasks),
-            (self.json, Part::Json),
+            (self.patch, RecordPart::Patch),
+            (self.stdout, RecordPart::Stdout),
+            (self.stderr, RecordPart::Stderr),
+            (self.prompt, RecordPart::Prompt),
+            (self.agent, RecordPart::Agent),
+            (self.agent_stderr, RecordPart::AgentStderr),
+            (self.tasks, RecordPart::Tasks),
+            (self.json, RecordPart::Json),
         ];
-        chosen.into_iter().find(|(is_given, _)| *is_given).map_or(Part::Summary, |(_, part)| part)
+        chosen.into_iter().find(|(is_given, _)| *is_given).map_or(RecordPart::Summary, |(_, part)| part)
     }
 }
 
@@ -86,7 +86,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let shown = iterations::find(store, name, &args.choice)?;
     let entry = shown.iteration()?;
     let path = match args.part() {
-        Part::Summary => {
+        RecordPart::Summary => {
             let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
             let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
             let Some(iteration) = store.readable_iteration(entry) else {
@@ -109,19 +109,19 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
             };
             return print(|out| view::show::write(out, &found, context.paint));
         }
-        Part::Patch => {
+        RecordPart::Patch => {
             let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
             let request = Request { context, options: &[], paths: &[] };
             let journal = shown.files(store).progress;
             return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
         }
-        Part::Json => "iteration.json",
-        Part::Stdout => "validation/stdout",
-        Part::Stderr => "validation/stderr",
-        Part::Prompt => "prompt.md",
-        Part::Agent => "agent/stdout",
-        Part::AgentStderr => "agent/stderr",
-        Part::Tasks => "tasks.md",
+        RecordPart::Json => "iteration.json",
+        RecordPart::Stdout => "validation/stdout",
+        RecordPart::Stderr => "validation/stderr",
+        RecordPart::Prompt => "prompt.md",
+        RecordPart::Agent => "agent/stdout",
+        RecordPart::AgentStderr => "agent/stderr",
+        RecordPart::Tasks => "tasks.md",
     };
     let mut out = records();
     // A skipped iteration ran nothing: its streams are as empty as those of a silent one.

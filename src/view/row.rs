@@ -18,11 +18,11 @@ const MIN_SHARED: usize = 30;
 const MAX_TASK: usize = 24;
 
 /// Parts behind the texts, the most needed first, and how many columns the texts must have left for each.
-const TAIL: [(Part, usize); 4] =
-    [(Part::Duration, 14), (Part::Cost, 36), (Part::Time, 42), (Part::Commit, 50)];
+const TAIL: [(RowColumn, usize); 4] =
+    [(RowColumn::Duration, 14), (RowColumn::Cost, 36), (RowColumn::Time, 42), (RowColumn::Commit, 50)];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum RowColumn {
     Duration,
     Cost,
     Time,
@@ -106,13 +106,13 @@ impl<'a> IterationLine<'a> {
         }
     }
 
-    fn part(&self, part: Part) -> String {
+    fn part(&self, part: RowColumn) -> String {
         let short = |commit: &str| commit.get(..10).unwrap_or(commit).to_owned();
         match part {
-            Part::Duration => self.time_ms.map(brief_duration).unwrap_or_default(),
-            Part::Cost => self.cost.shown().unwrap_or_default(),
-            Part::Time => self.ended_at.map(clock).unwrap_or_default(),
-            Part::Commit => match self.branch_commit {
+            RowColumn::Duration => self.time_ms.map(brief_duration).unwrap_or_default(),
+            RowColumn::Cost => self.cost.shown().unwrap_or_default(),
+            RowColumn::Time => self.ended_at.map(clock).unwrap_or_default(),
+            RowColumn::Commit => match self.branch_commit {
                 Some(branch) => format!("{} → {}", short(self.commit), short(branch)),
                 None => short(self.commit),
             },
@@ -254,8 +254,8 @@ impl Columns {
         for ((part, _), taken) in TAIL.iter().zip(self.tail).filter(|(_, taken)| *taken > 0) {
             let text = line.part(*part);
             let text = match part {
-                Part::Commit => format!("{gap}{text}"),
-                Part::Duration | Part::Cost | Part::Time => {
+                RowColumn::Commit => format!("{gap}{text}"),
+                RowColumn::Duration | RowColumn::Cost | RowColumn::Time => {
                     format!("{gap}{}{text}", " ".repeat(taken.saturating_sub(columns(&text))))
                 }
             };

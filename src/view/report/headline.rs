@@ -14,7 +14,7 @@ use crate::view::style::{Count, grouped};
 use super::{Outcomes, TaskRow, Turn};
 
 /// Most things to look at.
-const MOST: usize = 8;
+const MAX_FINDINGS: usize = 8;
 
 /// The first sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -204,7 +204,7 @@ pub fn attention(
             iterations: vec![turn.record.iteration],
         });
     }
-    found.extend(not_done.iter().take(MOST - 4).map(|task| unfinished(task, tasks)));
+    found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
     // A loop that is about a file has no open task.
     if let (true, Some(turn)) =
         (found.is_empty(), last.filter(|turn| turn.record.outcome == Outcome::Failure))
@@ -227,7 +227,7 @@ pub fn attention(
             iterations: Vec::new(),
         });
     }
-    found.truncate(MOST);
+    found.truncate(MAX_FINDINGS);
     found
 }
 

@@ -21,7 +21,7 @@ const SUMMARY: &str = include_str!("../../../templates/report-summary.md");
 pub const MARKDOWN: &str = "<!-- specify ralph report -->";
 
 /// Most lines of each kind: hosts refuse long descriptions.
-const MOST: usize = 40;
+const MAX_LINES: usize = 40;
 /// Longest quote, in characters.
 const QUOTE: usize = 160;
 
@@ -66,8 +66,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
 fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
     let line = |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), tries(task));
     let mut lines: Vec<String> = tasks.map(line).collect();
-    let more = lines.len().saturating_sub(MOST);
-    lines.truncate(MOST);
+    let more = lines.len().saturating_sub(MAX_LINES);
+    lines.truncate(MAX_LINES);
     (lines, more)
 }
 

@@ -61,13 +61,13 @@ pub(super) struct TurnView<'a> {
     warnings: Vec<String>,
     /// Titles and lines.
     lists: Vec<(&'static str, Vec<&'a str>)>,
-    parts: Vec<Part<'a>>,
+    parts: Vec<Section<'a>>,
     commit: &'a str,
     name: &'a str,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct Section<'a> {
     class: &'static str,
     title: &'static str,
     note: String,
@@ -79,7 +79,7 @@ struct Part<'a> {
     strip: Option<CallStrip>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Section<'a> {
     /// One that is folded and whole.
     fn new([class, title]: [&'static str; 2], note: String, body: Body<'a>, command: String) -> Self {
         Self { class, title, note, body, is_open: false, cut: None, command, strip: None }
@@ -260,7 +260,7 @@ fn item_of(item: &str) -> &str {
     item.char_indices().nth(ITEM).map_or(item, |(end, _)| &item[..end])
 }
 
-fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
+fn parts(turn: &Turn, most: Most) -> Vec<Section<'_>> {
     let record = &turn.record;
     let show = |flag: &str| format!("{RALPH_ELSEWHERE} show {} {flag}", turn.name);
     let mut parts = Vec::new();
@@ -272,8 +272,8 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
         } else {
             Body::Html(Value::from_safe_string(rich(shown)))
         };
-        let part = Part::new(["answer", "Answer"], size(text.bytes), body, show("--agent"));
-        parts.push(Part { is_open: true, cut, ..part });
+        let part = Section::new(["answer", "Answer"], size(text.bytes), body, show("--agent"));
+        parts.push(Section { is_open: true, cut, ..part });
     }
     if let Some(text) = &turn.validation {
         let narrow = fit::narrow(&text.text);
@@ -282,8 +282,8 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
         let exit = record.exit.validation.map_or(String::new(), |code| format!(" exited {code}"));
         let note = format!("{}{exit}", self::cut(&command, 120));
         let part =
-            Part::new(["validation", "Validation"], note, Body::Text(shown.to_owned()), show("--stdout"));
-        parts.push(Part { is_open: record.outcome == Outcome::Failure, cut, ..part });
+            Section::new(["validation", "Validation"], note, Body::Text(shown.to_owned()), show("--stdout"));
+        parts.push(Section { is_open: record.outcome == Outcome::Failure, cut, ..part });
     }
     parts.extend(diff(turn, most, show("--patch")));
     if !record.tool_calls.is_empty() {
@@ -292,8 +292,8 @@ fn parts(turn: &Turn, most: Most) -> Vec<Part<'_>> {
     if let Some(text) = &turn.prompt {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
         let body = Body::Text(shown.to_owned());
-        let part = Part::new(["prompt", "Prompt"], size(text.bytes), body, show("--prompt"));
-        parts.push(Part { cut, ..part });
+        let part = Section::new(["prompt", "Prompt"], size(text.bytes), body, show("--prompt"));
+        parts.push(Section { cut, ..part });
     }
     parts
 }
@@ -307,7 +307,7 @@ fn shown<'a>(text: &Text, shown: &'a str) -> (&'a str, Option<String>) {
 }
 
 /// What an iteration changed; `None` of a skip that changed nothing.
-fn diff(turn: &Turn, most: Most, command: String) -> Option<Part<'_>> {
+fn diff(turn: &Turn, most: Most, command: String) -> Option<Section<'_>> {
     let files = &turn.record.files_changed;
     let count = Count(files.len() as u64, "file");
     let (note, body, cut) = match &turn.diff {
@@ -327,10 +327,10 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Part<'_>> {
             (count.to_string(), Body::Plain(text), None)
         }
     };
-    Some(Part { cut, ..Part::new(["changes", "Changes"], note, body, command) })
+    Some(Section { cut, ..Section::new(["changes", "Changes"], note, body, command) })
 }
 
-fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
+fn calls(calls: &[ToolCall], most: Most, command: String) -> Section<'_> {
     let mut left = most.text;
     let fits = |call: &&ToolCall| {
         let rest = left.checked_sub(call_size(call));
@@ -345,7 +345,11 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Part<'_> {
         None => format!("{}{failed}", grouped(calls.len() as u64)),
     };
     let cut = (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len()));
-    Part { cut, strip, ..Part::new(["tools", "Tool calls"], note, Body::Calls(&calls[..count]), command) }
+    Section {
+        cut,
+        strip,
+        ..Section::new(["tools", "Tool calls"], note, Body::Calls(&calls[..count]), command)
+    }
 }
 
 fn call_size(call: &ToolCall) -> usize {

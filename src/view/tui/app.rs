@@ -20,7 +20,7 @@ use super::list::{Chosen, List};
 use super::page::{Body, Fold, Page, Section};
 use super::row::{Look, Row, shown};
 use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
-use super::window::{Part, PartRequest};
+use super::window::{PartRequest, WindowPart};
 
 /// What the keys are for right now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub enum Request {
 /// What was read.
 #[derive(Debug)]
 pub enum Answer {
-    Part(Part),
+    Part(WindowPart),
     View(Vec<Section>),
 }
 

@@ -4,7 +4,7 @@ use crate::store::Ask;
 
 use super::row::{Look, Row};
 use super::source::File;
-use super::window::{PART, Part, PartRequest, Window, signed};
+use super::window::{PART, PartRequest, Window, WindowPart, signed};
 
 /// What is shown of a folded file.
 pub const PREVIEW: usize = 12;
@@ -337,7 +337,7 @@ impl Page {
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
-    pub fn take(&mut self, request: &PartRequest, part: Part) {
+    pub fn take(&mut self, request: &PartRequest, part: WindowPart) {
         let is_it =
             |section: &Section| matches!(&section.body, Body::Window(window) if window.file == request.file);
         let Some(place) = self.sections.iter().position(is_it) else { return };

@@ -25,7 +25,7 @@ pub struct PartRequest {
 
 /// A part of a file in rows.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct WindowPart {
     pub start: u64,
     pub end: u64,
     pub total: u64,
@@ -73,8 +73,8 @@ impl Window {
     }
 
     /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
-    pub fn take(&mut self, ask: Ask, part: Part) -> isize {
-        let Part { start, end, total, rows } = part;
+    pub fn take(&mut self, ask: Ask, part: WindowPart) -> isize {
+        let WindowPart { start, end, total, rows } = part;
         if total < self.end {
             // It has just become a record: what was read of it stays until that is shown.
             self.jump = None;

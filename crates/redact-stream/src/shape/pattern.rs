@@ -6,12 +6,12 @@ use crate::view::View;
 
 #[derive(Debug)]
 pub(super) struct Pattern {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
     ignores_case: bool,
 }
 
 #[derive(Debug)]
-enum Part {
+enum PatternPart {
     Text(Vec<u8>),
     Run { set: Set, least: usize, most: usize },
 }
@@ -42,18 +42,18 @@ impl Pattern {
                     }
                     set |= (u128::MAX >> (127 - (last & 127))) & (u128::MAX << (first & 127));
                 }
-                parts.push(Part::Run { set: Set::from_bits(set), least: 1, most: 1 });
+                parts.push(PatternPart::Run { set: Set::from_bits(set), least: 1, most: 1 });
             } else if byte == b'{' {
                 let counts: String =
                     bytes.by_ref().take_while(|&byte| byte != b'}').map(char::from).collect();
                 let (first, last) = counts.split_once(',').unwrap_or((&counts, &counts));
-                let Some(Part::Run { least, most, .. }) = parts.last_mut() else { return None };
+                let Some(PatternPart::Run { least, most, .. }) = parts.last_mut() else { return None };
                 (*least, *most) = (first.parse().ok()?, last.parse().ok()?);
             } else {
                 let byte = if byte == b'\\' { bytes.next().unwrap_or(byte) } else { byte };
                 match parts.last_mut() {
-                    Some(Part::Text(text)) => text.push(byte),
-                    _ => parts.push(Part::Text(vec![byte])),
+                    Some(PatternPart::Text(text)) => text.push(byte),
+                    _ => parts.push(PatternPart::Text(vec![byte])),
                 }
             }
         }
@@ -65,14 +65,16 @@ impl Pattern {
         self.end_of(&self.parts, view, at)
     }
 
-    fn end_of(&self, parts: &[Part], view: &View<'_>, at: usize) -> Option<usize> {
+    fn end_of(&self, parts: &[PatternPart], view: &View<'_>, at: usize) -> Option<usize> {
         let Some((first, rest)) = parts.split_first() else { return Some(at) };
         match first {
-            Part::Text(text) if self.ignores_case => {
+            PatternPart::Text(text) if self.ignores_case => {
                 view.has_folded(at, text).then(|| self.end_of(rest, view, at + text.len()))?
             }
-            Part::Text(text) => view.has(at, text).then(|| self.end_of(rest, view, at + text.len()))?,
-            Part::Run { set, least, most } => {
+            PatternPart::Text(text) => {
+                view.has(at, text).then(|| self.end_of(rest, view, at + text.len()))?
+            }
+            PatternPart::Run { set, least, most } => {
                 let end = view.run_most(at, *most, |byte| set.has(byte));
                 let least = at + least;
                 // Where the rest begins with what the class has, the longest run is not the only one.
@@ -84,14 +86,14 @@ impl Pattern {
     /// Returns what a key is made of after its first literal.
     pub(super) fn body_start(&self) -> usize {
         match self.parts.first() {
-            Some(Part::Text(text)) if self.parts.len() > 1 => text.len(),
+            Some(PatternPart::Text(text)) if self.parts.len() > 1 => text.len(),
             _ => 0,
         }
     }
 
     /// Returns the bytes with which a key may go on after its end.
     pub(super) fn goes_on(&self, byte: u8) -> bool {
-        matches!(self.parts.last(), Some(Part::Run { set, .. }) if set.has(byte))
+        matches!(self.parts.last(), Some(PatternPart::Run { set, .. }) if set.has(byte))
     }
 
     /// Returns the window at a place, as `scripts/windows.py` writes it: `1+2` is two bytes after the start of part 1,
@@ -107,7 +109,8 @@ impl Pattern {
         let (part_least, part_most) = part.length();
         let kept = if from_start { part_least.checked_sub(count) } else { Some(count) };
         let kept = kept.filter(|kept| (1..=part_least).contains(kept))?;
-        let before = |length: fn(&Part) -> usize| self.parts[..index].iter().map(length).sum::<usize>();
+        let before =
+            |length: fn(&PatternPart) -> usize| self.parts[..index].iter().map(length).sum::<usize>();
         Some(Shown {
             window: self.window(index, kept)?,
             least: before(|part| part.length().0) + part_least - kept,
@@ -123,11 +126,11 @@ impl Pattern {
             std::mem::replace(&mut is_known, least == most)
         });
         parts.flat_map(|part| match part {
-            Part::Text(text) => {
+            PatternPart::Text(text) => {
                 let set = if self.ignores_case { Set::either } else { Set::one };
                 text.iter().map(|&byte| set(byte)).collect::<Vec<_>>()
             }
-            Part::Run { set, least, .. } => vec![*set; *least],
+            PatternPart::Run { set, least, .. } => vec![*set; *least],
         })
     }
 
@@ -136,11 +139,11 @@ impl Pattern {
         let mut places = Vec::with_capacity(2 * WIDTH);
         for (step, part) in self.parts[index..].iter().enumerate() {
             match part {
-                Part::Text(text) => {
+                PatternPart::Text(text) => {
                     let text = if step == 0 { &text[text.len() - kept..] } else { text };
                     places.extend(text.iter().take(WIDTH).map(|&byte| WindowByte::Byte(byte)));
                 }
-                Part::Run { set, least, most } => {
+                PatternPart::Run { set, least, most } => {
                     let count = if step == 0 { kept } else { *least };
                     places.extend(std::iter::repeat_n(WindowByte::Among(*set), count.min(WIDTH)));
                     if places.len() < WIDTH && step > 0 && least != most {
@@ -156,7 +159,7 @@ impl Pattern {
     }
 }
 
-impl Part {
+impl PatternPart {
     fn length(&self) -> (usize, usize) {
         match self {
             Self::Text(text) => (text.len(), text.len()),

@@ -8,7 +8,7 @@ use crate::view::style::{duration, sign};
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Section};
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{Author, File, InFlight, IterationRow, Place, SessionRow, Source, Stream};
-use crate::view::tui::window::{Part, Window};
+use crate::view::tui::window::{Window, WindowPart};
 
 use super::words::brief;
 
@@ -20,7 +20,7 @@ const MAX_EXCERPT: usize = 12;
 const MAX_WORDS: usize = 5;
 
 /// Reads a part of a file, in rows.
-pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
+pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<WindowPart> {
     let part = source.part(file, ask)?;
     let text = || String::from_utf8_lossy(&part.bytes);
     let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
@@ -29,7 +29,7 @@ pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<Part> {
         None if file.stream == Stream::Prompt => markdown(&text()),
         None => Row::lines(&text(), Look::Plain),
     };
-    Ok(Part { start: part.range.start, end: part.range.end, total: part.total, rows })
+    Ok(WindowPart { start: part.range.start, end: part.range.end, total: part.total, rows })
 }
 
 /// What an iteration printed: for a failure what decides first, then the check before the agent.

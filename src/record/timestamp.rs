@@ -31,6 +31,11 @@ impl Timestamp {
         Self::from_seconds(self.0.saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX)))
     }
 
+    /// Milliseconds from here to `later`, in whole seconds; 0 if that is not later.
+    pub fn ms_until(self, later: Self) -> u64 {
+        u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0).saturating_mul(1000)
+    }
+
     fn utc(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp(self.0).expect("clamped to what `time` can hold")
     }

@@ -155,7 +155,7 @@ impl AgentPool {
 }
 
 fn span(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::from_secs(u64::try_from(to.seconds().saturating_sub(from.seconds())).unwrap_or(0))
+    Duration::from_millis(from.ms_until(to))
 }
 
 #[cfg(test)]

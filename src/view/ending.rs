@@ -1,6 +1,6 @@
 //! How a session ended, in words: the same on every screen.
 
-use crate::record::{Limit, NotDone, Outcome, Session, Status, StopReason, Timestamp};
+use crate::record::{Limit, NotDone, Outcome, Session, Status, StopReason};
 
 use super::style::{Count, grouped, one_line};
 
@@ -100,12 +100,6 @@ pub fn state(status: Status, reason: Option<StopReason>, skipped: &SkippedTasks)
         Some(reason) if reason != word => format!("{word} ({reason})"),
         _ => word,
     }
-}
-
-/// From the start of a session to a moment, in milliseconds: the one duration that is called a session's.
-pub fn elapsed_ms(session: &Session, until: Timestamp) -> u64 {
-    let seconds = until.seconds().saturating_sub(session.started_at.seconds());
-    u64::try_from(seconds).unwrap_or(0).saturating_mul(1000)
 }
 
 fn limit(session: &Session) -> String {

@@ -2,7 +2,7 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
-use crate::view::ending::{elapsed_ms, ending, given_up, named};
+use crate::view::ending::{ending, given_up, named};
 use crate::view::needs::{changed, false_claims};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
@@ -111,7 +111,7 @@ fn totals(session: &Session) -> Vec<String> {
         lines.push(format!("  {} is {}", one_line(&session.artifact.path), session.artifact.status));
     }
     // From start to end, as on the page: what agents and validations took alone leaves out the waits.
-    let span = session.ended_at.map_or(0, |at| elapsed_ms(session, at));
+    let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
     let time = if span > 0 { format!(", {} from start to end", duration(span)) } else { String::new() };
     let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
     let tokens = match &session.tokens {

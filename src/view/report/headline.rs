@@ -105,7 +105,7 @@ pub fn of(
         verdict,
         level,
         course: course(turns),
-        span_ms: ending::elapsed_ms(session, ended_at),
+        span_ms: session.started_at.ms_until(ended_at),
         ended_at,
     }
 }

@@ -100,7 +100,7 @@ impl SessionSummary {
             success_rate: rate(succeeded, attempts),
             cost,
             cost_per_task: known.map(|usd| usd / f64::from(u32::try_from(completed).unwrap_or(u32::MAX))),
-            span_ms: ending::elapsed_ms(session, last_at),
+            span_ms: session.started_at.ms_until(last_at),
             tokens: session.tokens,
         }
     }

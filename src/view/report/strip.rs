@@ -80,8 +80,7 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
 
 /// The time between two iterations.
 fn pause(last: &Turn, next: Timestamp, span_ms: u64) -> Option<Piece> {
-    let seconds = next.seconds().saturating_sub(last.record.ended_at.seconds());
-    let ms = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
+    let ms = last.record.ended_at.ms_until(next);
     let is_wait = last.record.failure_class.is_some_and(FailureClass::is_transient);
     let what = if is_wait { "waited" } else { "nothing ran for" };
     let label = format!("{what} {}", duration(ms));

@@ -88,9 +88,7 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
     let runs = rows.iter().filter(|row| row.is_run).count();
     let mut took = vec![Count(runs as u64, "iteration").to_string()];
     took.extend((failed > 0).then(|| format!("{failed} failed")));
-    let span = session.last_at.seconds().saturating_sub(session.started_at.seconds());
-    let span = u64::try_from(span).unwrap_or(0).saturating_mul(1000);
-    took.push(duration(span));
+    took.push(duration(session.started_at.ms_until(session.last_at)));
     let finished = rows.iter().filter(|row| row.outcome == Outcome::Success).count();
     if let Some(sum) = cost.shown() {
         took.push(sum);

@@ -31,7 +31,7 @@ pub fn changes(store: &Store, session: &SessionRows<'_>) -> Result<Option<DiffSt
     let first =
         session.first().filter(|first| !first.is_iteration()).map(|first| first.entry()).transpose()?;
     let Some(first) = first else { return Ok(None) };
-    let snapshot = |row: Row<'_>| row.is_iteration().then(|| row.entry().ok()?.snapshot)?;
+    let snapshot = |row: Row<'_>| row.snapshot().filter(|_| row.is_iteration());
     let Some(oldest) = session.rows().find_map(snapshot) else { return Ok(None) };
     let last = session.rows().rev().find_map(snapshot);
     let snapshots = (store.first_snapshot_of(session.refs, Some(oldest))?, last);

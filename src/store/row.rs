@@ -36,6 +36,7 @@ pub struct Row<'a> {
 /// Places of fields after the first ones.
 const AGENT_EXIT: usize = 7;
 const HEADS: usize = 15;
+const SNAPSHOT: usize = 17;
 const CLAIMS: usize = 21;
 const COST: usize = 22;
 
@@ -115,6 +116,11 @@ impl<'a> Row<'a> {
         let exit = rest.nth(AGENT_EXIT).and_then(|field| known(field)?);
         let usd = rest.nth(COST - AGENT_EXIT - 1).and_then(|field| known(field)?);
         Cost::of_run(exit, usd)
+    }
+
+    /// Returns the snapshot of the work tree after it.
+    pub fn snapshot(&self) -> Option<ObjectId> {
+        self.rest.split('\t').nth(SNAPSHOT).and_then(|field| known(field)?)
     }
 
     /// Returns true if its agent said that something is done which was not.
@@ -340,6 +346,7 @@ mod tests {
         let row = Row::read(line).unwrap_or_else(|| panic!("{line}"));
         assert_eq!(row.entry().unwrap(), *entry, "{line}");
         assert_eq!(row.cost(), entry.cost(), "{line}");
+        assert_eq!(row.snapshot(), entry.snapshot, "{line}");
     }
 
     #[test]

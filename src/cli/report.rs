@@ -32,8 +32,6 @@ const TRANSCRIPTS: usize = 64 << 20;
 const TRANSCRIPT: usize = 512 << 10;
 /// The end of an output that nothing is wrong with.
 const GOOD_OUTPUT: usize = 1500;
-/// The part of a page that the changes of the whole session may take.
-const PATCH_PART: usize = 10;
 /// The least that is read of a text, whatever the size of the page.
 const MIN_TEXT_BYTES: usize = 2 << 10;
 
@@ -114,7 +112,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         reading.contents(&mut turns, store, log)?;
     }
     let is_page = wanted.has_texts && !wanted.is_data;
-    let max_patch = if is_page { limits.max_size / PATCH_PART } else { 0 };
+    let max_patch = if is_page { limits.max_patches() } else { 0 };
     let changes = reading.changes(&turns, (store, log), max_patch)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);

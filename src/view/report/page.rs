@@ -45,9 +45,16 @@ pub struct Limits {
     pub max_part: usize,
 }
 
+impl Limits {
+    /// Bytes for the changes of the whole session.
+    pub fn max_patches(self) -> usize {
+        self.max_size / PATCHES_PART
+    }
+}
+
 /// The whole page.
 pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
-    let pages = Pages::new(medium, limits.max_size / PATCHES_PART)?;
+    let pages = Pages::new(medium, limits.max_patches())?;
     let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);

@@ -1,13 +1,13 @@
 //! `specify ralph log`: the iterations, or the sessions, of the whole repository.
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
 use crate::record::{RecordKind, SessionName, did_you_mean};
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::fields::{CAPTURED, FIELDS, is_field};
-use crate::view::json::write_line;
+use crate::view::json::{write_line, write_pretty};
 use crate::view::log::{
     Listed, SessionHead, Summary, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
@@ -16,7 +16,7 @@ use crate::view::log::{
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::record_filter::RecordFilter;
 use super::session_changes::{changes, needs};
-use super::{Context, ExitCode, Json, SessionChoice, emit, note, pager, sessions, warn};
+use super::{Context, ExitCode, Json, SessionChoice, note, pager, print, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -215,7 +215,7 @@ fn print_sessions(args: &LogArgs, store: &Store, choice: &SessionChoice) -> Resu
     if !args.reverse {
         described.reverse();
     }
-    emit(args.json, &sessions_json(&described), |_| Ok::<_, Error>(()))
+    print(|out| write_pretty(out, &sessions_json(&described)))
 }
 
 /// Returns the parser for the names in `--format`.

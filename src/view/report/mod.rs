@@ -180,9 +180,7 @@ impl Report {
             unreadable,
         }
     }
-}
 
-impl Report {
     /// As `log` and the closing card count: neither skips nor what a limit cut short.
     fn runs(&self) -> usize {
         self.iterations.iter().filter(|turn| turn.record.is_run()).count()

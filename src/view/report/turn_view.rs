@@ -338,11 +338,11 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Section<'_> {
         rest.is_some()
     };
     let count = calls.iter().take_while(fits).count();
-    let failed = if calls.iter().any(|call| call.is_error) { ", failed" } else { "" };
     let strip = call_strip(calls);
     let note = match &strip {
         Some(strip) => format!("{}: {}", grouped(calls.len() as u64), strip.label),
-        None => format!("{}{failed}", grouped(calls.len() as u64)),
+        None if calls.iter().any(|call| call.is_error) => "1, failed".to_owned(),
+        None => calls.len().to_string(),
     };
     let cut = (count < calls.len()).then(|| format!("{count} of {} shown. All of them:", calls.len()));
     Section {

@@ -280,7 +280,7 @@
   let unfolded = [];
   addEventListener("beforeprint", () => {
     const list = visible();
-    unfolded = [...document.querySelectorAll(".phase")];
+    unfolded = [...document.querySelectorAll(".phase, .folder")];
     if (list.length <= 40) unfolded.push(...list.flatMap((turn) => [turn, ...turn.querySelectorAll("details:not(.prompt)")]));
     unfolded = unfolded.filter((fold) => !fold.open);
     for (const fold of unfolded) fold.open = true;

@@ -111,7 +111,7 @@ async function everyPage(browser, name, file, axe) {
   const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
   check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
   await printed.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  const folded = await printed.page.$$eval(".it, .it details:not(.prompt), .phase", (folds) => folds.filter((fold) => !fold.open).length);
+  const folded = await printed.page.$$eval(".it, .it details:not(.prompt), .phase, .folder", (folds) => folds.filter((fold) => !fold.open).length);
   equal(folded, 0, `${name}: folds that stay closed on paper`);
   await printed.page.evaluate(() => dispatchEvent(new Event("afterprint")));
   equal(await printed.page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, `${name}: folds that stay open`);

@@ -46,12 +46,15 @@ impl Changes {
         Self { files: files.collect(), patch }
     }
 
-    /// Lines that were added and removed, of text files.
     pub fn lines(&self) -> (u64, u64) {
-        let sum =
-            |of: fn(&FileChange) -> Option<u64>| self.files.iter().filter_map(|file| of(&file.change)).sum();
-        (sum(|file| file.added), sum(|file| file.removed))
+        lines(&self.files)
     }
+}
+
+/// Lines that were added and removed, of text files.
+pub(super) fn lines(files: &[ChangedFile]) -> (u64, u64) {
+    let sum = |of: fn(&FileChange) -> Option<u64>| files.iter().filter_map(|file| of(&file.change)).sum();
+    (sum(|file| file.added), sum(|file| file.removed))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod call_strip;
 mod changes;
 mod comparison;
 mod environment;
+mod file_tree;
 mod first_screen;
 mod fit;
 mod harmless;

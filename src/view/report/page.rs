@@ -11,9 +11,10 @@ use crate::record::{Outcome, RALPH_ELSEWHERE, Status, TaskName};
 use crate::view::local_time::local;
 
 use super::environment::{Medium, environment, hash};
+use super::file_tree::changes;
 use super::first_screen::{figures, needs};
 use super::fit::{self, Omissions};
-use super::page_parts::{changes, chips, cluster_views, facts, footer, notes, picks, settings};
+use super::page_parts::{chips, cluster_views, facts, footer, notes, picks, settings};
 use super::strip::strip;
 use super::task_rows::signs;
 use super::task_table::task_table;

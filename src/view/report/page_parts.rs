@@ -7,22 +7,17 @@ use crate::record::{CANONICAL, RALPH_ELSEWHERE, Status, StopReason, join_truncat
 use crate::view::local_time::local;
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
-use super::fit::{Omissions, head};
-use super::harmless::{escaped_len, one_line};
-use super::patch::{self, Block, by_file};
+use super::fit::Omissions;
+use super::harmless::one_line;
 use super::units::{short, size};
 use super::{Diff, Report};
 
 /// Links to iterations behind one thing.
 const MAX_LINKS: usize = 5;
 /// Names in a row.
-const MAX_NAMES: usize = 12;
+pub(super) const MAX_NAMES: usize = 12;
 /// Rows of the causes of failures.
 const MAX_CAUSES: usize = 100;
-/// Rows of the files that changed.
-const MAX_FILES: usize = 300;
-/// Longest patch of a file in the changes of the session, in bytes of the page.
-const MAX_PATCH_BYTES: usize = 32 << 10;
 /// Tasks that can be picked from a list.
 const MAX_PICKS: usize = 1000;
 /// Longest quote, in characters.
@@ -124,59 +119,6 @@ pub(super) fn cluster_views(clusters: &[Cluster]) -> (Vec<ClusterView<'_>>, Opti
         format!("{} left out. {RALPH_ELSEWHERE} report --json has all.", are(left_out, "more cause"))
     });
     (shown.collect(), note)
-}
-
-/// The files that changed.
-#[derive(Serialize)]
-pub(super) struct ChangesView<'a> {
-    files: Vec<FileView<'a>>,
-    more: Option<String>,
-    commands: [(String, &'static str); 2],
-}
-
-#[derive(Serialize)]
-struct FileView<'a> {
-    path: &'a str,
-    /// None of a binary file.
-    added: Option<String>,
-    removed: Option<String>,
-    tasks: String,
-    is_unfinished: bool,
-    /// Empty of a file that has no room.
-    patch: Vec<Block>,
-    is_cut: bool,
-}
-
-/// The files, with at most so many bytes of their patches in the page.
-pub(super) fn changes(report: &Report, max_patches: usize) -> Option<ChangesView<'_>> {
-    let changes = report.changes.as_ref().filter(|changes| !changes.files.is_empty())?;
-    let patches = changes.patch.as_ref().map(|patch| by_file(&patch.text)).unwrap_or_default();
-    let mut room = max_patches;
-    let files = changes.files.iter().take(MAX_FILES).map(|file| {
-        let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
-        let shown = head(whole, room.min(MAX_PATCH_BYTES));
-        room -= escaped_len(shown);
-        let is_last = || changes.patch.as_ref().is_some_and(|all| all.is_cut && all.text.ends_with(whole));
-        FileView {
-            path: &file.change.path,
-            added: file.change.added.map(grouped),
-            removed: file.change.removed.filter(|lines| *lines > 0).map(grouped),
-            tasks: join_truncated(&file.tasks, MAX_NAMES),
-            is_unfinished: file.is_unfinished,
-            is_cut: shown.len() < whole.len() || is_last(),
-            patch: patch::blocks(shown),
-        }
-    });
-    let more = changes.files.len().saturating_sub(MAX_FILES);
-    let id = &report.session.id;
-    Some(ChangesView {
-        files: files.collect(),
-        more: (more > 0).then(|| Count(more as u64, "more file").to_string()),
-        commands: [
-            (format!("{RALPH_ELSEWHERE} diff {id}:0 {id}:@"), "shows all of it"),
-            (format!("{RALPH_ELSEWHERE} restore {id}:0"), "goes back to before the first iteration"),
-        ],
-    })
 }
 
 /// Outcome, sign, word and count for each outcome that there is.

@@ -15,6 +15,17 @@ END
 "#;
 
 #[test]
+fn a_resumed_session_begins_with_what_it_cost() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agents_like_claude(&[("fake", PRICED)]);
+    scene.write("price", "1.20").commit("Ready");
+    scene.ralph("-n 1").code(4);
+    let events = scene.ralph("resume --json").code(0).json_lines();
+    let started = events.iter().find(|event| event["type"] == "session_started").unwrap();
+    assert_eq!((&started["cost_usd"], &started["cost_is_partial"]), (&1.2.into(), &false.into()));
+}
+
+#[test]
 fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agents_like_claude(&[("fake", PRICED)]);

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Baseline, Closing, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session, SessionId,
-    Task, TaskCounts, TaskName, Timestamp, Tokens, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session,
+    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -26,6 +26,9 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         scope_tasks: Option<TaskCounts>,
         is_resumed: bool,
+        /// What its iterations cost so far, where it is resumed.
+        #[serde(flatten)]
+        cost: Cost,
         agent_version: Option<String>,
         /// What the agent may do: `full`, `default` or `read-only`.
         permissions: &'static str,

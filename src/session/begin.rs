@@ -195,6 +195,7 @@ fn started_event(
         scope: session.scope.clone(),
         scope_tasks: part.map(|part| tasks.counts_of(&part).into()),
         is_resumed,
+        cost: session.cost(),
         agent_version: session.agent_version.clone(),
         permissions: settings.permissions.as_str(),
         validation: settings.validation_command.clone(),

@@ -167,6 +167,7 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         validation,
         baseline,
         is_known_to_pass: _,
+        cost: _,
     } = event
     {
         [feature, agent, loop_type, artifact].into_iter().for_each(plain);

@@ -24,6 +24,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         scope,
         scope_tasks,
         session: _,
+        cost: _,
     } = event
     else {
         return Vec::new();
@@ -76,11 +77,11 @@ fn stops(max_iterations: u32, open: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
-    use crate::record::{SessionId, TaskCounts, Timestamp};
+    use crate::record::{Cost, SessionId, TaskCounts, Timestamp};
 
-    fn started() -> Event {
+    pub fn started() -> Event {
         Event::SessionStarted {
             session: SessionId::new(Timestamp::from_seconds(0), 1),
             feature: "specs/001-notes".to_owned(),
@@ -90,6 +91,7 @@ mod tests {
             artifact: "specs/001-notes/tasks.md".to_owned(),
             tasks: TaskCounts { done: 0, open: 45 },
             is_resumed: false,
+            cost: Cost::default(),
             agent_version: Some("2.1.330".to_owned()),
             permissions: "full",
             validation: Some("pytest -q".to_owned()),

@@ -33,7 +33,7 @@ pub struct Now {
     doing: String,
     /// Tasks that are done, and all tasks.
     tasks: (usize, usize),
-    /// Of this run so far.
+    /// Of the session so far.
     cost: Cost,
 }
 
@@ -56,8 +56,9 @@ impl Now {
 
     pub fn take(&mut self, event: &Event) -> Change {
         match event {
-            Event::SessionStarted { tasks, .. } => {
+            Event::SessionStarted { tasks, cost, .. } => {
                 self.tasks = (tasks.done, tasks.done + tasks.open);
+                self.cost = *cost;
                 Change::None
             }
             Event::IterationRecorded { record, .. } => {
@@ -137,6 +138,8 @@ pub fn elapsed(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::TaskCounts;
+    use crate::view::live::header;
 
     fn agent(event: AgentEvent) -> Event {
         Event::AgentEvent { iteration: 1, event }
@@ -190,6 +193,18 @@ mod tests {
             assert_eq!(now.take(&event), change, "{event:?}");
             assert_eq!((now.phase(), now.words().as_str()), (phase, words), "{event:?}");
         }
+    }
+
+    #[test]
+    fn what_a_resumed_session_did_and_cost_before_counts() {
+        let mut event = header::tests::started();
+        if let Event::SessionStarted { tasks, cost, .. } = &mut event {
+            *tasks = TaskCounts { done: 19, open: 16 };
+            *cost = Cost { usd: Some(39.81), is_partial: true };
+        }
+        let mut now = Now::default();
+        now.take(&event);
+        assert_eq!(now.words(), "19/35 ━━━━━╌╌╌╌╌  ≥ $39.81");
     }
 
     #[test]

@@ -180,7 +180,13 @@ impl App {
 
     /// Whether long lines of this view are wrapped.
     pub fn is_wrapped(&self) -> bool {
-        self.is_wrapped[usize::from(self.view.is_prose())]
+        self.is_wrapped[usize::from(self.is_prose())]
+    }
+
+    /// Whether its lines are words for people, as those of the dashboard are.
+    fn is_prose(&self) -> bool {
+        let is_dashboard = self.view == View::Output && matches!(self.chosen, Some(Chosen::Session(_)));
+        is_dashboard || self.view.is_prose()
     }
 
     /// Takes in how everything stands by now.

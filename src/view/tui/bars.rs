@@ -97,8 +97,8 @@ fn state_of(app: &App, session: &SessionRow) -> Row {
             .and(Look::Dim, format!("  {}", app.age(running))),
     };
     match (live.is_stopping, live.is_paused && live.in_flight.is_some()) {
-        (true, _) => row.and(Look::Warn, "  stops after this"),
-        (_, true) => row.and(Look::Warn, "  pauses after this"),
+        (true, _) => row.and(Look::Warn, "  stops after this iteration"),
+        (_, true) => row.and(Look::Warn, "  pauses after this iteration"),
         (false, false) => row,
     }
 }
@@ -147,7 +147,8 @@ fn right_of_keys(app: &App) -> Row {
 
 fn key_hints(app: &App) -> &'static [(&'static str, &'static str)] {
     match &app.mode {
-        Mode::Filter(_) | Mode::Search(_) => &[("⏎", "keep"), ("Esc", "as before")],
+        Mode::Filter(_) => &[("⏎", "keep"), ("Esc", "as before")],
+        Mode::Search(_) => &[("⏎", "find"), ("Esc", "as before")],
         Mode::Hint(_) => &[("⏎", "for the next prompt"), ("Esc", "none")],
         Mode::Help if help::is_long(&app.areas()) => &[("j k", "more"), ("any other key", "back")],
         Mode::Help => &[("any key", "back")],

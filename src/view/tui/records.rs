@@ -360,6 +360,23 @@ mod tests {
     }
 
     #[test]
+    fn refs_in_tables_are_read_anew_only_after_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        if Tool::git(path).args(["init", "--quiet", "--ref-format=reftable"]).line().is_err() {
+            return; // Git before 2.45.
+        }
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let records = Records::new(store, Box::new(Nothing));
+        assert!(records.look().unwrap().is_some());
+        // Any git process would fail.
+        std::fs::remove_file(path.join(".git/HEAD")).unwrap();
+        assert!(records.look().unwrap().is_none());
+        std::fs::write(path.join(".git/reftable/tables.list"), "another\n").unwrap();
+        assert!(records.look().is_err());
+    }
+
+    #[test]
     fn of_a_broken_chain_the_readable_end_is_shown_and_the_rest_said_to_be_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap();

@@ -145,6 +145,9 @@ impl App {
             }
             Act::Hint => self.mode = Mode::Hint(String::new()),
             Act::Stop => self.mode = Mode::Stop,
+            Act::Restore | Act::CopyCommit if self.commit().is_none() => {
+                self.message = Some(Row::of(Look::Dim, "nothing is recorded of it yet"));
+            }
             Act::Restore => match self.chosen.as_ref()? {
                 Chosen::Session(_) => {
                     self.message = Some(Row::of(Look::Dim, "choose the iteration whose files to restore"));
@@ -172,7 +175,7 @@ impl App {
             Act::Fold => self.fold(),
             Act::FoldAll => self.page.toggle_all(),
             Act::Wrap => {
-                let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
+                let wrapped = &mut self.is_wrapped[usize::from(self.is_prose())];
                 *wrapped = !*wrapped;
                 self.page.left = 0;
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::TaskName;
+use super::{Outcome, TaskName};
 
 /// The end of a session, beside its totals.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -24,6 +24,27 @@ pub struct Closing {
     pub not_done: Vec<NotDone>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
+    #[serde(skip)]
+    pub uncounted: Uncounted,
+}
+
+/// What has the number of an iteration and does not count as one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Uncounted {
+    pub skips: u64,
+    /// Runs that a limit or the network cut short.
+    pub cut_short: u64,
+}
+
+impl Uncounted {
+    /// Takes in the next record. One that is not of an iteration has no outcome.
+    pub fn count(&mut self, outcome: Option<Outcome>, is_run: bool) {
+        match outcome {
+            Some(Outcome::Skipped) => self.skips += 1,
+            Some(_) if !is_run => self.cut_short += 1,
+            Some(_) | None => {}
+        }
+    }
 }
 
 /// What a session changed in the code.

@@ -27,7 +27,7 @@ mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use baseline::Baseline;
-pub use closing::{Changes, Closing, DiffStat, NotDone};
+pub use closing::{Changes, Closing, DiffStat, NotDone, Uncounted};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::record::{Changes, Closing, DiffStat, NotDone};
+use crate::record::{Changes, Closing, DiffStat, Uncounted};
 use crate::store::{SessionLog, SessionRefs};
 use crate::tasks::{Attempt, not_done};
 use crate::worktree::{ChangedFile, PrivateIndex};
@@ -17,23 +17,25 @@ impl Running<'_> {
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) = self.not_in_commits();
-        let closing = Closing { unrecognised, uncommitted, left_out, ..Closing::default() };
         match self.recorded(tasks) {
-            Ok((changes, not_done, false_claims)) => Closing { changes, not_done, false_claims, ..closing },
+            Ok(recorded) => Closing { unrecognised, uncommitted, left_out, ..recorded },
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
-                closing
+                Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
             }
         }
     }
 
-    fn recorded(&self, tasks: Option<&TaskList>) -> Result<(Option<Changes>, Vec<NotDone>, Vec<u32>)> {
+    fn recorded(&self, tasks: Option<&TaskList>) -> Result<Closing> {
         let refs = SessionRefs::new(&self.session.feature, self.session.id.clone());
-        let Some(log) = self.plan.store.session(&refs)? else { return Ok(Default::default()) };
+        let Some(log) = self.plan.store.session(&refs)? else { return Ok(Closing::default()) };
         let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
-        let claimed = claimed.filter_map(|entry| entry.iteration).collect();
+        let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
         let not_done = tasks.map(|tasks| not_done(log.entries.iter().filter_map(Attempt::of_entry), tasks));
-        Ok((self.changes(&log)?, not_done.unwrap_or_default(), claimed))
+        let not_done = not_done.unwrap_or_default();
+        let mut uncounted = Uncounted::default();
+        log.entries.iter().for_each(|entry| uncounted.count(entry.outcome, entry.is_run()));
+        Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, uncounted, ..Closing::default() })
     }
 
     /// From the snapshot at the start to the last one, without what the loop itself writes.

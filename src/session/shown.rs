@@ -131,8 +131,17 @@ fn redact_scope(scope: &mut Option<Scope>, plain: impl Fn(&mut String)) {
 }
 
 fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
-    let Closing { why, hint, unrecognised, uncommitted, left_out, changes: _, not_done, false_claims: _ } =
-        closing;
+    let Closing {
+        why,
+        hint,
+        unrecognised,
+        uncommitted,
+        left_out,
+        changes: _,
+        not_done,
+        false_claims: _,
+        uncounted: _,
+    } = closing;
     [why, hint].into_iter().flatten().for_each(&plain);
     [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
     for task in not_done {

@@ -1,6 +1,6 @@
 //! How a session ended, in words: the same on every screen.
 
-use crate::record::{Limit, NotDone, Outcome, Session, Status, StopReason};
+use crate::record::{Limit, NotDone, Outcome, Session, Status, StopReason, Uncounted};
 
 use super::style::{Count, grouped, one_line};
 
@@ -21,6 +21,23 @@ pub fn ending(session: &Session, undone: Option<&str>) -> String {
         None => done,
         Some(how) => format!("{how}, {done}"),
     }
+}
+
+/// `2 skips, 2 cut short`: why the last number is not the number of iterations. `None` if it is.
+pub fn uncounted(uncounted: Uncounted) -> Option<String> {
+    let Uncounted { skips, cut_short } = uncounted;
+    let skips = (skips > 0).then(|| Count(skips, "skip").to_string());
+    let parts: Vec<String> = skips
+        .into_iter()
+        .chain((cut_short > 0).then(|| format!("{} cut short", grouped(cut_short))))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `47 iterations (not counted: 2 skips, 2 cut short)`
+pub fn iterations(runs: u64, uncounted: Uncounted) -> String {
+    let beside = self::uncounted(uncounted).map_or(String::new(), |words| format!(" (not counted: {words})"));
+    format!("{}{beside}", Count(runs, "iteration"))
 }
 
 /// Why a session stopped; `None` if all tasks are done. `undone` names the tasks that it was stuck at.

@@ -7,10 +7,12 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::record::{Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp};
+use crate::record::{
+    Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp, Uncounted,
+};
 use crate::store::{Elsewhere, Row};
 
-use super::ending::{SkippedTasks, state};
+use super::ending::{SkippedTasks, iterations, state};
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
@@ -45,6 +47,7 @@ pub struct SessionHead {
     status: Status,
     stop_reason: Option<StopReason>,
     runs: u64,
+    uncounted: Uncounted,
     cost: Cost,
     tasks_done: usize,
     tasks_open: usize,
@@ -75,6 +78,7 @@ impl SessionHead {
             status,
             stop_reason: None,
             runs: 0,
+            uncounted: Uncounted::default(),
             cost: Cost::default(),
             tasks_done: 0,
             tasks_open: 0,
@@ -98,9 +102,8 @@ impl SessionHead {
     pub fn count(&mut self, row: &Row<'_>) {
         // As `status` and the page: its record is written a moment later.
         self.started_at.get_or_insert_with(|| row.entry().map_or(row.ended_at, |first| first.started_at));
-        if row.is_run() {
-            self.runs += 1;
-        }
+        self.runs += u64::from(row.is_run());
+        self.uncounted.count(row.outcome, row.is_run());
         if row.is_iteration() {
             self.cost = self.cost.plus(row.cost());
         }
@@ -189,9 +192,10 @@ fn write_head(
         head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
     );
     let most = width.unwrap_or(usize::MAX);
-    let how = format!("{state}, {}, {tasks}", Count(head.runs, "iteration"));
-    // The rows count the iterations, too.
-    let how = if columns(&how) + INDENT.len() > most { format!("{state}, {tasks}") } else { how };
+    let counts = [iterations(head.runs, head.uncounted), Count(head.runs, "iteration").to_string()];
+    let how = counts.iter().map(|count| format!("{state}, {count}, {tasks}"));
+    let is_fitting = |how: &String| columns(how) + INDENT.len() <= most;
+    let how = how.into_iter().find(is_fitting).unwrap_or_else(|| format!("{state}, {tasks}"));
     let gap = if columns(&name) + 2 + columns(&how) > most { "\n" } else { "" };
     let (name, how) = (cut(&name, most), cut(&how, most.saturating_sub(INDENT.len())));
     writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;

@@ -2,7 +2,7 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
-use crate::view::ending::{ending, given_up, named};
+use crate::view::ending::{ending, given_up, named, uncounted};
 use crate::view::needs::{changed, false_claims};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
@@ -30,6 +30,9 @@ impl ClosingCard {
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
         lines.extend(totals(session));
+        lines.extend(
+            uncounted(closing.uncounted).map(|words| format!("  not counted as iterations: {words}")),
+        );
         lines.extend(closing.changes.map(changes));
         for task in closing.not_done.iter().take(MAX_NAMED) {
             lines.extend(self.not_done(task));
@@ -160,8 +163,8 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::DiffStat;
     use crate::record::samples::session;
+    use crate::record::{DiffStat, Uncounted};
 
     fn text(session: &Session, closing: &Closing) -> String {
         ClosingCard { paint: Paint::Plain, width: 100, is_validated: true }.lines(session, closing).join("\n")
@@ -192,11 +195,13 @@ mod tests {
             }),
             not_done: vec![not_done("T019", true)],
             false_claims: vec![10, 23],
+            uncounted: Uncounted { skips: 1, cut_short: 2 },
             ..Closing::default()
         };
         let expected = "\
 stopped at the limit of 10 runs, 10 of 45 tasks done
   1 task done in 3 iterations, 1 h 0 min from start to end
+  not counted as iterations: 1 skip, 2 cut short
   77 files changed, +1,388 −32 lines, 77 files not committed
   » T019  Merge concurrent moves
     skipped after 3 runs, $10.83, blocks T020, T023

@@ -186,8 +186,10 @@ impl<W: Write> Lines<W> {
         let mut line = IterationLine::of_record(record, commit.as_str());
         let is_failure = record.outcome == Outcome::Failure;
         let cause = if is_failure { std::mem::take(&mut line.note) } else { "".into() };
-        // The line above it has the number.
-        line.number = 0;
+        if record.outcome != Outcome::Skipped {
+            // The line above it has the number.
+            line.number = 0;
+        }
         line.title = cut(&line.title, self.width).into();
         let room = self.columns.map(|columns| columns.saturating_sub(INDENT.len()));
         let pieces = Columns::of([&line], room, true).pieces(&line, room);

@@ -11,7 +11,7 @@ use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::{IterationRow, SessionRow, Source};
 
 use super::tasks::progress;
-use super::words::{brief, status_sign, title, words_of};
+use super::words::{brief, iterations, status_sign, title, words_of};
 
 /// The newest learnings, each with the iteration that it is of.
 pub type Learnings = Vec<(u32, String)>;
@@ -52,7 +52,9 @@ pub fn sections(
         .chunk_by(|one, other| one.phase == other.phase)
         .map(|items| {
             let name = brief(items[0].phase.as_deref().unwrap_or("(no heading)"));
-            progress(items, digits).and(Look::Plain, name)
+            let bar = progress(items, digits);
+            let indent = bar.width();
+            bar.and(Look::Plain, name).indented(indent)
         })
         .collect();
     let learned: Vec<Row> = learnings
@@ -85,8 +87,7 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
     let failed = rows.iter().filter(|row| row.is_failed()).count();
     let time: u64 = rows.iter().map(IterationRow::time_ms).sum();
     let cost = rows.iter().fold(Cost::default(), |cost, row| cost.plus(row.cost));
-    let runs = rows.iter().filter(|row| row.is_run).count();
-    let mut took = vec![Count(runs as u64, "iteration").to_string()];
+    let mut took = vec![iterations(session)];
     took.extend((failed > 0).then(|| format!("{failed} failed")));
     took.push(duration(session.started_at.ms_until(session.last_at)));
     let finished = rows.iter().filter(|row| row.outcome == Outcome::Success).count();

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::record::{Claim, Cost, Iteration, Outcome, Session, Tokens};
+use crate::record::{Claim, Cost, Iteration, Session, Tokens};
 use crate::view::local_time::local_with_offset;
 use crate::view::style::{Count, duration, grouped, sign};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
-use super::words::{brief, status_sign, title, words_of};
+use super::words::{brief, iterations, status_sign, title, words_of};
 
 #[expect(clippy::too_many_lines, reason = "one part after the other, as they are shown")]
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
@@ -105,7 +105,6 @@ fn tokens_fact(tokens: &Tokens, cost: Cost) -> Option<Row> {
 
 pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
     let (look, mark) = status_sign(row.status);
-    let runs = row.iterations.iter().filter(|row| row.outcome != Outcome::Skipped).count();
     let closed = session.tasks_completed;
     let total: u64 = row.iterations.iter().map(IterationRow::time_ms).sum();
     let mut rows = vec![
@@ -131,7 +130,10 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
         ));
     }
     let mut totals = vec![
-        Row::fact("iterations", format!("{} of at most {}", runs, session.max_iterations)),
+        Row::fact(
+            "iterations",
+            format!("{}, limit {}", iterations(row), grouped(u64::from(session.max_iterations))),
+        ),
         Row::fact("tasks", format!("{} of {} done", row.tasks_done, row.tasks_done + row.tasks_open)),
         Row::fact("time", duration(total)),
     ];

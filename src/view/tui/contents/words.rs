@@ -1,7 +1,7 @@
 //! Words and signs that several views use.
 
-use crate::record::Status;
-use crate::view::ending::{SkippedTasks, state};
+use crate::record::{Status, Uncounted};
+use crate::view::ending::{self, SkippedTasks, state};
 use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
@@ -30,6 +30,14 @@ pub fn words_of(session: &SessionRow) -> String {
             state(session.status, session.stop_reason, &skipped)
         }
     }
+}
+
+/// How many iterations it had, and what else has a number.
+pub fn iterations(session: &SessionRow) -> String {
+    let rows = session.iterations.iter();
+    let mut uncounted = Uncounted::default();
+    rows.clone().for_each(|row| uncounted.count(Some(row.outcome), row.is_run));
+    ending::iterations(rows.filter(|row| row.is_run).count() as u64, uncounted)
 }
 
 /// A text from outside that is one line of a page, and may be of any length.

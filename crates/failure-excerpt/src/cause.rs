@@ -1,11 +1,11 @@
-//! One line that says why: the message of the first failure with its name, its values and its place.
+//! One line that says why: the message of the first failure with its name, its values and its location.
 
 use super::failure::{Failure, Stage};
-use super::line_kind::{LineKind, is_foreign_frame, line_kind};
+use super::line_kind::{LineKind, is_external_frame, line_kind};
+use super::location::find_location;
 use super::page::Page;
-use super::place::place;
 use super::score::score;
-use super::tools::{is_count, is_echo};
+use super::tools::{is_echo, is_result_summary};
 use super::words::{contains_any, starts_with_any};
 
 /// Values beyond these many are left to the excerpt.
@@ -25,8 +25,8 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
         Some(below) => format!("{text} {below}"),
         None => text,
     };
-    let place = spot(page, failure).filter(|place| {
-        let is_there = |text: &str| text.contains(place.as_str());
+    let location = spot(page, failure).filter(|location| {
+        let is_there = |text: &str| text.contains(location.as_str());
         !is_there(&text) && !name.as_deref().is_some_and(is_there)
     });
     let text = if text.is_empty() && failure.values.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
     } else {
         text
     };
-    Some(compose(name.as_deref(), text, &values(failure), place.as_deref(), max_chars))
+    Some(compose(name.as_deref(), text, &values(failure), location.as_deref(), max_chars))
         .filter(|cause| !cause.is_empty() || max_chars == 0)
 }
 
@@ -99,13 +99,15 @@ fn rank(line: &str) -> Rank {
     if !text.chars().any(char::is_alphanumeric) {
         return Rank::Nothing;
     }
-    if is_wrapper(text) || is_count(text) {
+    if is_wrapper(text) || is_result_summary(text) {
         return Rank::Wrapper;
     }
     match line_kind(line) {
-        Some(LineKind::Frame | LineKind::Foreign) if place(text).is_some() || text.starts_with("at ") => {
-            // `a.sh:3: no such thing` is a place with words of its own.
-            let said = place(text).map_or("", |place| &text[place.end..]);
+        Some(LineKind::Frame | LineKind::Foreign)
+            if find_location(text).is_some() || text.starts_with("at ") =>
+        {
+            // `a.sh:3: no such thing` is a location with words of its own.
+            let said = find_location(text).map_or("", |location| &text[location.end..]);
             let is_frame = text.starts_with("at ") || text.starts_with('#') || said.trim().len() < 8;
             if is_frame { Rank::Trace } else { Rank::Failure }
         }
@@ -169,7 +171,7 @@ fn text(page: &Page, failure: &Failure) -> String {
         // Linters of that kind print the name of the file once, above all that they say of it.
         Some(line) if failure.tool == "stylish" => format!("{}:{line}", failure.file),
         Some(line) => line,
-        // GHC's words are below the place.
+        // GHC's words are below the location.
         None if failure.tool == "diagnostic" && !message.is_empty() => {
             let head = failure.parts.first().map(|part| one_line(page.line(part.0))).unwrap_or_default();
             format!("{head} {message}")
@@ -186,14 +188,14 @@ fn line_below(page: &Page, failure: &Failure) -> Option<String> {
     failure.parts.iter().find(is_next).map(|part| one_line(page.line(part.0)))
 }
 
-/// Returns the first place that is worth naming, as the output spells it: `src/a.rs:12:5`.
+/// Returns the first location that is worth naming, as the output spells it: `src/a.rs:12:5`.
 fn spot(page: &Page, failure: &Failure) -> Option<String> {
     let of_kind = |kind: LineKind| failure.parts.iter().filter(move |part| part.1 == kind);
     let parts = of_kind(LineKind::Location).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
     for &(at, _) in parts {
         let line = page.line(at);
-        if let Some(found) = place(line)
-            && !is_foreign_frame(line.trim())
+        if let Some(found) = find_location(line)
+            && !is_external_frame(line.trim())
             && (failure.file.is_empty() || found.file.ends_with(&failure.file))
         {
             return Some(one_line(&line[found.start..found.end]).replace("\", line ", ":"));
@@ -221,15 +223,15 @@ fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
     Some(one_line(page.line(at)))
 }
 
-/// `name: text: values (place)`, as much of it as there is room for: the text before all, then values, name and place.
+/// `name: text: values (location)`, as much of it as there is room for: the text before all, then values, name and location.
 fn compose(
     name: Option<&str>,
     text: String,
     values: &[String],
-    place: Option<&str>,
+    location: Option<&str>,
     max_chars: usize,
 ) -> String {
-    let has_more = name.is_some() || place.is_some() || !values.is_empty();
+    let has_more = name.is_some() || location.is_some() || !values.is_empty();
     let mut text = if has_more { shorten(&text, (max_chars * 3 / 5).max(max_chars.min(60))) } else { text };
     let mut room = max_chars.saturating_sub(text.chars().count());
     let mut fits = |price: usize| {
@@ -255,14 +257,14 @@ fn compose(
         }
         text.push_str(&value);
     }
-    let place = place.filter(|place| fits(place.chars().count() + 3));
+    let location = location.filter(|location| fits(location.chars().count() + 3));
     let mut cause = match name {
         Some(name) if text.is_empty() => name,
         Some(name) => format!("{name}: {text}"),
         None => text,
     };
-    if let Some(place) = place {
-        cause = if cause.is_empty() { place.to_owned() } else { format!("{cause} ({place})") };
+    if let Some(location) = location {
+        cause = if cause.is_empty() { location.to_owned() } else { format!("{cause} ({location})") };
     }
     shorten(&cause, max_chars)
 }

@@ -1,24 +1,25 @@
-//! What a terminal would show in the end: escape sequences obeyed or dropped, overwritten lines gone.
+//! Renders terminal output as plain text.
 
 use std::str::Chars;
 
-/// How far up a program can move to overwrite lines of its own.
+/// Maximum number of lines that the cursor can move up.
 const MAX_CURSOR_UP_LINES: usize = 200;
 
-/// `text` as it would be on a terminal of endless width: without escape sequences and control characters, each
-/// line ended by `\n`. What was overwritten is gone.
+/// Returns `text` as a terminal of unlimited width would show it: without escape sequences, control characters and
+/// overwritten text, with `\n` as the only line ending.
 pub fn clean(text: &str) -> String {
-    let mut screen = Screen { text: String::with_capacity(text.len()), line: 0, up: 0, is_back: false };
+    let mut screen =
+        Screen { text: String::with_capacity(text.len()), line_start: 0, lines_up: 0, at_line_start: false };
     let mut rest = text;
     while !rest.is_empty() {
         let plain = rest.bytes().position(is_special).unwrap_or(rest.len());
         screen.put_all(&rest[..plain]);
         let mut chars = rest[plain..].chars();
         match chars.next() {
-            Some('\u{1b}') => screen.escape(&mut chars),
+            Some('\u{1b}') => screen.handle_escape(&mut chars),
             Some('\r') if chars.as_str().starts_with('\n') => {}
-            Some('\r') => screen.is_back = true,
-            Some('\u{8}') => screen.erase_one(),
+            Some('\r') => screen.at_line_start = true,
+            Some('\u{8}') => screen.backspace(),
             Some(c) if !c.is_control() => screen.put(c),
             Some(_) | None => {}
         }
@@ -27,13 +28,13 @@ pub fn clean(text: &str) -> String {
     screen.text
 }
 
-/// Bytes that may begin something other than plain text.
+/// Returns true for bytes that may begin something other than plain text.
 fn is_special(byte: u8) -> bool {
-    // 0xc2 begins the second block of control characters.
+    // 0xc2 is the lead byte of the C1 controls, U+0080 to U+009F.
     matches!(byte, 0..=8 | 11..=31 | 127 | 0xc2)
 }
 
-/// Returns the next character, where it is one of these.
+/// Takes the next character if `is_wanted` holds for it.
 fn next_if(chars: &mut Chars<'_>, is_wanted: impl Fn(char) -> bool) -> Option<char> {
     let mut ahead = chars.clone();
     let next = ahead.next().filter(|c| is_wanted(*c))?;
@@ -43,33 +44,34 @@ fn next_if(chars: &mut Chars<'_>, is_wanted: impl Fn(char) -> bool) -> Option<ch
 
 struct Screen {
     text: String,
-    /// Where the last line begins.
-    line: usize,
-    /// How many lines above the last one the cursor is.
-    up: usize,
-    /// Whether the cursor went back to the first column, so that the next character begins the line anew.
-    is_back: bool,
+    /// The byte offset at which the last line begins.
+    line_start: usize,
+    /// The number of lines that the cursor is above the last one.
+    lines_up: usize,
+    /// True after a carriage return: the next character overwrites the line.
+    at_line_start: bool,
 }
 
 impl Screen {
     fn put(&mut self, c: char) {
-        if self.up > 0 {
+        if self.lines_up > 0 {
             self.drop_lines();
         }
-        if self.is_back {
-            self.text.truncate(self.line);
-            self.is_back = false;
+        if self.at_line_start {
+            self.text.truncate(self.line_start);
+            self.at_line_start = false;
         }
         self.text.push(c);
     }
 
-    /// Puts text without control characters, but for tabs and line ends.
+    /// Puts text that has no control characters except tabs and newlines.
     fn put_all(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            if self.up == 0 && !self.is_back {
+            if self.lines_up == 0 && !self.at_line_start {
                 self.text.push_str(rest);
-                self.line = rest.rfind('\n').map_or(self.line, |at| self.text.len() - rest.len() + at + 1);
+                self.line_start =
+                    rest.rfind('\n').map_or(self.line_start, |at| self.text.len() - rest.len() + at + 1);
                 return;
             }
             let mut chars = rest.chars();
@@ -83,49 +85,54 @@ impl Screen {
     }
 
     fn end_line(&mut self) {
-        self.is_back = false;
-        if self.up > 0 {
-            self.up -= 1;
+        self.at_line_start = false;
+        if self.lines_up > 0 {
+            self.lines_up -= 1;
             return;
         }
         self.text.push('\n');
-        self.line = self.text.len();
+        self.line_start = self.text.len();
     }
 
-    fn erase_one(&mut self) {
-        if self.up == 0 && self.text.len() > self.line {
+    fn backspace(&mut self) {
+        if self.lines_up == 0 && self.text.len() > self.line_start {
             self.text.pop();
         }
     }
 
-    /// Drops the lines that the cursor moved up over: what redraws one line of its own redraws those below too.
+    /// Removes the lines that the cursor moved up over: a program that redraws one line redraws those below it.
     fn drop_lines(&mut self) {
-        for _ in 0..std::mem::take(&mut self.up) {
-            if self.line == 0 {
+        for _ in 0..std::mem::take(&mut self.lines_up) {
+            if self.line_start == 0 {
                 break;
             }
-            self.text.truncate(self.line - 1);
-            self.line = self.text.rfind('\n').map_or(0, |at| at + 1);
+            self.text.truncate(self.line_start - 1);
+            self.line_start = self.text.rfind('\n').map_or(0, |at| at + 1);
         }
-        self.is_back = true;
+        self.at_line_start = true;
     }
 
-    /// Obeys an escape sequence whose first character was read. It never goes over a line end.
-    fn escape(&mut self, chars: &mut Chars<'_>) {
+    /// Handles the rest of an escape sequence after ESC. Stops before a line end.
+    fn handle_escape(&mut self, chars: &mut Chars<'_>) {
         let is_end = |c: char| c == '\n' || c == '\r';
         match next_if(chars, |c| !is_end(c)) {
             Some('[') => {
+                // The digits of all parameters run together: only sequences with one parameter matter here.
                 let mut number = 0_usize;
                 while let Some(c) = next_if(chars, |c| matches!(c, ' '..='?')) {
                     number = c.to_digit(10).map_or(number, |digit| (number * 10 + digit as usize).min(9999));
                 }
                 match next_if(chars, |c| matches!(c, '@'..='~')) {
-                    Some('G') if number <= 1 => self.is_back = true,
-                    Some('D') if number >= 80 => self.is_back = true,
-                    Some('G' | 'C') if !self.is_back && self.up == 0 => self.put(' '),
-                    Some('K') if number == 2 => self.is_back = true,
-                    Some('A') => self.up = (self.up + number.max(1)).min(MAX_CURSOR_UP_LINES),
-                    Some('B') => self.up = self.up.saturating_sub(number.max(1)),
+                    // CHA to column 1, or CUB over more than a usual width: back to the start of the line.
+                    Some('G') if number <= 1 => self.at_line_start = true,
+                    Some('D') if number >= 80 => self.at_line_start = true,
+                    // CHA and CUF move right: a space stands for the gap.
+                    Some('G' | 'C') if !self.at_line_start && self.lines_up == 0 => self.put(' '),
+                    // EL 2 erases the line.
+                    Some('K') if number == 2 => self.at_line_start = true,
+                    // CUU and CUD move up and down.
+                    Some('A') => self.lines_up = (self.lines_up + number.max(1)).min(MAX_CURSOR_UP_LINES),
+                    Some('B') => self.lines_up = self.lines_up.saturating_sub(number.max(1)),
                     _ => {}
                 }
             }

@@ -1,23 +1,23 @@
 //! What a tool complains of: one failed test, one error of a compiler, one crash.
 
 use super::line_kind::{LineKind, is_code, line_kind};
+use super::location::{file_in, find_location, is_external};
 use super::page::Page;
-use super::place::{file_in, is_foreign, place};
 use super::words::starts_with_any;
 
-/// When in a chain of checks something goes wrong. What comes first hides what would come later.
+/// The step of a chain of checks that failed. A failure of an early step hides those of later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Stage {
-    /// What does not compile, load, parse or please a linter.
+    /// Code that does not compile, load or parse, or that a linter complains of.
     Build,
     Test,
-    /// A process that died.
+    /// A process that crashed.
     Crash,
-    /// A test that never ended.
+    /// A test that did not finish.
     Hang,
-    /// Something that calls itself an error, of no tool that is known.
+    /// A line that looks like an error of an unknown tool.
     Other,
-    /// What only says that something before it failed.
+    /// A consequence: it only says that something before it failed.
     Secondary,
 }
 
@@ -40,35 +40,38 @@ pub(super) enum Severity {
     Warning,
 }
 
-/// More lines of one failure than these are left out.
+/// Maximum number of lines of one failure; further ones are left out.
 const MAX_PARTS: usize = 120;
 
-/// More values of one failure than these are not compared.
+/// Maximum number of values of one failure that are compared.
 const MAX_VALUES: usize = 40;
+
+/// The `tool` of a test that failed only because tests within it failed.
+pub(super) const SUITE: &str = "suite";
 
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
     pub(super) stage: Stage,
     pub(super) severity: Severity,
     pub(super) tool: &'static str,
-    /// The name of the test; empty if it is none.
+    /// The name of the test; empty for other failures.
     pub(super) id: String,
-    /// The rule or the number of the error, where the tool has such.
+    /// The rule or error number, if the tool prints one.
     pub(super) code: String,
     pub(super) message: String,
     /// Lines with what was expected and what came.
     pub(super) values: Vec<String>,
-    /// Which of several runs of one after another it belongs to: what fails in the first may keep the others from running.
+    /// The number of the test run that it belongs to, where an output holds several: a failure in one may prevent the next.
     pub(super) run: u32,
-    /// The file of the first place in the project.
+    /// The file of the first location in the project.
     pub(super) file: String,
     /// Lines of the page that describe it, and the kind of each.
     pub(super) parts: Vec<(usize, LineKind)>,
 }
 
-/// Where in a stack trace the cause is.
+/// The order in which a stack trace lists its frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trace {
+pub(super) enum FrameOrder {
     /// The newest call comes first, as nearly everywhere.
     NewestFirst,
     /// The newest call comes last, as in Python.
@@ -92,7 +95,7 @@ impl Failure {
     }
 
     #[must_use]
-    pub(super) fn named(self, id: &str) -> Self {
+    pub(super) fn with_id(self, id: &str) -> Self {
         Self { id: id.trim().to_owned(), ..self }
     }
 
@@ -107,12 +110,12 @@ impl Failure {
     }
 
     #[must_use]
-    pub(super) fn at(self, file: &str) -> Self {
+    pub(super) fn with_file(self, file: &str) -> Self {
         Self { file: file.to_owned(), ..self }
     }
 
     #[must_use]
-    pub(super) fn with(mut self, line: usize, kind: LineKind) -> Self {
+    pub(super) fn with_line(mut self, line: usize, kind: LineKind) -> Self {
         self.add(line, kind);
         self
     }
@@ -127,20 +130,20 @@ impl Failure {
         self.parts.iter().any(|part| part.1 == kind)
     }
 
-    /// Gives a failure of which line `at` says all, and the line after it.
+    /// Returns the failure with line `at` as its only line, and the number of the next line.
     pub(super) fn in_line(self, at: usize) -> (Self, usize) {
-        (self.with(at, LineKind::Head), at + 1)
+        (self.with_line(at, LineKind::Head), at + 1)
     }
 
-    /// Adds a value, of as many as are compared.
-    pub(super) fn value(&mut self, value: &str) {
+    /// Adds a value, up to [`MAX_VALUES`].
+    pub(super) fn add_value(&mut self, value: &str) {
         if self.values.len() < MAX_VALUES {
             self.values.push(value.to_owned());
         }
     }
 
-    /// Takes in the lines `from..to`, each by its shape; the first text is the message if there is none yet.
-    pub(super) fn body(&mut self, page: &Page, from: usize, to: usize, trace: Trace) {
+    /// Adds the lines `from..to`, classified by their shape. The first text becomes the message if there is none yet.
+    pub(super) fn add_body(&mut self, page: &Page, from: usize, to: usize, order: FrameOrder) {
         let mut frames: Vec<usize> = Vec::new();
         let mut fallback: Option<usize> = None;
         // The indentation of a frame of Python's, whose source follows deeper.
@@ -148,14 +151,14 @@ impl Failure {
         let mut is_traced = false;
         for index in from..to.min(page.len()) {
             let line = page.line(index);
-            // PHPUnit draws a bar before all that it says of a test.
+            // PHPUnit draws a bar before each line about a test.
             let line = match line.trim_start().strip_prefix("│ ") {
                 Some(rest) if !is_code(line.trim()) => rest,
                 _ => line,
             };
             let Some(mut found) = line_kind(line) else { continue };
             let text = line.trim();
-            if starts_with_any(text, CHATTER_STARTS) {
+            if starts_with_any(text, CHATTER_PREFIXES) {
                 continue;
             }
             if let Some(indent) = source_below.take()
@@ -175,14 +178,14 @@ impl Failure {
                 source_below = Some(indent_of(line));
             }
             if found == LineKind::Frame
-                && let Some((file, said)) = placed_words(text)
+                && let Some((file, said)) = split_location(text)
             {
                 if self.message.is_empty() {
                     said.clone_into(&mut self.message);
                     file.clone_into(&mut self.file);
                     self.add(index, LineKind::Location);
                 } else {
-                    self.value(said);
+                    self.add_value(said);
                     self.add(index, LineKind::Value);
                 }
                 continue;
@@ -197,17 +200,18 @@ impl Failure {
                     frames.push(index);
                 }
                 LineKind::Foreign => {
-                    let is_near = place(line)
-                        .is_some_and(|place| !is_foreign(place.file) && place.file.starts_with('/'));
+                    let is_near = find_location(line).is_some_and(|location| {
+                        !is_external(location.file) && location.file.starts_with('/')
+                    });
                     if fallback.is_none() && is_near {
                         fallback = Some(index);
                     }
                 }
                 LineKind::Value => {
-                    // What is below the calls is detail that not every reporter prints.
-                    let is_detail = is_traced && trace == Trace::NewestFirst;
+                    // Values below the stack trace are details that not every reporter prints.
+                    let is_detail = is_traced && order == FrameOrder::NewestFirst;
                     if !is_detail {
-                        self.value(text);
+                        self.add_value(text);
                     }
                     self.add(index, found);
                 }
@@ -219,14 +223,14 @@ impl Failure {
         if frames.is_empty() {
             frames.extend(fallback);
         }
-        self.frames(page, &frames, trace);
+        self.add_frames(page, &frames, order);
     }
 
-    /// Takes in steps of a stack trace that are in the project.
-    pub(super) fn frames(&mut self, page: &Page, frames: &[usize], trace: Trace) {
-        let newest = match trace {
-            Trace::NewestFirst => frames.first(),
-            Trace::NewestLast => frames.last(),
+    /// Adds the frames of a stack trace that are in the project.
+    pub(super) fn add_frames(&mut self, page: &Page, frames: &[usize], order: FrameOrder) {
+        let newest = match order {
+            FrameOrder::NewestFirst => frames.first(),
+            FrameOrder::NewestLast => frames.last(),
         };
         let Some(&newest) = newest else { return };
         if self.file.is_empty() {
@@ -262,15 +266,16 @@ impl Failure {
     }
 }
 
-/// The file and the words of `a_test.go:12: got 3`, which is a place and a message in one.
-pub(super) fn placed_words(text: &str) -> Option<(&str, &str)> {
-    let place = place(text).filter(|place| place.start == 0 && !is_foreign(place.file))?;
-    let said = text[place.end..].strip_prefix(": ")?.trim();
-    (!said.is_empty()).then_some((place.file, said))
+/// Splits `a_test.go:12: got 3` into the file and the message.
+pub(super) fn split_location(text: &str) -> Option<(&str, &str)> {
+    let location =
+        find_location(text).filter(|location| location.start == 0 && !is_external(location.file))?;
+    let message = text[location.end..].strip_prefix(": ")?.trim();
+    (!message.is_empty()).then_some((location.file, message))
 }
 
-/// Starts of lines that tools print in every failure.
-const CHATTER_STARTS: &[&str] = &[
+/// Prefixes of lines that tools print in every failure.
+const CHATTER_PREFIXES: &[&str] = &[
     "Error Trace:",
     "Test: ",
     "Traceback (most recent",
@@ -300,7 +305,7 @@ const CHATTER_STARTS: &[&str] = &[
     "Set environment variable",
 ];
 
-/// Returns the number of blanks in front.
+/// Returns the number of bytes of leading white space.
 pub(super) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
@@ -309,10 +314,10 @@ pub(super) fn indent_of(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn parse_body(body: &str, trace: Trace) -> Failure {
+    fn parse_body(body: &str, order: FrameOrder) -> Failure {
         let page = Page::new(body, "", Some("/w/p"));
         let mut failure = Failure::new(Stage::Test, "test");
-        failure.body(&page, 0, page.len(), trace);
+        failure.add_body(&page, 0, page.len(), order);
         failure
     }
 
@@ -320,7 +325,7 @@ mod tests {
     fn the_lines_of_a_body_are_classified() {
         let failure = parse_body(
             "Error: no such shelf\n\n  expected: 3\n       got: 2\n    at f (node_modules/x/y.js:1:1)\n    at g (/w/p/src/a.js:3:4)\n    at h (/w/p/src/b.js:5:6)\n",
-            Trace::NewestFirst,
+            FrameOrder::NewestFirst,
         );
         assert_eq!((failure.message.as_str(), failure.file.as_str()), ("Error: no such shelf", "src/a.js"));
         assert_eq!(failure.values, ["expected: 3", "got: 2"]);
@@ -340,7 +345,7 @@ mod tests {
     fn the_newest_call_of_python_comes_last() {
         let failure = parse_body(
             "Traceback (most recent call last):\n  File \"/w/p/t/a.py\", line 3, in f\n    go(1)\n  File \"/w/p/src/b.py\", line 5, in go\n    raise X\n    ^^^^^^^\nValueError: x == y\n",
-            Trace::NewestLast,
+            FrameOrder::NewestLast,
         );
         assert_eq!((failure.message.as_str(), failure.file.as_str()), ("ValueError: x == y", "src/b.py"));
         assert!(

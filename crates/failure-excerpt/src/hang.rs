@@ -1,30 +1,31 @@
-//! The test that had begun when everything ended: all that a hang or a crash leaves behind.
+//! Finds the test that was still running when the output ended, as after a hang or a crash.
 
 use super::failure::{Failure, Stage};
 use super::line_kind::LineKind;
+use super::location::{extension, is_file};
 use super::page::Page;
-use super::place::{extension, is_file};
-use super::tools::boxed;
+use super::tools::bracketed;
 use super::words::{contains_any, is_digits, starts_with_any};
 
-/// How far from the end a test may have begun, in lines: it may have written much since.
-const REACH: usize = 400;
+/// Lines before the end of a stream that are searched for the start of a test. Large, because a test may print much.
+pub(super) const MAX_LOOKBACK_LINES: usize = 400;
 
-/// The test that was started last and has no result, or `None` if all ended.
-pub(super) fn unfinished(page: &Page) -> Option<Failure> {
+/// Returns the test that was started last and has no result, or `None` if every test has one.
+pub(super) fn unfinished_test(page: &Page) -> Option<Failure> {
     page.last_lines().into_iter().flatten().find_map(|last| {
-        let start = last.saturating_sub(REACH).max(page.start_of_stream(last));
-        let (at, name) = started(page, start, last)?;
+        let start = last.saturating_sub(MAX_LOOKBACK_LINES).max(page.start_of_stream(last));
+        let (at, name) = last_unfinished_test(page, start, last)?;
         Some(
             Failure::new(Stage::Hang, "started")
-                .named(&name)
+                .with_id(&name)
                 .with_message("did not end")
-                .with(at, LineKind::Head),
+                .with_line(at, LineKind::Head),
         )
     })
 }
 
-fn started(page: &Page, start: usize, last: usize) -> Option<(usize, String)> {
+/// Returns the line and the name of the last test in `start..=last` that has no result.
+fn last_unfinished_test(page: &Page, start: usize, last: usize) -> Option<(usize, String)> {
     let mut found: Option<(usize, String)> = None;
     for at in start..=last {
         let line = page.line(at);
@@ -32,7 +33,7 @@ fn started(page: &Page, start: usize, last: usize) -> Option<(usize, String)> {
         if text.is_empty() {
             continue;
         }
-        if let Some(name) = begun(text, at == last) {
+        if let Some(name) = started_test_name(text, at == last) {
             found = Some((at, name));
         } else if found.is_some() && is_result(text) {
             found = None;
@@ -41,8 +42,9 @@ fn started(page: &Page, start: usize, last: usize) -> Option<(usize, String)> {
     found
 }
 
-/// The name of a test that begins here and has no result on its line.
-fn begun(text: &str, is_last: bool) -> Option<String> {
+/// Returns the name of the test that this line starts, unless the line has its result too.
+fn started_test_name(text: &str, is_last: bool) -> Option<String> {
+    // libtest
     if let Some(rest) = text.strip_prefix("test ")
         && let Some((name, result)) = rest.split_once(" ...")
     {
@@ -51,22 +53,27 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
             .any(|word| result.trim().starts_with(word) || result.ends_with(&format!(" {word}")));
         return (!is_over).then(|| name.to_owned());
     }
+    // go test -v
     if let Some(name) = text.strip_prefix("=== RUN ") {
         return Some(name.trim().to_owned());
     }
-    if let Some(("RUN", name)) = boxed(text) {
+    // googletest
+    if let Some(("RUN", name)) = bracketed(text) {
         return Some(name.to_owned());
     }
-    if let Some(file) = text.find(".py::").filter(|&at| !text[..at].contains(' ')) {
+    // pytest -v
+    if let Some(separator) = text.find(".py::").filter(|&at| !text[..at].contains(' ')) {
         let is_over = contains_any(text, &["PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "XPASS"]);
-        let end = text[file..].find(' ').map_or(text.len(), |at| file + at);
+        let end = text[separator..].find(' ').map_or(text.len(), |at| separator + at);
         return (!is_over).then(|| text[..end].to_owned());
     }
+    // unittest -v
     if let Some((name, _)) =
         text.split_once(") ...").filter(|(name, rest)| name.contains(" (") && rest.trim().is_empty())
     {
         return Some(name.split(" (").next().unwrap_or(name).to_owned());
     }
+    // ctest
     if let Some(rest) = text.strip_prefix("Start ")
         && let Some((number, name)) = rest.trim_start().split_once(": ")
         && is_digits(number)
@@ -76,19 +83,19 @@ fn begun(text: &str, is_last: bool) -> Option<String> {
     if !is_last {
         return None;
     }
-    // `tests/a.py ..`, `t/slow.t ..`
+    // pytest and prove: `tests/a.py ..`, `t/slow.t ..`
     let (file, dots) = text.split_once(' ').unwrap_or((text, ""));
     let is_progress = dots.bytes().all(|byte| matches!(byte, b'.' | b' ' | b's' | b'x' | b'F' | b'E'));
     (is_file(file) && is_progress && matches!(extension(file), "py" | "t")).then(|| file.to_owned())
 }
 
-/// Starts of the result of a test, and of the end of a run.
-const RESULT_STARTS: &[&str] =
+/// Prefixes of lines that have a test's result or end a run.
+const RESULT_PREFIXES: &[&str] =
     &["--- ", "PASS", "FAIL", "ok", "test result:", "====", "----", "ERROR", "SKIPPED"];
 
-/// Returns true if a line is the result of a test, or the end of a run.
+/// Returns true if a line has a test's result or ends a run.
 fn is_result(text: &str) -> bool {
-    boxed(text).is_some() || starts_with_any(text, RESULT_STARTS) || text.contains("Test #")
+    bracketed(text).is_some() || starts_with_any(text, RESULT_PREFIXES) || text.contains("Test #")
 }
 
 #[cfg(test)]
@@ -112,7 +119,7 @@ mod tests {
             ("all is well\n", None),
         ] {
             let page = Page::new(output, "", None);
-            assert_eq!(unfinished(&page).map(|failure| failure.id).as_deref(), expected, "{output}");
+            assert_eq!(unfinished_test(&page).map(|failure| failure.id).as_deref(), expected, "{output}");
         }
     }
 }

@@ -8,9 +8,9 @@ mod failure;
 mod fingerprint;
 mod hang;
 mod line_kind;
+mod location;
 mod normalize;
 mod page;
-mod place;
 mod prefilter;
 mod progress;
 mod reports;
@@ -27,7 +27,7 @@ mod words;
 
 use serde::Serialize;
 
-use failure::{Failure, Stage};
+use failure::{Failure, SUITE, Stage};
 use page::Page;
 
 pub use clean::clean;
@@ -103,7 +103,7 @@ impl<'a> Summary<'a> {
 pub fn examine(output: &Output<'_>) -> Examination {
     let page = Page::new(output.stdout, output.stderr, output.cwd);
     let mut failures = scan::scan(&page);
-    if let Some(started) = hang::unfinished(&page) {
+    if let Some(started) = hang::unfinished_test(&page) {
         add_started(&mut failures, started, output.exit_code);
     }
     // make says of what died that it died.
@@ -162,7 +162,7 @@ fn adopt_words(page: &Page, failures: &mut [Failure]) {
     }
     let words = |at: &usize| {
         let line = page.line(*at);
-        failure::placed_words(line).is_some() && score::score(line) >= 5
+        failure::split_location(line).is_some() && score::score(line) >= 5
     };
     let said: Vec<usize> = (0..page.len()).filter(words).take(40).collect();
     if silent.len() > 1 && said.len() != silent.len() {
@@ -170,7 +170,7 @@ fn adopt_words(page: &Page, failures: &mut [Failure]) {
     }
     for (number, &at) in said.iter().enumerate() {
         let failure = &mut failures[silent[number.min(silent.len() - 1)]];
-        failure.body(page, at, at + 1, failure::Trace::NewestFirst);
+        failure.add_body(page, at, at + 1, failure::FrameOrder::NewestFirst);
     }
 }
 
@@ -186,7 +186,7 @@ impl Examination {
     }
 
     /// Returns one line of at most `max_chars` characters that says why: the message of the first failure with, where they
-    /// are known, the name of the test, the expected and the actual value, and the place. If no tool is known it is the
+    /// are known, the name of the test, the expected and the actual value, and the location. If no tool is known it is the
     /// line that says most. `None` if the output says nothing.
     ///
     /// ```
@@ -221,9 +221,8 @@ impl Examination {
             self.first().filter(|failure| failure.stage != Stage::Secondary || self.failures.len() == 1)
         {
             // What fails in a later run is not seen where the first that fails ends it all.
-            let is_test = |test: &&Failure| {
-                test.stage == Stage::Test && test.tool != "suite" && test.run == failure.run
-            };
+            let is_test =
+                |test: &&Failure| test.stage == Stage::Test && test.tool != SUITE && test.run == failure.run;
             let tests: Vec<&str> = if failure.stage == Stage::Test {
                 self.failures.iter().filter(is_test).map(|test| test.id.as_str()).collect()
             } else {

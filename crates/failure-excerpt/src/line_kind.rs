@@ -1,6 +1,6 @@
 //! The kind of a line, judged by its shape.
 
-use super::place::{is_foreign, place};
+use super::location::{find_location, is_external};
 use super::words::{contains_any, starts_with_any};
 
 /// The role of a line in the report of a failure, the most valuable first.
@@ -10,21 +10,21 @@ pub(super) enum LineKind {
     Head,
     /// Says why.
     Message,
-    /// The first place in the project.
+    /// The first location in the project.
     Location,
     /// What was expected, and what came.
     Value,
-    /// A further place in the project.
+    /// A further location in the project.
     Frame,
     /// A line of source, or what points into one.
     Code,
     /// Any other text.
     Note,
-    /// A place outside the project, or a repeated line.
+    /// A location outside the project, or a repeated line.
     Foreign,
 }
 
-/// Returns the kind of a line by its shape alone, or `None` if it is empty. Text is a [`LineKind::Note`], a place in the project
+/// Returns the kind of a line by its shape alone, or `None` if it is empty. Text is a [`LineKind::Note`], a location in the project
 /// a [`LineKind::Frame`].
 pub(super) fn line_kind(line: &str) -> Option<LineKind> {
     let text = line.trim();
@@ -42,7 +42,7 @@ pub(super) fn line_kind(line: &str) -> Option<LineKind> {
         return Some(LineKind::Code);
     }
     if is_frame(text) {
-        return Some(if is_foreign_frame(text) { LineKind::Foreign } else { LineKind::Frame });
+        return Some(if is_external_frame(text) { LineKind::Foreign } else { LineKind::Frame });
     }
     Some(LineKind::Note)
 }
@@ -157,7 +157,7 @@ pub(super) fn is_frame(text: &str) -> bool {
     if let Some(rest) = text.strip_prefix('#') {
         let rest = rest.trim_start();
         return rest.starts_with(|c: char| c.is_ascii_digit())
-            || place(rest).is_some_and(|place| place.start <= 6);
+            || find_location(rest).is_some_and(|location| location.start <= 6);
     }
     if bytes.first().is_some_and(u8::is_ascii_digit) {
         let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -165,8 +165,8 @@ pub(super) fn is_frame(text: &str) -> bool {
             return true;
         }
     }
-    // A place with nothing before it.
-    place(text).is_some_and(|place| place.start <= 2)
+    // A location with nothing before it.
+    find_location(text).is_some_and(|location| location.start <= 2)
 }
 
 /// Words of steps in a runtime.
@@ -206,13 +206,13 @@ const FOREIGN_PACKAGES: &[&str] = &[
 ];
 
 /// Returns true if a step of a stack trace is in a library or in the runtime.
-pub(super) fn is_foreign_frame(text: &str) -> bool {
+pub(super) fn is_external_frame(text: &str) -> bool {
     let is_of_package = text.strip_prefix("at ").is_some_and(|rest| starts_with_any(rest, FOREIGN_PACKAGES));
     if is_of_package || contains_any(text, FOREIGN_WORDS) {
         return true;
     }
-    match place(text) {
-        Some(place) => is_foreign(place.file) || place.file.starts_with('/'),
+    match find_location(text) {
+        Some(location) => is_external(location.file) || location.file.starts_with('/'),
         None => true,
     }
 }

@@ -1,13 +1,13 @@
-//! Both streams as lines, cleaned, with paths as seen from the project.
+//! The lines of both streams: plain text, with paths relative to the project.
 
 use super::{clean, reports};
 
-/// Longer lines lose their middle, in bytes.
+/// Maximum length of a line, in bytes; longer lines are truncated in the middle.
 const MAX_LINE_BYTES: usize = 4096;
-/// More text than this of one stream loses its middle, in bytes.
+/// Maximum length of a stream, in bytes; longer streams are truncated in the middle.
 const MAX_STREAM_BYTES: usize = 4 << 20;
 
-/// A block of more lines is not about one failure.
+/// Maximum number of lines of one failure.
 const MAX_BLOCK_LINES: usize = 1500;
 
 /// The lines of an output: stdout first, then stderr.
@@ -15,24 +15,24 @@ const MAX_BLOCK_LINES: usize = 1500;
 pub(super) struct Page {
     text: String,
     spans: Vec<(usize, usize)>,
-    /// The first line of stderr.
-    split: usize,
+    /// The index of the first line of stderr.
+    stderr_start: usize,
 }
 
 impl Page {
     pub(super) fn new(stdout: &str, stderr: &str, cwd: Option<&str>) -> Self {
         let mut page = Self::default();
-        page.push(stdout, cwd);
-        page.split = page.spans.len();
-        page.push(stderr, cwd);
+        page.push_stream(stdout, cwd);
+        page.stderr_start = page.spans.len();
+        page.push_stream(stderr, cwd);
         page
     }
 
-    fn push(&mut self, stream: &str, cwd: Option<&str>) {
-        let short = without_middle(stream, MAX_STREAM_BYTES);
+    fn push_stream(&mut self, stream: &str, cwd: Option<&str>) {
+        let short = truncate_middle(stream, MAX_STREAM_BYTES);
         let stream = short.as_deref().unwrap_or(stream);
         let report = reports::plain(stream);
-        let text = relative(&clean(report.as_deref().unwrap_or(stream)), cwd);
+        let text = relativize_paths(&clean(report.as_deref().unwrap_or(stream)), cwd);
         let mut lines: Vec<&str> = text.lines().collect();
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();
@@ -40,7 +40,7 @@ impl Page {
         for line in lines {
             let line = line.trim_end();
             let start = self.text.len();
-            match without_middle(line, MAX_LINE_BYTES) {
+            match truncate_middle(line, MAX_LINE_BYTES) {
                 Some(short) => self.text.push_str(&short),
                 None => self.text.push_str(line),
             }
@@ -52,57 +52,59 @@ impl Page {
         self.spans.len()
     }
 
-    /// Empty if there is no such line.
+    /// Returns line `index`, or an empty one past the end.
     pub(super) fn line(&self, index: usize) -> &str {
         self.spans.get(index).map_or("", |&(start, end)| &self.text[start..end])
     }
 
     /// Returns the end of the stream that line `index` is in.
     pub(super) fn end_of_stream(&self, index: usize) -> usize {
-        if index < self.split { self.split } else { self.len() }
+        if index < self.stderr_start { self.stderr_start } else { self.len() }
     }
 
-    /// Returns the first line from `from` on for which `is_end` holds, or the end of the stream.
-    pub(super) fn until(&self, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
+    /// Returns the first line at or after `from` for which `is_end` holds, or else the end of the stream or of the longest
+    /// block that is about one failure.
+    pub(super) fn find_end(&self, from: usize, mut is_end: impl FnMut(&str) -> bool) -> usize {
         let end = self.end_of_stream(from.min(self.len().saturating_sub(1))).min(from + MAX_BLOCK_LINES);
         (from..end).find(|&at| is_end(self.line(at))).unwrap_or(end)
     }
 
     /// Returns where the stream begins that line `index` is in.
     pub(super) fn start_of_stream(&self, index: usize) -> usize {
-        if index < self.split { 0 } else { self.split }
+        if index < self.stderr_start { 0 } else { self.stderr_start }
     }
 
     /// Returns the last line of stdout that holds text, and the last of stderr.
     pub(super) fn last_lines(&self) -> [Option<usize>; 2] {
         let last = |range: std::ops::Range<usize>| range.rev().find(|&at| !self.line(at).trim().is_empty());
-        [last(0..self.split), last(self.split..self.len())]
+        [last(0..self.stderr_start), last(self.stderr_start..self.len())]
     }
 }
 
-/// `text` with its middle left out, where it has more than `most` bytes.
-fn without_middle(text: &str, most: usize) -> Option<String> {
-    if text.len() <= most {
+/// Truncates `text` in the middle, to about two thirds of `max_bytes`. Returns `None` if it is not longer than that.
+fn truncate_middle(text: &str, max_bytes: usize) -> Option<String> {
+    if text.len() <= max_bytes {
         return None;
     }
-    let head = floor(text, most / 3);
-    let tail = floor(text, text.len() - most / 3);
+    let head = floor_char_boundary(text, max_bytes / 3);
+    let tail = floor_char_boundary(text, text.len() - max_bytes / 3);
     let (head, tail) = (&text[..head], &text[tail..]);
-    // Whole lines, where the cut leaves enough of them.
-    let head = if most > MAX_LINE_BYTES { head.rfind('\n').map_or(head, |at| &head[..=at]) } else { head };
-    let tail = if most > MAX_LINE_BYTES { tail.find('\n').map_or(tail, |at| &tail[at..]) } else { tail };
+    // Streams are cut at line ends; a single line has none.
+    let head = head.rfind('\n').map_or(head, |at| &head[..=at]);
+    let tail = tail.find('\n').map_or(tail, |at| &tail[at..]);
     Some(format!("{head}...{tail}"))
 }
 
-fn floor(text: &str, mut at: usize) -> usize {
+/// Like `str::floor_char_boundary`, which is newer than the oldest supported Rust.
+fn floor_char_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
     at
 }
 
-/// Paths below `cwd` as seen from there, also as URLs of files.
-fn relative(text: &str, cwd: Option<&str>) -> String {
+/// Makes absolute paths below `cwd` relative, also those in `file://` URLs.
+fn relativize_paths(text: &str, cwd: Option<&str>) -> String {
     let Some(cwd) = cwd.map(|cwd| cwd.trim_end_matches('/')).filter(|cwd| cwd.len() > 1) else {
         return text.to_owned();
     };
@@ -110,23 +112,20 @@ fn relative(text: &str, cwd: Option<&str>) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(cwd) {
         let (before, after) = (&rest[..at], &rest[at + cwd.len()..]);
-        let is_inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        let continues_a_name = before.ends_with(is_name_char);
         match after.strip_prefix('/') {
-            Some(below) if !is_inside => {
+            Some(below) if !continues_a_name => {
                 let before = before.strip_suffix("file://").unwrap_or(before);
                 out.push_str(before);
-                if !below.starts_with(|c: char| {
-                    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@' | '[' | '(')
-                }) {
+                if !below.starts_with(|c| is_name_char(c) || matches!(c, '@' | '[' | '(')) {
                     out.push('.');
                 }
                 rest = below;
             }
             _ => {
                 out.push_str(before);
-                let is_whole = !is_inside
-                    && !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-                out.push_str(if is_whole { "." } else { cwd });
+                let is_cwd_itself = !continues_a_name && !after.starts_with(is_name_char);
+                out.push_str(if is_cwd_itself { "." } else { cwd });
                 rest = after;
             }
         }
@@ -135,12 +134,16 @@ fn relative(text: &str, cwd: Option<&str>) -> String {
     out
 }
 
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_the_project() {
+    fn paths_become_relative_to_the_project() {
         for (text, expected) in [
             ("/w/p/src/a.rs:1", "src/a.rs:1"),
             ("(file:///w/p/src/a.js:1:2)", "(src/a.js:1:2)"),
@@ -149,14 +152,14 @@ mod tests {
             ("/x/w/p/a.rs", "/x/w/p/a.rs"),
             ("/w/p/ and more", ". and more"),
         ] {
-            assert_eq!(relative(text, Some("/w/p/")), expected, "{text}");
+            assert_eq!(relativize_paths(text, Some("/w/p/")), expected, "{text}");
         }
-        assert_eq!(relative("/a.rs", Some("/")), "/a.rs");
-        assert_eq!(relative("/a.rs", None), "/a.rs");
+        assert_eq!(relativize_paths("/a.rs", Some("/")), "/a.rs");
+        assert_eq!(relativize_paths("/a.rs", None), "/a.rs");
     }
 
     #[test]
-    fn long_lines_and_texts_lose_their_middle() {
+    fn long_lines_and_streams_are_truncated_in_the_middle() {
         let page = Page::new(&"ä".repeat(10_000), "last\n\n\n", None);
         assert_eq!(page.len(), 2);
         assert!(page.line(0).len() < MAX_LINE_BYTES && page.line(0).contains("..."));

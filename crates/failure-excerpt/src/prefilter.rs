@@ -1,18 +1,19 @@
-//! One quick look at a line, so that the many lines of no interest cost nothing more.
+//! A cheap check of a line, so that most lines skip the matchers.
 
-/// What a line shows at a glance.
+/// The result of the cheap check of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prefilter {
-    /// The worth of its words of failure.
-    pub(super) worth: i32,
-    /// Whether it may point to a place: a number after `:`, `(` or `line`.
-    pub(super) has_place: bool,
-    /// Returns true if no tool begins a report in such a line.
-    pub(super) is_plain: bool,
+    /// The sum of the scores of its [`NEEDLES`].
+    pub(super) score: i32,
+    /// True if it may have a location: a digit after `:`, `(` or `[`, or the word `line`.
+    pub(super) may_have_location: bool,
+    /// True if no matcher starts at such a line.
+    pub(super) can_skip: bool,
 }
 
-/// Words of failure in lower case, how much each says, and words with which tools begin. Sorted by their first letter.
-const WORDS: [(&str, i32); 74] = [
+/// Substrings in lower case that mark a line of interest, and the score of each; one with score 0 only keeps the matchers
+/// from being skipped. Sorted by first letter, see [`FIRST_NEEDLES`].
+const NEEDLES: [(&str, i32); 74] = [
     ("abort", 5),
     ("actual", 3),
     ("assert", 5),
@@ -89,19 +90,19 @@ const WORDS: [(&str, i32); 74] = [
     ("warn", 0),
 ];
 
-/// More bytes of a line are not looked at.
+/// Maximum number of bytes of a line that are scanned. Longer lines are never skipped.
 const MAX_SCANNED_LINE_BYTES: usize = 1200;
 
-/// For each letter, where its words begin in [`WORDS`].
-const fn starts() -> [u8; 27] {
+/// Returns the index in [`NEEDLES`] of the first entry of each letter; the last index is their number.
+const fn first_needles() -> [u8; 27] {
     let mut starts = [0; 27];
     let mut letter = 0;
     while letter < 27 {
         let mut word = 0;
-        while word < WORDS.len() && WORDS[word].0.as_bytes()[0] < b'a' + letter {
+        while word < NEEDLES.len() && NEEDLES[word].0.as_bytes()[0] < b'a' + letter {
             word += 1;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 words")]
+        #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 needles")]
         {
             starts[letter as usize] = word as u8;
         }
@@ -110,44 +111,46 @@ const fn starts() -> [u8; 27] {
     starts
 }
 
-const STARTS: [u8; 27] = starts();
+const FIRST_NEEDLES: [u8; 27] = first_needles();
 
-/// Looks at a line once.
+/// Checks a line in one pass.
 pub(super) fn prefilter(line: &str) -> Prefilter {
     let bytes = &line.as_bytes()[..line.len().min(MAX_SCANNED_LINE_BYTES)];
     let first = bytes.iter().copied().find(|byte| *byte != b' ' && *byte != b'\t').unwrap_or(b' ');
-    let mut worth = 0;
-    let mut is_plain = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|')
+    let mut score = 0;
+    let mut can_skip = !matches!(first, b'_' | b'=' | b'[' | b'+' | b'>' | b'|')
+        // sqlfluff's rows, and the header of PHPStan's table.
         && !line.starts_with("L:")
         && !line.starts_with("  Line   ")
         && line.len() <= MAX_SCANNED_LINE_BYTES;
-    let mut has_place = false;
+    let mut may_have_location = false;
     for (at, byte) in bytes.iter().copied().enumerate() {
         let lower = byte | 0x20;
         if lower.is_ascii_lowercase() {
             let letter = usize::from(lower - b'a');
-            let (from, to) = (usize::from(STARTS[letter]), usize::from(STARTS[letter + 1]));
-            for (word, value) in &WORDS[from..to] {
+            let (from, to) = (usize::from(FIRST_NEEDLES[letter]), usize::from(FIRST_NEEDLES[letter + 1]));
+            for (needle, value) in &NEEDLES[from..to] {
                 let rest = &bytes[at..];
-                if rest.len() >= word.len() && rest[..word.len()].eq_ignore_ascii_case(word.as_bytes()) {
-                    worth += value;
-                    is_plain = false;
-                    has_place |= *word == "line ";
+                if rest.len() >= needle.len() && rest[..needle.len()].eq_ignore_ascii_case(needle.as_bytes())
+                {
+                    score += value;
+                    can_skip = false;
+                    may_have_location |= *needle == "line ";
                 }
             }
         } else if byte.is_ascii_digit() {
             let before = if at == 0 { b' ' } else { bytes[at - 1] };
-            has_place |= matches!(before, b':' | b'(' | b'[');
-            is_plain &= bytes.get(at + 1) != Some(&b')');
+            may_have_location |= matches!(before, b':' | b'(' | b'[');
+            can_skip &= bytes.get(at + 1) != Some(&b')');
         } else if byte >= 0x80
             || (byte == b':' && bytes.get(at + 1) == Some(&b':') && line.contains(".py::"))
             || (byte == b']' && line.ends_with("[E]"))
             || (byte == b'=' && bytes.get(at + 1) == Some(&b'>'))
         {
-            is_plain = false;
+            can_skip = false;
         }
     }
-    Prefilter { worth, has_place, is_plain: is_plain && !has_place }
+    Prefilter { score, may_have_location, can_skip: can_skip && !may_have_location }
 }
 
 #[cfg(test)]
@@ -155,16 +158,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_in_the_order_that_the_search_needs() {
-        assert!(WORDS.is_sorted_by_key(|(word, _)| word.as_bytes()[0]));
+    fn needles_are_sorted_by_first_letter() {
+        assert!(NEEDLES.is_sorted_by_key(|(word, _)| word.as_bytes()[0]));
         assert!(
-            WORDS.iter().all(|(word, _)| word.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase()))
+            NEEDLES.iter().all(|(word, _)| word.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase()))
         );
     }
 
     #[test]
-    fn a_glance_tells_lines_of_no_interest() {
-        for (line, is_plain) in [
+    fn lines_without_signs_of_failure_can_be_skipped() {
+        for (line, can_skip) in [
             ("test a::b ... ok", true),
             ("PASS src/a.test.js", true),
             ("loading part 3 of many", true),
@@ -176,8 +179,8 @@ mod tests {
             ("  ✖ name", false),
             ("t/a.py::test_b", false),
         ] {
-            assert_eq!(prefilter(line).is_plain, is_plain, "{line}");
+            assert_eq!(prefilter(line).can_skip, can_skip, "{line}");
         }
-        assert_eq!(prefilter("Error: expected x").worth, 10);
+        assert_eq!(prefilter("Error: expected x").score, 10);
     }
 }

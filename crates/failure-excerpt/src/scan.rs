@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::failure::{Failure, Severity, Stage};
+use super::failure::{Failure, SUITE, Severity, Stage};
 use super::line_kind::LineKind;
+use super::location::is_file;
 use super::page::Page;
-use super::place::is_file;
 use super::prefilter::prefilter;
 use super::scan_state::ScanState;
 use super::tools::{Matcher, matchers};
@@ -38,7 +38,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             continue;
         }
         // A line with an arrow is recognized by the arrow, whatever the words.
-        if prefilter(line).is_plain && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
+        if prefilter(line).can_skip && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
             runs += u32::from(is_run(line));
             at += 1;
             continue;
@@ -46,7 +46,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
         let found = matchers().iter().find_map(|matcher: &Matcher| matcher(page, at, &mut state));
         if let Some((mut failure, next)) = found {
             // bun prints the error first, and then the name of the test.
-            if failure.tool == "suite"
+            if failure.tool == SUITE
                 && !failure.is_explained()
                 && ended == at
                 && let Some(error) = failures.last_mut()
@@ -83,7 +83,7 @@ fn is_run(line: &str) -> bool {
     line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))
 }
 
-/// Returns true if a line may be an arrow to a place.
+/// Returns true if a line may be an arrow to a location.
 fn is_pointer(line: &str) -> bool {
     let text = line.trim_start();
     text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])
@@ -130,7 +130,7 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     let is_any_explained =
         merged.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     if is_any_explained {
-        merged.retain(|failure| failure.tool != "suite" || failure.is_explained());
+        merged.retain(|failure| failure.tool != SUITE || failure.is_explained());
     }
     if merged.iter().any(|failure| failure.severity == Severity::Error && failure.stage != Stage::Secondary) {
         merged.retain(|failure| failure.severity == Severity::Error);
@@ -148,7 +148,7 @@ fn is_other(one: &Failure, two: &Failure) -> bool {
 
 /// Adds what `other` says of the same test.
 fn unite(page: &Page, one: &mut Failure, other: Failure) {
-    if one.tool == "suite" && other.is_explained() {
+    if one.tool == SUITE && other.is_explained() {
         *one = other;
         return;
     }

@@ -1,14 +1,14 @@
-//! What a scan keeps from line to line.
+//! The state that a scan carries from line to line.
 
-/// What the lines above say about those below.
+/// What earlier lines say about the current one.
 #[derive(Debug, Default)]
 pub(super) struct ScanState {
-    /// The last line that was nothing but the name of a file, as linters put it above its problems.
+    /// The last line that held only a file name, as linters print it above the problems in it.
     pub(super) file: Option<usize>,
-    /// The line that says how many tests are failing, of runners that list them after it.
+    /// The line with the number of failing tests, of runners that list them after it.
     pub(super) failing: Option<usize>,
     /// The number of the last item in a numbered list of failures.
     pub(super) number: u32,
-    /// Whether the failures of pytest are being listed.
+    /// True inside pytest's list of failures.
     pub(super) is_pytest: bool,
 }

@@ -1,7 +1,7 @@
 //! How much a line is worth that no tool explains.
 
 use super::line_kind::{LineKind, line_kind};
-use super::place::{is_foreign, place};
+use super::location::{find_location, is_external};
 use super::prefilter::prefilter;
 use super::words::{contains_any, starts_with_any};
 
@@ -56,12 +56,12 @@ pub(super) fn score(line: &str) -> i32 {
     let shown = prefilter(line);
     let can_hold_value =
         text.len() < 400 && text.contains([':', '=', '<', '^', '|']) || text.starts_with(['+', '-', '(']);
-    if shown.worth == 0 && !shown.has_place && !can_hold_value {
+    if shown.score == 0 && !shown.may_have_location && !can_hold_value {
         return 0;
     }
     let text = &text[..text.char_indices().nth(400).map_or(text.len(), |(at, _)| at)];
     let lower = text.to_ascii_lowercase();
-    let mut score = shown.worth.min(12);
+    let mut score = shown.score.min(12);
     if starts_with_any(&lower, &["error", "fatal", "fail"]) || text.starts_with("E ") {
         score += 4;
     }
@@ -77,8 +77,8 @@ pub(super) fn score(line: &str) -> i32 {
         Some(LineKind::Foreign) => score -= 5,
         _ => {}
     }
-    if let Some(place) = place(text).filter(|_| shown.has_place) {
-        score += if is_foreign(place.file) || place.file.starts_with('/') { -2 } else { 4 };
+    if let Some(location) = find_location(text).filter(|_| shown.may_have_location) {
+        score += if is_external(location.file) || location.file.starts_with('/') { -2 } else { 4 };
     }
     // A table, or a bar.
     if text.matches(" | ").count() > 2 || text.matches('%').count() > 2 {

@@ -81,7 +81,7 @@ fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) 
             continue;
         }
         // Of a row of lines that say nothing and differ in a number only, some stand for all.
-        if prefilter(line).worth == 0 && text.contains(|c: char| c.is_ascii_digit()) {
+        if prefilter(line).score == 0 && text.contains(|c: char| c.is_ascii_digit()) {
             let count = alike.entry(shape(text)).or_default();
             *count += 1;
             if *count > MAX_ALIKE {
@@ -259,7 +259,7 @@ fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained
     let worth_of = |index: usize| match page.line(index) {
         _ if known.contains(&index) => 12,
         line if is_near_border(index) => score(line),
-        line if is_known || prefilter(line).worth == 0 => -10,
+        line if is_known || prefilter(line).score == 0 => -10,
         line => score(line),
     };
     let scores: Vec<i32> = (0..last).map(worth_of).collect();

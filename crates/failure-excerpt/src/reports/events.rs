@@ -119,12 +119,12 @@ fn traceback(said: &Value) -> String {
             out.push_str(line.as_str().unwrap_or_default());
             out.push('\n');
         }
-        if let Some(place) = entry.pointer("/data/reprfileloc") {
-            let number = place.get("lineno").and_then(Value::as_u64).unwrap_or_default();
+        if let Some(location) = entry.pointer("/data/reprfileloc") {
+            let number = location.get("lineno").and_then(Value::as_u64).unwrap_or_default();
             out.push_str(&format!(
                 "\n{}:{number}: {}\n",
-                text_at(place, &["path"]),
-                text_at(place, &["message"])
+                text_at(location, &["path"]),
+                text_at(location, &["message"])
             ));
         }
     }

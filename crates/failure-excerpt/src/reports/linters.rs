@@ -74,7 +74,7 @@ fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
     }
 }
 
-/// Members that hold the place of a problem.
+/// Members that hold the location of a problem.
 const NESTED: [&str; 10] = [
     "location",
     "locations",
@@ -88,7 +88,7 @@ const NESTED: [&str; 10] = [
     "Pos",
 ];
 
-/// Returns the place that an object names, itself or in its members.
+/// Returns the location that an object names, itself or in its members.
 fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> Spot<'a> {
     let mut spot = above;
     if let Some(file) = first_text(members, &FILES).filter(|file| file.contains(['.', '/'])) {

@@ -69,7 +69,7 @@ impl Reader {
         }
         let is_whole = text.len() > 1 && text.ends_with(['}', ']']);
         if is_whole && let Ok(value) = serde_json::from_str::<Value>(text) {
-            return self.value(&value).then_some(line.len());
+            return self.add_value(&value).then_some(line.len());
         }
         if !text.starts_with(['{', '[']) || self.documents >= MAX_DOCUMENTS {
             return None;
@@ -78,7 +78,7 @@ impl Reader {
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
         let value = values.next()?.ok()?;
         let length = values.byte_offset();
-        let is_known = self.value(&value);
+        let is_known = self.add_value(&value);
         if is_known && !self.out.ends_with('\n') {
             self.out.push('\n');
         }
@@ -86,7 +86,7 @@ impl Reader {
     }
 
     /// Writes what a value says. Returns false if it is no report.
-    fn value(&mut self, value: &Value) -> bool {
+    fn add_value(&mut self, value: &Value) -> bool {
         let is_known = self.events.take(value, &mut self.out)
             || runners::report(value, &mut self.out)
             || linters::report(value, &mut self.out);

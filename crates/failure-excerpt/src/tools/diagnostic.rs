@@ -1,13 +1,13 @@
-//! Compilers and linters that give each problem a line: place, severity, words, rule.
+//! Compilers and linters that give each problem a line: location, severity, words, rule.
 
 use super::super::failure::{Failure, Severity, Stage};
 use super::super::line_kind::{LineKind, is_code, is_value};
+use super::super::location::{extension, find_location, is_external};
 use super::super::page::Page;
-use super::super::place::{extension, is_foreign, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, strip_any};
 
-/// What may be before the place.
+/// What may be before the location.
 const FRONTS: [&str; 16] = [
     "",
     "[ERROR] ",
@@ -32,7 +32,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     let indent = line.len() - line.trim_start().len();
     let text = &line[indent..];
-    let found = place(text)?;
+    let found = find_location(text)?;
     let front = &text[..found.start];
     if !FRONTS.contains(&front.trim_start_matches("./")) {
         return dashed(at, text);
@@ -59,7 +59,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     if message.starts_with("note:") || message.starts_with("runtime error") && indent > 0 {
         return None;
     }
-    let file = if is_foreign(found.file) { "" } else { found.file };
+    let file = if is_external(found.file) { "" } else { found.file };
     // rustc's short form has the advice after the words; go vet has an older word than the compiler.
     let message = message.split(": help: ").next().unwrap_or(message);
     let message = message
@@ -68,13 +68,13 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let mut failure = Failure::new(Stage::Build, "diagnostic")
         .with_code(code)
         .with_message(&message)
-        .at(file.trim_start_matches("./"))
-        .with(at, LineKind::Head);
+        .with_file(file.trim_start_matches("./"))
+        .with_line(at, LineKind::Head);
     failure.severity = severity;
     if message.starts_with("runtime error: ") {
         failure.stage = Stage::Crash;
     }
-    // Source, carets, notes and further words follow, indented or with the same place.
+    // Source, carets, notes and further words follow, indented or with the same location.
     let stop = page.end_of_stream(at);
     let mut end = at + 1;
     if let Some(below) = wrapped {
@@ -88,7 +88,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             // The pretty form of tsc has a blank line before the source.
             if end == at + 1
                 && page.line(end + 1).trim_start().starts_with(|c: char| c.is_ascii_digit())
-                && place(page.line(end + 1)).is_none()
+                && find_location(page.line(end + 1)).is_none()
             {
                 end += 1;
                 continue;
@@ -101,8 +101,8 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             continue;
         }
         let belongs = (next.starts_with([' ', '\t'])
-            && place(trimmed).is_none_or(|place| {
-                place.start > 0 || !next[next.len() - trimmed.len()..].contains(": error")
+            && find_location(trimmed).is_none_or(|location| {
+                location.start > 0 || !next[next.len() - trimmed.len()..].contains(": error")
             }))
             || (is_code(trimmed) && !trimmed.is_empty());
         let is_pointer = end <= at + 2 && trimmed.bytes().all(|byte| matches!(byte, b'^' | b'~' | b' '));
@@ -158,8 +158,8 @@ fn wrapped(page: &Page, at: usize) -> Option<usize> {
 
 /// `a.c:3:5: note: words`
 fn is_note(line: &str) -> bool {
-    place(line).is_some_and(|place| {
-        place.start < 2 && line[place.end..].trim_start_matches(':').trim_start().starts_with("note:")
+    find_location(line).is_some_and(|location| {
+        location.start < 2 && line[location.end..].trim_start_matches(':').trim_start().starts_with("note:")
     }) || line.starts_with("In file included from") && line.contains(':')
 }
 
@@ -281,7 +281,7 @@ const SYNTAX_ERRORS: &[&str] = &["syntax error", "Parse error", "Can't locate", 
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
 fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
-    let found = place(text)?;
+    let found = find_location(text)?;
     for sign in [" - ", " • "] {
         let parts: Vec<&str> = text.split(sign).collect();
         if parts.len() < 3 {
@@ -292,10 +292,12 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
             "warning" | "info" | "hint" => Severity::Warning,
             _ => continue,
         };
-        let message = parts[1..].iter().find(|part| place(part).is_none())?;
+        let message = parts[1..].iter().find(|part| find_location(part).is_none())?;
         let code = if parts.len() > 3 { parts[parts.len() - 1].trim() } else { "" };
-        let mut failure =
-            Failure::new(Stage::Build, "diagnostic").with_code(code).with_message(message).at(found.file);
+        let mut failure = Failure::new(Stage::Build, "diagnostic")
+            .with_code(code)
+            .with_message(message)
+            .with_file(found.file);
         failure.severity = severity;
         return Some(failure.in_line(at));
     }
@@ -308,7 +310,7 @@ fn dashed(at: usize, text: &str) -> Option<(Failure, usize)> {
         let message = front.strip_suffix(" at").or_else(|| front.strip_suffix(" in")).unwrap_or(front);
         let stage = if contains_any(message, SYNTAX_ERRORS) { Stage::Build } else { Stage::Other };
         let file = if found.file.starts_with('/') { "" } else { found.file };
-        return Some(Failure::new(stage, "script").with_message(message).at(file).in_line(at));
+        return Some(Failure::new(stage, "script").with_message(message).with_file(file).in_line(at));
     }
     None
 }

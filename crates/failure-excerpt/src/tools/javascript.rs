@@ -1,12 +1,12 @@
 //! jest and its kin, vitest, bun, node's own runner, and all who put a cross before what failed.
 
-use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::failure::{Failure, FrameOrder, SUITE, Stage, indent_of};
 use super::super::line_kind::LineKind;
+use super::super::location::{find_location, is_file};
 use super::super::page::Page;
-use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, starts_with_digit, strip_any};
-use super::runner_lines::{comments, thrown, without_duration};
+use super::runner_lines::{add_tap_comments, unwrap_ava_error, without_duration};
 
 /// Starts of what follows a failed test of jest and its kin.
 const JEST_ENDS: &[&str] = &["FAIL ", "PASS ", " FAIL ", " PASS ", " RUNS ", "-----"];
@@ -27,7 +27,7 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         {
             return None;
         }
-        let end = page.until(at + 1, is_end);
+        let end = page.find_end(at + 1, is_end);
         let suite = (page.start_of_stream(at)..at)
             .rev()
             .take(600)
@@ -39,12 +39,12 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
             .unwrap_or_default();
         let id = if is_load { file } else { name };
         let mut failure = Failure::new(if is_load { Stage::Build } else { Stage::Test }, "jest")
-            .named(id)
-            .with(at, LineKind::Head);
+            .with_id(id)
+            .with_line(at, LineKind::Head);
         if is_load && let Some(suite) = suite {
             failure.add(suite, LineKind::Location);
         }
-        failure.body(page, at + 1, end, Trace::NewestFirst);
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
         return Some((failure, end));
     }
     let rest = text.strip_prefix("FAIL ")?.trim();
@@ -54,14 +54,14 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     if !is_file(first) && !is_project {
         return None;
     }
-    let end = page.until(at + 1, is_end);
+    let end = page.find_end(at + 1, is_end);
     let mut failure = Failure::new(if name.is_empty() { Stage::Build } else { Stage::Test }, "jest")
-        .named(rest)
-        .with(at, LineKind::Head);
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+        .with_id(rest)
+        .with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     if name.is_empty() && !(failure.message.contains("Error") || failure.message.contains("rror:")) {
         // Only the name of a file whose tests are listed below.
-        let mut failure = Failure::new(Stage::Test, "suite").named(first);
+        let mut failure = Failure::new(Stage::Test, SUITE).with_id(first);
         failure.add(at, LineKind::Note);
         return Some((failure, at + 1));
     }
@@ -72,16 +72,16 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
 pub(super) fn deno(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let (name, rest) = page.line(at).split_once(" => ")?;
     let said = page.line(at + 1).strip_prefix("error: ")?;
-    place(rest).filter(|place| place.end == rest.len())?;
-    let end = page.until(at + 2, |line| {
-        matches!(line, " FAILURES" | " ERRORS") || line.contains(" => ") && place(line).is_some()
+    find_location(rest).filter(|location| location.end == rest.len())?;
+    let end = page.find_end(at + 2, |line| {
+        matches!(line, " FAILURES" | " ERRORS") || line.contains(" => ") && find_location(line).is_some()
     });
     let mut failure = Failure::new(Stage::Test, "deno")
-        .named(name)
+        .with_id(name)
         .with_message(said)
-        .with(at, LineKind::Head)
-        .with(at + 1, LineKind::Message);
-    failure.body(page, at + 2, end, Trace::NewestFirst);
+        .with_line(at, LineKind::Head)
+        .with_line(at + 1, LineKind::Message);
+    failure.add_body(page, at + 2, end, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
@@ -90,9 +90,9 @@ pub(super) fn dart(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let is_clock = |line: &str| line.as_bytes().get(2) == Some(&b':') && line.get(5..7) == Some(" +");
     let line = page.line(at);
     let name = line.strip_suffix(" [E]").filter(|_| is_clock(line))?.split_once(": ")?.1;
-    let end = page.until(at + 1, |line| is_clock(line));
-    let mut failure = Failure::new(Stage::Test, "dart").named(name).with(at, LineKind::Head);
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+    let end = page.find_end(at + 1, |line| is_clock(line));
+    let mut failure = Failure::new(Stage::Test, "dart").with_id(name).with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
@@ -117,7 +117,7 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     }
     let name = without_duration(rest);
     let indent = indent_of(line);
-    let mut end = page.until(at + 1, |line| {
+    let mut end = page.find_end(at + 1, |line| {
         let text = line.trim_start();
         CROSSES.iter().chain(&OTHERS).any(|mark| text.starts_with(mark.trim_end()))
             // playwright prints each test in a numbered list.
@@ -136,16 +136,16 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     }) {
         end = gap;
     }
-    let mut failure = Failure::new(Stage::Test, "marked").named(name).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Test, "marked").with_id(name).with_line(at, LineKind::Head);
     let below = page.line(at + 1).trim_start();
     if starts_with_any(below, &["(in test", "(from function"]) {
-        comments(page, &mut failure, at + 1, end);
+        add_tap_comments(page, &mut failure, at + 1, end);
     } else {
-        failure.body(page, at + 1, end, Trace::NewestFirst);
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     }
     // A list of marks alone names groups of tests as well as tests.
     if !failure.is_explained() {
-        failure.tool = "suite";
+        failure.tool = SUITE;
     }
     if at > 0 && page.line(at - 1).starts_with("test at ") {
         failure.add(at - 1, LineKind::Frame);
@@ -155,14 +155,14 @@ pub(super) fn marked(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
 
 /// ava prints each failed test below a rule, after the list of all tests.
 fn ava(page: &Page, at: usize, name: &str) -> (Failure, usize) {
-    let mut failure = Failure::new(Stage::Test, "ava").named(name).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Test, "ava").with_id(name).with_line(at, LineKind::Head);
     let is_rule = |line: &str| line.trim() == "─";
     let stop = page.end_of_stream(at).min(at + 2000);
     let title = (at + 1..stop).find(|&at| page.line(at).trim() == name && page.line(at - 1).is_empty());
     if let Some(title) = title {
-        let end = page.until(title + 1, is_rule);
-        failure.body(page, title + 1, end, Trace::NewestFirst);
-        thrown(page, &mut failure);
+        let end = page.find_end(title + 1, is_rule);
+        failure.add_body(page, title + 1, end, FrameOrder::NewestFirst);
+        unwrap_ava_error(page, &mut failure);
     }
     (failure, at + 1)
 }

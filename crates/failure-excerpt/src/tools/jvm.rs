@@ -1,6 +1,6 @@
 //! Maven with surefire, Gradle, and the stack traces of the JVM.
 
-use super::super::failure::{Failure, Stage, Trace};
+use super::super::failure::{Failure, FrameOrder, Stage};
 use super::super::line_kind::LineKind;
 use super::super::page::Page;
 use super::super::scan_state::ScanState;
@@ -22,9 +22,10 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         let name = name
             .split_once('(')
             .map_or_else(|| name.rsplit('.').next().unwrap_or(name), |(method, _)| method);
-        let end = page.until(at + 1, |line| line.is_empty() || starts_with_any(line, &["[ERROR]", "[INFO]"]));
-        let mut failure = Failure::new(Stage::Test, "surefire").named(name).with(at, LineKind::Head);
-        failure.body(page, at + 1, end, Trace::NewestFirst);
+        let end =
+            page.find_end(at + 1, |line| line.is_empty() || starts_with_any(line, &["[ERROR]", "[INFO]"]));
+        let mut failure = Failure::new(Stage::Test, "surefire").with_id(name).with_line(at, LineKind::Head);
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
         return Some((failure, end));
     }
     // `[ERROR]   ShelfTest.countsAll:12 expected:<3> but was:<2>`
@@ -38,7 +39,7 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     let message = message.trim_start_matches("» ");
-    Some(Failure::new(Stage::Test, "surefire").named(method).with_message(message).in_line(at))
+    Some(Failure::new(Stage::Test, "surefire").with_id(method).with_message(message).in_line(at))
 }
 
 /// Returns a Maven goal that failed: by itself, or because of a failure reported before.
@@ -62,23 +63,24 @@ pub(super) fn gradle(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let line = page.line(at);
     let text = line.trim_start().trim_start_matches("[error] ").trim_start_matches("[info] ");
     if let Some(name) = text.strip_suffix(" FAILED").filter(|name| name.contains(" > ")) {
-        let end = page.until(at + 1, |line| {
+        let end = page.find_end(at + 1, |line| {
             line.is_empty() && !page.line(at + 1).is_empty()
                 || line.contains(" > ") && (line.ends_with(" FAILED") || line.ends_with(" PASSED"))
         });
-        let mut failure =
-            Failure::new(Stage::Test, "gradle").named(name.trim_end_matches("()")).with(at, LineKind::Head);
-        failure.body(page, at + 1, end, Trace::NewestFirst);
+        let mut failure = Failure::new(Stage::Test, "gradle")
+            .with_id(name.trim_end_matches("()"))
+            .with_line(at, LineKind::Head);
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
         return Some((failure, end));
     }
     let name = text.strip_suffix(" *** FAILED ***")?.trim_start_matches("- ");
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         let text = line.trim_start_matches("[info] ").trim_start();
         text.starts_with("- ") || !line.trim_start_matches("[info] ").starts_with("  ")
     });
     let mut failure =
-        Failure::new(Stage::Test, "scalatest").named(without_duration(name)).with(at, LineKind::Head);
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+        Failure::new(Stage::Test, "scalatest").with_id(without_duration(name)).with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
@@ -101,17 +103,17 @@ pub(super) fn exception(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     if is_frame(line) {
         return None;
     }
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         !is_frame(line) && !line.trim_start().starts_with("... ") && !line.starts_with("Caused by:")
     });
-    let mut failure = Failure::new(Stage::Crash, "jvm").with_message(text).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Crash, "jvm").with_message(text).with_line(at, LineKind::Head);
     for at in at + 1..end {
         if page.line(at).starts_with("Caused by:") {
             page.line(at).clone_into(&mut failure.message);
             failure.add(at, LineKind::Message);
         }
     }
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     // What the build tool itself throws is an echo.
     if starts_with_any(text, &["org.apache.maven", "org.gradle"])
         || contains_any(text, &["MojoExecutionException", "MojoFailureException"])

@@ -2,8 +2,8 @@
 
 use super::super::failure::{Failure, Severity, Stage};
 use super::super::line_kind::LineKind;
+use super::super::location::find_location;
 use super::super::page::Page;
-use super::super::place::place;
 use super::super::scan_state::ScanState;
 use super::diagnostic::judged;
 
@@ -34,11 +34,11 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
         return None;
     }
     let text = line.trim_start();
-    let (place, rest) = text.split_once(' ')?;
-    let is_place = place.split(':').count() <= 2
-        && !place.is_empty()
-        && place.split(':').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    if !is_place || !line.contains("  ") {
+    let (location, rest) = text.split_once(' ')?;
+    let is_location = location.split(':').count() <= 2
+        && !location.is_empty()
+        && location.split(':').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_location || !line.contains("  ") {
         return None;
     }
     let file = state.file?;
@@ -57,8 +57,8 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
     let mut failure = Failure::new(Stage::Build, "stylish")
         .with_code(code)
         .with_message(message)
-        .at(name)
-        .with(at, LineKind::Head);
+        .with_file(name)
+        .with_line(at, LineKind::Head);
     failure.severity = severity;
     failure.parts.insert(0, (file, LineKind::Head));
     Some((failure, at + 1))
@@ -68,11 +68,12 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
 pub(super) fn shellcheck(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = line.strip_prefix("In ")?;
-    let found = place(rest)?;
+    let found = find_location(rest)?;
     if !rest.ends_with(':') || !line.contains(" line ") {
         return None;
     }
-    let mut failure = Failure::new(Stage::Build, "shellcheck").at(found.file).with(at, LineKind::Location);
+    let mut failure =
+        Failure::new(Stage::Build, "shellcheck").with_file(found.file).with_line(at, LineKind::Location);
     let mut end = at + 1;
     while end < page.end_of_stream(at) && end < at + 12 {
         let line = page.line(end);

@@ -18,8 +18,8 @@ use super::failure::Failure;
 use super::page::Page;
 use super::scan_state::ScanState;
 
-pub(super) use native::boxed;
-pub(super) use runner_lines::is_count;
+pub(super) use native::bracketed;
+pub(super) use runner_lines::is_result_summary;
 pub(super) use shell::is_echo;
 
 /// Looks at a line: the failure that begins there, and the line after its last.

@@ -1,9 +1,9 @@
 //! What C and C++ programs, their test libraries and .NET print.
 
-use super::super::failure::{Failure, Stage, Trace};
-use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
+use super::super::failure::{Failure, FrameOrder, Stage};
+use super::super::line_kind::{LineKind, is_external_frame, is_frame};
+use super::super::location::find_location;
 use super::super::page::Page;
-use super::super::place::place;
 use super::super::scan_state::ScanState;
 use super::super::words::{is_digits, starts_with_any, strip_any};
 use super::runner_lines::without_duration;
@@ -36,7 +36,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let is_report = line.contains("Sanitizer");
     if let Some(start) = SANITIZER_REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
         let end = page
-            .until(at + 1, |line| line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"]));
+            .find_end(at + 1, |line| line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"]));
         // The address and the registers are others each time.
         let message = line[start..]
             .split(" on address ")
@@ -46,20 +46,20 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
             .next()
             .unwrap_or_default();
         let mut failure =
-            Failure::new(Stage::Crash, "sanitizer").with_message(message).with(at, LineKind::Head);
+            Failure::new(Stage::Crash, "sanitizer").with_message(message).with_line(at, LineKind::Head);
         let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
         for at in at + 1..stack {
             failure.add(at, LineKind::Message);
         }
         // The first stack is where it happened; those after it are where the memory comes from.
-        let behind = page.until(stack, str::is_empty).min(end);
+        let behind = page.find_end(stack, str::is_empty).min(end);
         let frames: Vec<usize> = (stack..behind)
-            .filter(|&at| is_frame(page.line(at).trim()) && !is_foreign_frame(page.line(at).trim()))
+            .filter(|&at| is_frame(page.line(at).trim()) && !is_external_frame(page.line(at).trim()))
             .collect();
-        failure.frames(page, &frames, Trace::NewestFirst);
+        failure.add_frames(page, &frames, FrameOrder::NewestFirst);
         for at in behind..end {
             let text = page.line(at).trim();
-            if text.contains("is located") || (is_frame(text) && !is_foreign_frame(text)) {
+            if text.contains("is located") || (is_frame(text) && !is_external_frame(text)) {
                 failure.add(at, LineKind::Note);
             }
         }
@@ -69,17 +69,17 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     if !starts_with_any(text, VALGRIND_ERRORS) && !text.contains("definitely lost in loss record") {
         return None;
     }
-    let end = page.until(at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
-    let mut failure = Failure::new(Stage::Crash, "valgrind").with_message(text).with(at, LineKind::Head);
+    let end = page.find_end(at + 1, |line| valgrind(line).is_none_or(|text| text.trim().is_empty()));
+    let mut failure = Failure::new(Stage::Crash, "valgrind").with_message(text).with_line(at, LineKind::Head);
     let frames: Vec<usize> = (at + 1..end)
         .filter(|&at| {
             page.line(at).contains('(')
-                && place(page.line(at)).is_some_and(|place| {
-                    !place.file.starts_with("vg_") && !place.file.starts_with("vgpreload")
+                && find_location(page.line(at)).is_some_and(|location| {
+                    !location.file.starts_with("vg_") && !location.file.starts_with("vgpreload")
                 })
         })
         .collect();
-    failure.frames(page, &frames, Trace::NewestFirst);
+    failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
@@ -92,7 +92,7 @@ fn valgrind(line: &str) -> Option<&str> {
 /// googletest: `[ RUN      ] A.B` ... `[  FAILED  ] A.B (0 ms)`. Others draw the same boxes.
 pub(super) fn gtest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
-    let (word, name) = boxed(line)?;
+    let (word, name) = bracketed(line)?;
     if !matches!(word, "FAILED" | "FAIL" | "TIMEOUT" | "KO")
         || name.ends_with("listed below:")
         || name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
@@ -100,23 +100,23 @@ pub(super) fn gtest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         return None;
     }
     let name = without_duration(name.split(", where ").next().unwrap_or(name));
-    let mut failure = Failure::new(Stage::Test, "gtest").named(name).with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Test, "gtest").with_id(name).with_line(at, LineKind::Head);
     let start = page.start_of_stream(at);
     let run = (start..at).rev().take(400).find(|&above| {
-        boxed(page.line(above)).is_some_and(|(word, started)| word == "RUN" && started == name)
+        bracketed(page.line(above)).is_some_and(|(word, started)| word == "RUN" && started == name)
     });
     if let Some(run) = run {
-        failure.body(page, run + 1, at, Trace::NewestFirst);
+        failure.add_body(page, run + 1, at, FrameOrder::NewestFirst);
     } else {
         // The words may follow, indented.
-        let end = page.until(at + 1, |line| !line.starts_with(' '));
-        failure.body(page, at + 1, end, Trace::NewestFirst);
+        let end = page.find_end(at + 1, |line| !line.starts_with(' '));
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     }
     Some((failure, at + 1))
 }
 
 /// Returns what a line in brackets says, and of what: `[ RUN      ] A.B`.
-pub(in super::super) fn boxed(line: &str) -> Option<(&str, &str)> {
+pub(in super::super) fn bracketed(line: &str) -> Option<(&str, &str)> {
     let (word, name) = line.trim_start().strip_prefix('[')?.split_once(']')?;
     let word = word.trim();
     (word.len() <= 9
@@ -129,7 +129,7 @@ pub(in super::super) fn boxed(line: &str) -> Option<(&str, &str)> {
 /// Catch2 and doctest: `t.cpp:12: FAILED:`, `t.cpp:12: ERROR: CHECK( x ) is NOT correct!`; googletest without its boxes.
 pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
-    let found = place(line).filter(|place| place.start == 0)?;
+    let found = find_location(line).filter(|location| location.start == 0)?;
     let rest = line[found.end..].trim_start_matches([':', ')']).trim();
     let compact = rest.strip_prefix("failed: ").filter(|said| said.contains(" for: "));
     let is_catch = rest == "FAILED:"
@@ -152,18 +152,18 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     } else {
         (title.map_or("", |title| page.line(title).trim()), "")
     };
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         line.is_empty() && !rest.starts_with("Failure")
             || starts_with_any(line, &["----", "===="])
-            || boxed(line).is_some()
-            || place(line).is_some_and(|place| place.start == 0)
+            || bracketed(line).is_some()
+            || find_location(line).is_some_and(|location| location.start == 0)
     });
     let tool = if compact.is_some() || title.is_some() { "catch2" } else { "catch" };
     let mut failure = Failure::new(Stage::Test, tool)
-        .named(name)
+        .with_id(name)
         .with_message(message)
-        .at(found.file)
-        .with(at, LineKind::Location);
+        .with_file(found.file)
+        .with_line(at, LineKind::Location);
     if let Some(title) = title {
         failure.add(title, LineKind::Head);
     }
@@ -175,7 +175,7 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     if failure.id.is_empty() {
         failure.id = running(page, at).or_else(|| failed_below(page, end)).unwrap_or_default();
     }
-    failure.body(page, at + 1, end.min(at + 30), Trace::NewestFirst);
+    failure.add_body(page, at + 1, end.min(at + 30), FrameOrder::NewestFirst);
     Some((failure, end.min(at + 30)))
 }
 
@@ -198,14 +198,14 @@ fn running(page: &Page, at: usize) -> Option<String> {
     (start..at)
         .rev()
         .take(400)
-        .find_map(|above| boxed(page.line(above)))
+        .find_map(|above| bracketed(page.line(above)))
         .filter(|(word, _)| *word == "RUN")
         .map(|(_, name)| name.to_owned())
 }
 
 /// The test whose result is below, where its runner does not say what it starts.
 fn failed_below(page: &Page, at: usize) -> Option<String> {
-    let (word, name) = boxed(page.line(at))?;
+    let (word, name) = bracketed(page.line(at))?;
     (word == "FAILED").then(|| without_duration(name.split(", where ").next().unwrap_or(name)).to_owned())
 }
 
@@ -225,13 +225,13 @@ pub(super) fn dotnet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
     let indent = line.len() - text.len();
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         let text = line.trim_start();
         starts_with_any(text, DOTNET_ENDS)
             || text.starts_with("[xUnit.net") && text.contains(" [") && indent == 0
     });
-    let mut failure = Failure::new(Stage::Test, "dotnet").named(name).with(at, LineKind::Head);
-    failure.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    let mut failure = Failure::new(Stage::Test, "dotnet").with_id(name).with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end.min(at + 60), FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
@@ -254,5 +254,5 @@ pub(super) fn ctest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         Stage::Test
     };
     let message = if stage == Stage::Test { "" } else { word };
-    Some(Failure::new(stage, "ctest").named(name).with_message(message).in_line(at))
+    Some(Failure::new(stage, "ctest").with_id(name).with_message(message).in_line(at))
 }

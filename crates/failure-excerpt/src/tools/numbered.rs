@@ -1,9 +1,9 @@
 //! The numbered lists of failures of mocha, `RSpec`, minitest, `ExUnit`, `PHPUnit`, hspec and others.
 
-use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::failure::{Failure, FrameOrder, SUITE, Stage, indent_of};
 use super::super::line_kind::LineKind;
+use super::super::location::{file_in, find_location};
 use super::super::page::Page;
-use super::super::place::{file_in, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, starts_with_digit};
 
@@ -14,19 +14,19 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
     let is_listed_later = state.failing.is_some_and(|failing| at < failing);
     if is_listed_later {
         // mocha numbers them where they happen, and prints them at the end.
-        let mut failure = Failure::new(Stage::Test, "suite").named(title);
+        let mut failure = Failure::new(Stage::Test, SUITE).with_id(title);
         failure.add(at, LineKind::Note);
         return Some((failure, at + 1));
     }
     if number != 1 && number != state.number + 1 {
         return None;
     }
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         numbered(line).is_some_and(|(next, _)| next == number + 1 && indent_of(line) <= indent + 1)
             || is_summary(line)
     });
     let next = (at + 1..end).find(|&at| !page.line(at).trim().is_empty())?;
-    let mut failure = Failure::new(Stage::Test, "numbered").with(at, LineKind::Head);
+    let mut failure = Failure::new(Stage::Test, "numbered").with_line(at, LineKind::Head);
     let mut body = at + 1;
     if matches!(title, "Failure:" | "Error:" | "Failure" | "Error" | "Skipped:") {
         // minitest has the name in the next line: `TestX#test_y [test/x.rb:12]:`
@@ -49,7 +49,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
                 if line.ends_with(':')
                     && !line.contains("Error")
                     && indent_of(line) > indent + 3
-                    && place(line).is_none()
+                    && find_location(line).is_none()
                     && !line.trim_start().starts_with("Failure/Error")
                 {
                     name = line.trim();
@@ -67,7 +67,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
         body = body.max(last + 1);
     }
     state.number = number;
-    failure.body(page, body, end, Trace::NewestFirst);
+    failure.add_body(page, body, end, FrameOrder::NewestFirst);
     if !failure.is_explained() {
         return None;
     }
@@ -78,17 +78,19 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
 /// `RSpec`'s `An error occurred while loading ./spec/a_spec.rb.`, with the error below.
 pub(super) fn load(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let file = page.line(at).strip_prefix("An error occurred while loading ")?.trim_end_matches(['.', ':']);
-    let end = page.until(at + 1, |line| line.starts_with("No examples found") || is_summary(line));
-    let mut failure = Failure::new(Stage::Build, "numbered").named(file).with(at, LineKind::Head);
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+    let end = page.find_end(at + 1, |line| line.starts_with("No examples found") || is_summary(line));
+    let mut failure = Failure::new(Stage::Build, "numbered").with_id(file).with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     settle_message(page, &mut failure);
     Some((failure, end))
 }
 
 /// `RSpec` shows the failing source before the message, and the class of an error in a line of its own; `ExUnit` shows the
-/// place of the test before the message.
+/// location of the test before the message.
 fn settle_message(page: &Page, failure: &mut Failure) {
-    let is_place = |text: &str| place(text).is_some_and(|place| place.start == 0 && place.end == text.len());
+    let is_location = |text: &str| {
+        find_location(text).is_some_and(|location| location.start == 0 && location.end == text.len())
+    };
     let is_class = |text: &str| text.ends_with(':') && !text.contains(' ') && text.len() > 6;
     let said: Vec<usize> = failure
         .parts
@@ -97,7 +99,7 @@ fn settle_message(page: &Page, failure: &mut Failure) {
         .map(|part| part.0)
         .collect();
     let mut next = said.iter().map(|&at| page.line(at).trim()).filter(|text| *text != failure.message);
-    if failure.message.starts_with("Failure/Error:") || is_place(&failure.message) {
+    if failure.message.starts_with("Failure/Error:") || is_location(&failure.message) {
         let Some(first) = next.next() else { return };
         failure.values.retain(|value| value != first);
         failure.message = first.to_owned();

@@ -1,9 +1,9 @@
 //! pytest, unittest, and any traceback of Python.
 
-use super::super::failure::{Failure, Stage, Trace, indent_of};
-use super::super::line_kind::{LineKind, is_foreign_frame, is_frame};
+use super::super::failure::{Failure, FrameOrder, Stage, indent_of};
+use super::super::line_kind::{LineKind, is_external_frame, is_frame};
+use super::super::location::{extension, find_location, is_external};
 use super::super::page::Page;
-use super::super::place::{extension, is_foreign, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, strip_any};
 
@@ -23,7 +23,7 @@ pub(super) fn pytest(page: &Page, at: usize, state: &mut ScanState) -> Option<(F
             let rest = line.strip_prefix("[gw")?.split_once("] ")?.1;
             let rest = rest.split_once("%] ").map_or(rest, |(_, rest)| rest);
             let id = strip_any(rest.trim_start(), &["FAILED ", "ERROR "])?;
-            Some(Failure::new(Stage::Test, "pytest").named(id).in_line(at)).filter(|_| is_id(id))
+            Some(Failure::new(Stage::Test, "pytest").with_id(id).in_line(at)).filter(|_| is_id(id))
         }
         _ => verbose(page, at),
     }
@@ -72,7 +72,7 @@ fn verbose(page: &Page, at: usize) -> Option<(Failure, usize)> {
             brackets.filter(|_| line[file..blank].contains('[')).unwrap_or(blank)
         }
     };
-    Some(Failure::new(Stage::Test, "pytest").named(&line[..id_end]).in_line(at))
+    Some(Failure::new(Stage::Test, "pytest").with_id(&line[..id_end]).in_line(at))
 }
 
 /// `FAILED tests/a.py::test_x - assert 1 == 2`
@@ -86,7 +86,7 @@ fn summary(page: &Page, at: usize) -> Option<(Failure, usize)> {
         if page.line(at).starts_with("ERROR ") && !id.contains("::") { Stage::Build } else { Stage::Test };
     let message = message.strip_suffix("...").unwrap_or(message);
     let message = if stage == Stage::Test { message } else { "" };
-    Some(Failure::new(stage, "pytest").named(id).with_message(message).in_line(at))
+    Some(Failure::new(stage, "pytest").with_id(id).with_message(message).in_line(at))
 }
 
 /// `_____ TestA.test_x _____` and what follows.
@@ -99,7 +99,8 @@ fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
     let is_head = |line: &str| {
         line.starts_with("___") && line.ends_with("__") && !line.trim_matches('_').trim().is_empty()
     };
-    let end = page.until(at + 1, |line| is_head(line) || (line.starts_with("===") && line.ends_with("==")));
+    let end =
+        page.find_end(at + 1, |line| is_head(line) || (line.starts_with("===") && line.ends_with("==")));
     let (stage, name) = match title.strip_prefix("ERROR collecting ") {
         Some(file) => (Stage::Build, file),
         None => (
@@ -110,7 +111,7 @@ fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
                 .map_or(title, |(_, name)| name),
         ),
     };
-    let mut failure = Failure::new(stage, "pytest").named(name).with(at, LineKind::Head);
+    let mut failure = Failure::new(stage, "pytest").with_id(name).with_line(at, LineKind::Head);
     let captured = (at + 1..end)
         .find(|&at| page.line(at).starts_with("----") && page.line(at).contains(" Captured "))
         .unwrap_or(end);
@@ -152,14 +153,14 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                 failure.add(at, if is_where || said_more > 6 { LineKind::Note } else { LineKind::Value });
             }
             if said.starts_with("File \"")
-                && let Some(place) = place(said)
+                && let Some(location) = find_location(said)
             {
-                place.file.clone_into(&mut failure.file);
+                location.file.clone_into(&mut failure.file);
             }
         } else if line.starts_with('>') {
             failure.add(at, if Some(at) == failed { LineKind::Message } else { LineKind::Frame });
         } else if is_frame(text) {
-            if !is_foreign_frame(text) {
+            if !is_external_frame(text) {
                 frames.push(at);
             }
         } else if frames.last() == Some(&at.saturating_sub(1)) {
@@ -169,7 +170,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
         }
     }
     // The last location is printed below its error.
-    failure.frames(page, &frames, Trace::NewestLast);
+    failure.add_frames(page, &frames, FrameOrder::NewestLast);
 }
 
 /// Returns true if an `E` line shows the source at which a syntax error is.
@@ -186,8 +187,8 @@ fn conftest(page: &Page, at: usize) -> Option<(Failure, usize)> {
     if !line.starts_with("ImportError while loading conftest") {
         return None;
     }
-    let end = page.until(at + 1, str::is_empty);
-    let mut failure = Failure::new(Stage::Build, "pytest").with(at, LineKind::Note);
+    let end = page.find_end(at + 1, str::is_empty);
+    let mut failure = Failure::new(Stage::Build, "pytest").with_line(at, LineKind::Note);
     add_body(page, &mut failure, at + 1, end);
     Some((failure, end))
 }
@@ -200,32 +201,32 @@ pub(super) fn unittest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         return None;
     }
     let name = rest.split_once(" (").map_or(rest, |(name, _)| name);
-    let end = page.until(at + 1, |line| line.starts_with("====="));
+    let end = page.find_end(at + 1, |line| line.starts_with("====="));
     // The count is below a rule.
     let ran =
         (at + 2..end).find(|&at| page.line(at).starts_with("Ran ") && page.line(at - 1).starts_with("-----"));
     let end = ran.map_or(end, |ran| ran - 1);
-    let body = page.until(at + 1, |line| line.starts_with("-----")) + 1;
+    let body = page.find_end(at + 1, |line| line.starts_with("-----")) + 1;
     let is_load = rest.contains("_FailedTest");
     // A sub-test has its parameters after the name.
     let parameters = rest.rfind(") (").filter(|_| rest.ends_with(')')).map_or("", |at| &rest[at + 2..]);
     let name = if parameters.is_empty() { name.to_owned() } else { format!("{name} {parameters}") };
     let mut failure = Failure::new(if is_load { Stage::Build } else { Stage::Test }, "unittest")
-        .named(&name)
-        .with(at, LineKind::Head);
+        .with_id(&name)
+        .with_line(at, LineKind::Head);
     let first = (body..end).find(|&at| page.line(at).starts_with("Traceback")).unwrap_or(body);
     let mut from = first;
     // What comes after the last frame is the message; of several exceptions the last one is what the test saw.
     let captured = (first..end).find(|&at| matches!(page.line(at), "Stdout:" | "Stderr:")).unwrap_or(end);
     while let Some(next) = (from + 1..captured).find(|&at| page.line(at).starts_with("Traceback")) {
         let mut earlier = Failure::new(Stage::Test, "unittest");
-        earlier.body(page, from, next, Trace::NewestLast);
+        earlier.add_body(page, from, next, FrameOrder::NewestLast);
         for (line, kind) in earlier.parts {
             failure.add(line, kind.max(LineKind::Frame));
         }
         from = next;
     }
-    failure.body(page, from, captured, Trace::NewestLast);
+    failure.add_body(page, from, captured, FrameOrder::NewestLast);
     Some((failure, end))
 }
 
@@ -236,18 +237,19 @@ const LOAD_ERRORS: &[&str] = &["SyntaxError", "ImportError", "ModuleNotFoundErro
 pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     if let Some(at_error) = line.find("Fatal Python error: ") {
-        let end = page.until(at + 1, |line| line.starts_with("Extension modules:"));
-        let mut failure =
-            Failure::new(Stage::Crash, "python").with_message(&line[at_error..]).with(at, LineKind::Head);
+        let end = page.find_end(at + 1, |line| line.starts_with("Extension modules:"));
+        let mut failure = Failure::new(Stage::Crash, "python")
+            .with_message(&line[at_error..])
+            .with_line(at, LineKind::Head);
         let frames: Vec<usize> = (at + 1..end)
             .filter(|&at| {
                 let text = page.line(at).trim_start();
                 text.starts_with("File \"")
-                    && !is_foreign_frame(text)
-                    && place(text).is_some_and(|place| !is_foreign(place.file))
+                    && !is_external_frame(text)
+                    && find_location(text).is_some_and(|location| !is_external(location.file))
             })
             .collect();
-        failure.frames(page, &frames, Trace::NewestFirst);
+        failure.add_frames(page, &frames, FrameOrder::NewestFirst);
         let name = frames
             .iter()
             .find_map(|&at| page.line(at).rsplit_once(" in ").filter(|(_, name)| name.starts_with("test")));
@@ -259,7 +261,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         return None;
     }
     let indent = indent_of(line);
-    let error = page.until(at + 1, |line| {
+    let error = page.find_end(at + 1, |line| {
         !line.trim().is_empty()
             && indent_of(line) <= indent
             && !line.trim_start_matches(['#', ' ']).starts_with("File \"")
@@ -273,7 +275,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let end = (error + 1..last).find(is_over).unwrap_or(last.max(error + 1));
     let mut failure =
         Failure::new(Stage::Other, "python").with_message(page.line(error).trim_start_matches(['#', ' ']));
-    failure.body(page, at + 1, error, Trace::NewestLast);
+    failure.add_body(page, at + 1, error, FrameOrder::NewestLast);
     failure.add(error, LineKind::Head);
     for at in error + 1..end {
         failure.add(at, LineKind::Value);

@@ -1,10 +1,10 @@
 //! Linters and runners whose lines look like those of no other: biome, prettier, sqlfluff, the annotations of GitHub Actions, and
 //! the console launcher of `JUnit`.
 
-use super::super::failure::{Failure, Severity, Stage, Trace};
-use super::super::line_kind::{LineKind, is_foreign_frame};
+use super::super::failure::{Failure, FrameOrder, Severity, Stage};
+use super::super::line_kind::{LineKind, is_external_frame};
+use super::super::location::{find_location, is_file};
 use super::super::page::Page;
-use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 use super::diagnostic::{judged, without_name_of_rule};
 
@@ -17,13 +17,14 @@ pub(super) fn ruled(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     if !line.ends_with("━━━") {
         return None;
     }
-    let (file, rest) = match place(line) {
+    let (file, rest) = match find_location(line) {
         Some(found) if found.start == 0 => (found.file, &line[found.end..]),
         _ => line.split_once(' ').filter(|(file, _)| is_file(file))?,
     };
     let rule = rest.split_whitespace().next().filter(|rule| !rule.starts_with('━')).unwrap_or_default();
-    let end = page.until(at + 1, |line| line.ends_with("━━━"));
-    let mut failure = Failure::new(Stage::Build, "ruled").with_code(rule).at(file).with(at, LineKind::Head);
+    let end = page.find_end(at + 1, |line| line.ends_with("━━━"));
+    let mut failure =
+        Failure::new(Stage::Build, "ruled").with_code(rule).with_file(file).with_line(at, LineKind::Head);
     for at in at + 1..end {
         let text = page.line(at).trim();
         if failure.message.is_empty() && text.starts_with(MARKS) {
@@ -43,10 +44,13 @@ pub(super) fn prettier(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
     if !is_file(file) || file.contains(' ') {
         return None;
     }
-    let (words, _) = said.rsplit_once(" (").filter(|(_, place)| is_numbers(place.trim_end_matches(')')))?;
-    let mut failure =
-        Failure::new(Stage::Build, "prettier").with_message(words).at(file).with(at, LineKind::Head);
-    let end = page.until(at + 1, |line| !line.starts_with("[error]  "));
+    let (words, _) =
+        said.rsplit_once(" (").filter(|(_, location)| is_numbers(location.trim_end_matches(')')))?;
+    let mut failure = Failure::new(Stage::Build, "prettier")
+        .with_message(words)
+        .with_file(file)
+        .with_line(at, LineKind::Head);
+    let end = page.find_end(at + 1, |line| !line.starts_with("[error]  "));
     for at in at + 1..end {
         failure.add(at, LineKind::Code);
     }
@@ -65,8 +69,8 @@ pub(super) fn columns(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
     columns.next().and_then(|column| column.strip_prefix("P:"))?;
     let code = columns.next()?;
     let mut said = columns.next()?.to_owned();
-    let mut failure = Failure::new(Stage::Build, "columns").with_code(code).with(at, LineKind::Head);
-    let end = page.until(at + 1, |line| !line.trim_start().starts_with("| "));
+    let mut failure = Failure::new(Stage::Build, "columns").with_code(code).with_line(at, LineKind::Head);
+    let end = page.find_end(at + 1, |line| !line.trim_start().starts_with("| "));
     for at in at + 1..end {
         said.push(' ');
         said.push_str(page.line(at).trim_start().trim_start_matches("| "));
@@ -83,8 +87,9 @@ pub(super) fn columns(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
 
 /// `Line 6, Position 1: words [name.of.rule]`, and what of the tree of the file is found there.
 fn words_of_sqlfluff(message: &str) -> &str {
-    let place = message.strip_prefix("Line ").and_then(|rest| rest.split_once(": "));
-    let words = place.filter(|(place, _)| place.contains(", Position ")).map_or(message, |(_, words)| words);
+    let location = message.strip_prefix("Line ").and_then(|rest| rest.split_once(": "));
+    let words =
+        location.filter(|(location, _)| location.contains(", Position ")).map_or(message, |(_, words)| words);
     without_name_of_rule(words.split(" Found <").next().unwrap_or(words))
 }
 
@@ -94,16 +99,16 @@ pub(super) fn table(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     if !is_file(file) || !page.line(at + 1).trim_start().starts_with("---") {
         return None;
     }
-    let end = page.until(at + 2, |line| line.trim_start().starts_with("---"));
+    let end = page.find_end(at + 2, |line| line.trim_start().starts_with("---"));
     let (line, said) = page.line(at + 2).trim_start().split_once(' ')?;
     if !is_numbers(line) {
         return None;
     }
     let mut failure = Failure::new(Stage::Build, "table")
         .with_message(said)
-        .at(file)
-        .with(at, LineKind::Location)
-        .with(at + 2, LineKind::Message);
+        .with_file(file)
+        .with_line(at, LineKind::Location)
+        .with_line(at + 2, LineKind::Message);
     for at in at + 3..end {
         let text = page.line(at).trim();
         if let Some(rule) = text.strip_prefix('🪪').filter(|_| failure.code.is_empty()) {
@@ -125,8 +130,8 @@ pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
     let (properties, said) = rest.split_once("::")?;
     let file = properties.split(',').find_map(|property| property.strip_prefix("file="))?;
     let said = said.split("%0A").next().unwrap_or(said);
-    // ruff repeats the place.
-    let said = match place(said).filter(|found| found.start == 0) {
+    // ruff repeats the location.
+    let said = match find_location(said).filter(|found| found.start == 0) {
         Some(found) => said[found.end..].trim_start_matches(':').trim_start(),
         None => said,
     };
@@ -139,8 +144,8 @@ pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
     let mut failure = Failure::new(Stage::Build, "annotation")
         .with_code(code)
         .with_message(words_of_sqlfluff(message))
-        .at(file.trim_start_matches("./"))
-        .with(at, LineKind::Head);
+        .with_file(file.trim_start_matches("./"))
+        .with_line(at, LineKind::Head);
     failure.severity = severity;
     Some((failure, at + 1))
 }
@@ -152,17 +157,17 @@ pub(super) fn console(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
     let head =
         (start..at).rev().take(3).find(|&at| page.line(at).contains(':') && page.line(at).ends_with(')'))?;
     let name = page.line(head).trim().rsplit(':').next()?.trim_end_matches("()");
-    let end = page.until(at + 1, |line| line.trim().is_empty() || line.trim_start().starts_with("[...]"));
+    let end = page.find_end(at + 1, |line| line.trim().is_empty() || line.trim_start().starts_with("[...]"));
     let mut failure = Failure::new(Stage::Test, "console")
-        .named(name)
+        .with_id(name)
         .with_message(said)
-        .with(head, LineKind::Head)
-        .with(at, LineKind::Message);
+        .with_line(head, LineKind::Head)
+        .with_line(at, LineKind::Message);
     let is_own = |at: &usize| {
         let text = page.line(*at).trim();
-        place(text).is_some() && !is_foreign_frame(&format!("at {text}"))
+        find_location(text).is_some() && !is_external_frame(&format!("at {text}"))
     };
     let frames: Vec<usize> = (at + 1..end).filter(is_own).collect();
-    failure.frames(page, &frames, Trace::NewestFirst);
+    failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
 }

@@ -1,15 +1,15 @@
-//! Lines that several test runners write alike.
+//! Lines that several test runners print alike, and the formats of busted, Julia and ava.
 
-use super::super::failure::{Failure, Stage, Trace, placed_words};
+use super::super::failure::{Failure, FrameOrder, Stage, split_location};
 use super::super::line_kind::{LineKind, line_kind};
+use super::super::location::{find_location, is_file};
 use super::super::page::Page;
-use super::super::place::{is_file, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{is_digits, strip_any};
 
 /// Returns a name without ` (0.25ms)`, ` 12ms`, ` [3.00ms]` at its end.
 pub(super) fn without_duration(name: &str) -> &str {
-    let is_time = |text: &str| {
+    let is_duration = |text: &str| {
         let text = text.trim_matches(['(', ')', '[', ']']);
         text.starts_with(|c: char| c.is_ascii_digit())
             && text
@@ -19,9 +19,9 @@ pub(super) fn without_duration(name: &str) -> &str {
             && text.ends_with(|c: char| c.is_ascii_alphabetic())
     };
     match name.rsplit_once(' ') {
-        Some((front, last)) if is_time(last) => {
+        Some((front, last)) if is_duration(last) => {
             let front = front.trim_end();
-            // `(1.2 s)` has a blank in it.
+            // `(1.2 s)` has a space in it.
             match front.rsplit_once(" (") {
                 Some((earlier, number))
                     if last.ends_with(')')
@@ -38,33 +38,33 @@ pub(super) fn without_duration(name: &str) -> &str {
     }
 }
 
-/// Takes in what stands after `#`.
-pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
+/// Adds the TAP comments in the lines `from..to` to `failure`.
+pub(super) fn add_tap_comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     for at in from..to {
         let text = page.line(at).trim_start().trim_start_matches('#').trim();
         let text = text.strip_prefix("Failure message: ").unwrap_or(text);
-        if text.is_empty() || text.starts_with("Looks like you failed") || is_busted_place(text) {
+        if text.is_empty() || text.starts_with("Looks like you failed") || is_busted_location(text) {
             continue;
         }
         if failure.message.is_empty()
-            && let Some((file, said)) = placed_words(text)
+            && let Some((file, message)) = split_location(text)
         {
-            said.clone_into(&mut failure.message);
+            message.clone_into(&mut failure.message);
             file.clone_into(&mut failure.file);
             failure.add(at, LineKind::Location);
             continue;
         }
         if text.starts_with("Failed test") {
-            if let Some(place) = place(text) {
-                place.file.clone_into(&mut failure.file);
+            if let Some(location) = find_location(text) {
+                location.file.clone_into(&mut failure.file);
             }
             failure.add(at, LineKind::Location);
             continue;
         }
-        if let Some(place) = place(text).filter(|place| place.start < 20)
+        if let Some(location) = find_location(text).filter(|location| location.start < 20)
             && failure.file.is_empty()
         {
-            place.file.clone_into(&mut failure.file);
+            location.file.clone_into(&mut failure.file);
             failure.add(at, LineKind::Location);
             if text.starts_with('(') || text.starts_with("at ") {
                 continue;
@@ -74,28 +74,31 @@ pub(super) fn comments(page: &Page, failure: &mut Failure, from: usize, to: usiz
             text.clone_into(&mut failure.message);
             failure.add(at, LineKind::Message);
         } else {
-            // After a failed command stands whatever it printed.
+            // A message in backquotes is a failed command (bats); the lines after it are its output, not values.
             if !failure.message.starts_with('`') {
-                failure.value(placed_words(text).map_or(text, |(_, said)| said));
+                failure.add_value(split_location(text).map_or(text, |(_, value)| value));
             }
             failure.add(at, LineKind::Value);
         }
     }
 }
 
-/// ava shows an error that was thrown as an object: its message is what it says.
-pub(super) fn thrown(page: &Page, failure: &mut Failure) {
+/// Replaces ava's `Error thrown in test` with the message of the error object that it prints below.
+pub(super) fn unwrap_ava_error(page: &Page, failure: &mut Failure) {
     if !failure.message.starts_with("Error thrown in test") {
         return;
     }
     let mut lines = failure.parts.iter().map(|part| page.line(part.0).trim());
-    if let Some(said) = lines.find_map(|line| line.strip_prefix("message: '")) {
-        failure.message = said.trim_end_matches(['\'', ',']).replace("\\'", "'");
+    if let Some(message) = lines.find_map(|line| line.strip_prefix("message: '")) {
+        failure.message = message.trim_end_matches(['\'', ',']).replace("\\'", "'");
     }
 }
 
-/// What summaries count.
-const COUNTED: &[&str] = &[
+/// Maximum number of words of a line that are looked at for a summary.
+const MAX_SUMMARY_WORDS: usize = 40;
+
+/// Nouns beside the numbers of a runner's summary.
+const SUMMARY_NOUNS: &[&str] = &[
     "failed",
     "failing",
     "failures",
@@ -122,62 +125,72 @@ const COUNTED: &[&str] = &[
     "broken",
 ];
 
-/// Returns true if a line counts results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
-pub(in super::super) fn is_count(text: &str) -> bool {
-    // What a test expected may be a count as well.
+/// Returns true if a line is a summary of results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
+pub(in super::super) fn is_result_summary(text: &str) -> bool {
+    // `expected 3 errors` is a message.
     if text.contains("expected") || text.contains("got ") {
         return false;
     }
     let mut counts = 0;
-    let mut words = 0;
-    let mut before = false;
-    for word in text.split_whitespace().take(40) {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let lower = bare.to_ascii_lowercase();
-        if before && COUNTED.contains(&lower.as_str()) {
-            counts += 1;
-        } else if !is_number && !bare.is_empty() && !COUNTED.contains(&lower.as_str()) {
-            words += 1;
+    let mut other_words = 0;
+    let mut previous = "";
+    for word in text.split_whitespace().take(MAX_SUMMARY_WORDS) {
+        let bare = trim_punctuation(word);
+        if is_number(bare) {
+            // `Failures: 3`
+            counts += usize::from(previous.ends_with(':') && is_summary_noun(trim_punctuation(previous)));
+        } else if is_summary_noun(bare) {
+            counts += usize::from(is_number(trim_punctuation(previous)));
+        } else if !bare.is_empty() {
+            other_words += 1;
         }
-        // `Failures: 3` counts too.
-        if is_number {
-            let head = text[..text.find(word).unwrap_or(0)].trim_end().to_ascii_lowercase();
-            counts += usize::from(COUNTED.iter().any(|counted| head.ends_with(&format!("{counted}:"))));
-        }
-        before = is_number;
+        previous = word;
     }
-    counts > 0 && words <= counts * 2 + 2
+    // Prose has numbers too; a summary has little else.
+    counts > 0 && other_words <= counts * 2 + 2
 }
 
-/// `spec/a_spec.lua @ 12`: where busted's test begins.
-pub(super) fn is_busted_place(text: &str) -> bool {
+fn trim_punctuation(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+fn is_summary_noun(word: &str) -> bool {
+    SUMMARY_NOUNS.iter().any(|noun| word.eq_ignore_ascii_case(noun))
+}
+
+/// Returns true for `spec/a_spec.lua @ 12`, the location of a test of busted's.
+pub(super) fn is_busted_location(text: &str) -> bool {
     text.rsplit_once(" @ ").is_some_and(|(file, line)| is_file(file) && !line.is_empty() && is_digits(line))
 }
 
-/// Julia's `Basket: Test Failed at test/runtests.jl:9`, with the values below.
+/// Matches Julia's `Basket: Test Failed at test/runtests.jl:9`, with the values below.
 pub(super) fn julia(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let (name, rest) =
         line.split_once(": Test Failed at ").or_else(|| line.split_once(": Error During Test at "))?;
-    let file = place(rest)?.file;
-    let end = page.until(at + 1, |line| !line.starts_with(' '));
-    let mut failure = Failure::new(Stage::Test, "julia").named(name).at(file).with(at, LineKind::Head);
-    failure.body(page, at + 1, end, Trace::NewestFirst);
+    let file = find_location(rest)?.file;
+    let end = page.find_end(at + 1, |line| !line.starts_with(' '));
+    let mut failure =
+        Failure::new(Stage::Test, "julia").with_id(name).with_file(file).with_line(at, LineKind::Head);
+    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 
-/// busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
+/// Matches busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
 pub(super) fn busted(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let rest = strip_any(line, &["Failure → ", "Failure -> ", "Error → ", "Error -> "])?;
-    if !is_busted_place(rest) {
+    if !is_busted_location(rest) {
         return None;
     }
-    let end = page.until(at + 1, str::is_empty);
+    let end = page.find_end(at + 1, str::is_empty);
     let mut failure =
-        Failure::new(Stage::Test, "busted").named(page.line(at + 1)).with(at + 1, LineKind::Head);
-    failure.body(page, at + 2, end, Trace::NewestFirst);
+        Failure::new(Stage::Test, "busted").with_id(page.line(at + 1)).with_line(at + 1, LineKind::Head);
+    failure.add_body(page, at + 2, end, FrameOrder::NewestFirst);
     Some((failure, end))
 }
 

@@ -1,9 +1,9 @@
 //! rustc, clippy, libtest, nextest, and other tools that point with an arrow: ruff, miette, Elm's kin.
 
-use super::super::failure::{Failure, Severity, Stage, Trace};
+use super::super::failure::{Failure, FrameOrder, Severity, Stage};
 use super::super::line_kind::{LineKind, is_code};
+use super::super::location::{file_in, find_location};
 use super::super::page::Page;
-use super::super::place::{file_in, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{starts_with_any, strip_any};
 
@@ -12,24 +12,24 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     if let Some(rest) = line.strip_prefix("---- ") {
         let name = rest.strip_suffix(" stdout ----").or_else(|| rest.strip_suffix(" stderr ----"))?;
-        let end = page.until(at + 1, |line| {
+        let end = page.find_end(at + 1, |line| {
             line.starts_with("---- ") || line == "failures:" || line.starts_with("test result:")
         });
-        let mut failure = Failure::new(Stage::Test, "libtest").named(name).with(at, LineKind::Head);
+        let mut failure = Failure::new(Stage::Test, "libtest").with_id(name).with_line(at, LineKind::Head);
         let panic = (at + 1..end).find(|&at| panicked(page.line(at)).is_some());
         match panic {
             Some(panic) => said(page, &mut failure, panic, end),
-            None => failure.body(page, at + 1, end, Trace::NewestFirst),
+            None => failure.add_body(page, at + 1, end, FrameOrder::NewestFirst),
         }
         return Some((failure, end));
     }
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... FAILED")) {
-        return Some(Failure::new(Stage::Test, "libtest").named(name.0).in_line(at));
+        return Some(Failure::new(Stage::Test, "libtest").with_id(name.0).in_line(at));
     }
     let text = line.trim_start();
     let (_, rest) = strip_any(text, &["FAIL [", "SIGSEGV [", "SIGABRT [", "TIMEOUT ["])?.split_once("] ")?;
     let name = rest.rsplit(' ').next()?;
-    Some(Failure::new(Stage::Test, "libtest").named(name).in_line(at))
+    Some(Failure::new(Stage::Test, "libtest").with_id(name).in_line(at))
 }
 
 /// A panic outside the section of its test: output that is not captured, or a program.
@@ -37,10 +37,10 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let line = page.line(at);
     if let Some(name) = overflowed(line) {
         let mut failure = Failure::new(Stage::Crash, "libtest")
-            .named(name)
+            .with_id(name)
             .with_message("stack overflow")
-            .with(at, LineKind::Head);
-        let end = page.until(at + 1, |line| line.is_empty() || line.starts_with("error:"));
+            .with_line(at, LineKind::Head);
+        let end = page.find_end(at + 1, |line| line.is_empty() || line.starts_with("error:"));
         for at in at + 1..end {
             failure.add(at, LineKind::Message);
         }
@@ -49,10 +49,10 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let name = panicked(line)?;
     let is_test = name != "main";
     let stage = if is_test { Stage::Test } else { Stage::Crash };
-    let mut failure = Failure::new(stage, "libtest").named(if is_test { name } else { "" });
+    let mut failure = Failure::new(stage, "libtest").with_id(if is_test { name } else { "" });
     failure.add(at, LineKind::Head);
-    let end =
-        page.until(at + 1, |line| line.is_empty() || starts_with_any(line, &["test ", "error:", "thread '"]));
+    let end = page
+        .find_end(at + 1, |line| line.is_empty() || starts_with_any(line, &["test ", "error:", "thread '"]));
     said(page, &mut failure, at, end);
     Some((failure, end))
 }
@@ -95,17 +95,17 @@ fn said(page: &Page, failure: &mut Failure, at: usize, end: usize) {
             text.clone_into(&mut failure.message);
             failure.add(at, LineKind::Message);
         } else {
-            failure.value(text);
+            failure.add_value(text);
             failure.add(at, LineKind::Value);
         }
     }
     let frames: Vec<usize> = (stop..end)
         .filter(|&at| starts_with_any(page.line(at).trim_start(), &["at ./", "at src/"]))
         .collect();
-    failure.frames(page, &frames, Trace::NewestFirst);
+    failure.add_frames(page, &frames, FrameOrder::NewestFirst);
 }
 
-/// Returns a head line, an arrow that points to a place, and a frame of source below.
+/// Returns a head line, an arrow that points to a location, and a frame of source below.
 pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let head = page.line(at);
     if head.starts_with(' ') && !head.trim_start().starts_with(['×', '⚠', '✖', 'x', '✘']) {
@@ -121,7 +121,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
 
-    let place = place(page.line(arrow))?;
+    let location = find_location(page.line(arrow))?;
     let (severity, code, message) = judged(head);
     if message.is_empty() {
         return None;
@@ -129,14 +129,14 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
     let mut failure = Failure::new(Stage::Build, "compiler")
         .with_code(code)
         .with_message(message)
-        .at(place.file)
-        .with(at, LineKind::Head);
+        .with_file(location.file)
+        .with_line(at, LineKind::Head);
     failure.severity = severity;
     for at in at + 1..arrow {
         failure.add(at, LineKind::Message);
     }
     failure.add(arrow, LineKind::Location);
-    let end = page.until(arrow + 1, str::is_empty);
+    let end = page.find_end(arrow + 1, str::is_empty);
     let mut is_help = false;
     for at in arrow + 1..end {
         let text = page.line(at).trim();
@@ -165,7 +165,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
 
 fn is_arrow(line: &str) -> bool {
     let text = line.trim_start_matches([' ', '|', '│']);
-    starts_with_any(text, &["--> ", "╭─[", "┌─ ", "╭▸ ", "╭───["]) && place(text).is_some()
+    starts_with_any(text, &["--> ", "╭─[", "┌─ ", "╭▸ ", "╭───["]) && find_location(text).is_some()
 }
 
 /// Returns what is said beside the carets that point into a line of source.

@@ -1,12 +1,12 @@
 //! Messages of build tools, package managers, shells and formatters about something that they ran.
 
-use super::super::failure::{Failure, Stage, Trace};
+use super::super::failure::{Failure, FrameOrder, Stage};
 use super::super::line_kind::{LineKind, is_value};
+use super::super::location::{file_in, find_location, is_file};
 use super::super::page::Page;
-use super::super::place::{file_in, is_file, place};
 use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, strip_any};
-use super::runner_lines::is_count;
+use super::runner_lines::is_result_summary;
 
 /// Starts of lines that only say that something before them failed.
 const ECHO_STARTS: &[&str] = &[
@@ -99,25 +99,28 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             let mut failure = Failure::new(Stage::Crash, "process")
                 .with_code(word)
                 .with_message(&text[start..])
-                .with(at, LineKind::Head);
+                .with_line(at, LineKind::Head);
             let end = frames_below(page, &mut failure, at);
             return Some((failure, end));
         }
         if let Some(message) = shell_error(text) {
             return Some(
-                Failure::new(Stage::Build, "shell").with_message(message).at(file_in(text)).in_line(at),
+                Failure::new(Stage::Build, "shell")
+                    .with_message(message)
+                    .with_file(file_in(text))
+                    .in_line(at),
             );
         }
     }
     if let Some(message) = assertion(text) {
         return Some(
-            Failure::new(Stage::Crash, "assert").with_message(message).at(file_in(text)).in_line(at),
+            Failure::new(Stage::Crash, "assert").with_message(message).with_file(file_in(text)).in_line(at),
         );
     }
     if text.starts_with("ld: ") || contains_any(text, LINKER_WORDS) {
         let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
         return Some(
-            Failure::new(Stage::Build, "linker").with_message(message).at(file_in(text)).in_line(at),
+            Failure::new(Stage::Build, "linker").with_message(message).with_file(file_in(text)).in_line(at),
         );
     }
     error(page, at, line, text)
@@ -152,7 +155,7 @@ fn shell_error(text: &str) -> Option<&str> {
 /// Returns glibc's message about a failed assertion: `prog: a.c:12: f: Assertion x failed.`
 fn assertion(text: &str) -> Option<&str> {
     let start = text.find("Assertion ").filter(|_| text.contains("failed"))?;
-    place(&text[..start]).map(|_| &text[start..])
+    find_location(&text[..start]).map(|_| &text[start..])
 }
 
 /// Words before a colon that make a line an error.
@@ -207,25 +210,26 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
     let mut failure =
-        Failure::new(Stage::Other, "error").with_code(code).with_message(text).with(at, LineKind::Head);
+        Failure::new(Stage::Other, "error").with_code(code).with_message(text).with_line(at, LineKind::Head);
     if matches!(code, "SyntaxError" | "ModuleNotFoundError" | "ImportError")
         || head.starts_with("CMake")
         || contains_any(text, &["does not provide an export", "Cannot find module"])
     {
         failure.stage = Stage::Build;
     }
-    if is_count(text) || text == "error: Test failed" {
+    if is_result_summary(text) || text == "error: Test failed" {
         failure.stage = Stage::Secondary;
     }
     file_in(text).clone_into(&mut failure.file);
-    // node shows the place and the source above.
+    // node shows the location and the source above.
     let start = at.saturating_sub(6).max(page.start_of_stream(at));
     let source = (start..at).rev().find(|&above| {
         let text = page.line(above).trim_start_matches(['#', ' ']);
         let text = text.strip_prefix("file://").unwrap_or(text);
         // OCaml: `File "src/a.ml", line 3, characters 14-19:`
         let is_ocaml = text.starts_with("File \"") && text.ends_with(':');
-        place(text).is_some_and(|place| place.start == 0 && place.end == text.len() || is_ocaml)
+        find_location(text)
+            .is_some_and(|location| location.start == 0 && location.end == text.len() || is_ocaml)
     });
     if let Some(source) = source {
         for above in source..at {
@@ -242,7 +246,7 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
 /// Adds the indented lines below an error, and returns the line after them.
 fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
     let is_comment = page.line(at).starts_with("# ");
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
         !(line.is_empty()
             || line.starts_with([' ', '\t'])
@@ -254,7 +258,7 @@ fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
     let end =
         (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
     let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
-    failure.body(page, at + 1, end.min(at + 60), Trace::NewestFirst);
+    failure.add_body(page, at + 1, end.min(at + 60), FrameOrder::NewestFirst);
     end
 }
 
@@ -277,16 +281,16 @@ pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         Failure::new(Stage::Build, "format")
             .with_code("format")
             .with_message("would be reformatted")
-            .at(&file)
+            .with_file(&file)
     };
     if let Some(file) = strip_any(line, UNFORMATTED) {
         return Some(failure(file).in_line(at));
     }
     if let Some(rest) = line.strip_prefix("Diff in ") {
-        let file =
-            place(rest).map_or_else(|| rest.split(" at line").next().unwrap_or(rest), |place| place.file);
-        let end = page.until(at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
-        let mut failure = failure(file).with(at, LineKind::Head);
+        let file = find_location(rest)
+            .map_or_else(|| rest.split(" at line").next().unwrap_or(rest), |location| location.file);
+        let end = page.find_end(at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
+        let mut failure = failure(file).with_line(at, LineKind::Head);
         for at in at + 1..end.min(at + 20) {
             let is_change = page.line(at).starts_with(['-', '+']);
             if is_change && failure.values.len() < 8 {

@@ -1,12 +1,12 @@
 //! The Test Anything Protocol, as node, bats and Perl's tools speak it.
 
-use super::super::failure::{Failure, Stage, Trace, indent_of};
+use super::super::failure::{Failure, FrameOrder, SUITE, Stage, indent_of};
 use super::super::line_kind::{LineKind, is_value};
+use super::super::location::find_location;
 use super::super::page::Page;
-use super::super::place::place;
 use super::super::scan_state::ScanState;
 use super::super::words::starts_with_any;
-use super::runner_lines::{comments, thrown, without_duration};
+use super::runner_lines::{add_tap_comments, unwrap_ava_error, without_duration};
 
 /// `not ok 3 - name`, with comments or a block of YAML below.
 pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
@@ -19,33 +19,34 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
     let indent = indent_of(line);
-    let mut failure = Failure::new(Stage::Test, "tap").named(without_duration(name)).with(at, LineKind::Head);
+    let mut failure =
+        Failure::new(Stage::Test, "tap").with_id(without_duration(name)).with_line(at, LineKind::Head);
     // vitest nests the tests of a group in braces.
     if line.ends_with('{') {
-        failure.tool = "suite";
+        failure.tool = SUITE;
         return Some((failure, at + 1));
     }
     let next = at + 1;
     if page.line(next).trim() == "---" {
-        let end = page.until(next + 1, |line| line.trim() == "...");
+        let end = page.find_end(next + 1, |line| line.trim() == "...");
         yaml(page, &mut failure, next + 1, end);
-        thrown(page, &mut failure);
+        unwrap_ava_error(page, &mut failure);
         return Some((failure, end + 1));
     }
     // mocha's words follow as they are.
     let below = page.line(next).trim_start();
     if indent_of(page.line(next)) > indent && !starts_with_any(below, &["#", "ok ", "not ok "]) {
         let is_over = |line: &str| !line.is_empty() && indent_of(line) <= indent;
-        let end = page.until(next, is_over);
-        failure.body(page, next, end, Trace::NewestFirst);
+        let end = page.find_end(next, is_over);
+        failure.add_body(page, next, end, FrameOrder::NewestFirst);
         return Some((failure, end));
     }
-    let end = page.until(next, |line| {
+    let end = page.find_end(next, |line| {
         !line.trim_start().starts_with('#')
             || line.trim_start().starts_with("# Subtest")
             || indent_of(line) > indent + 4
     });
-    comments(page, &mut failure, next, end);
+    add_tap_comments(page, &mut failure, next, end);
     Some((failure, end))
 }
 
@@ -53,15 +54,15 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
 pub(super) fn failed_test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let text = page.line(at).trim_start().strip_prefix('#')?.trim_start();
     let rest = text.strip_prefix("Failed test")?;
-    let end = page.until(at + 1, |line| {
+    let end = page.find_end(at + 1, |line| {
         let Some(text) = line.trim_start().strip_prefix('#') else { return true };
         starts_with_any(text.trim_start(), &["Failed test", "Looks like"])
     });
     let name = rest.trim().trim_matches(['\'', '"']);
     let name =
         rest.trim().strip_prefix('\'').and_then(|rest| rest.rsplit_once('\'')).map_or(name, |(name, _)| name);
-    let mut failure = Failure::new(Stage::Test, "tap").named(name).with(at, LineKind::Head);
-    comments(page, &mut failure, at + 1, end);
+    let mut failure = Failure::new(Stage::Test, "tap").with_id(name).with_line(at, LineKind::Head);
+    add_tap_comments(page, &mut failure, at + 1, end);
     Some((failure, end))
 }
 
@@ -90,14 +91,17 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                 }
                 "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
                     if !has_error {
-                        failure.value(text);
+                        failure.add_value(text);
                     }
                     failure.add(at, LineKind::Value);
                 }
                 "location" | "at" | "file" | "line" => {
-                    failure.add(at, if place(text).is_some() { LineKind::Frame } else { LineKind::Note });
+                    failure.add(
+                        at,
+                        if find_location(text).is_some() { LineKind::Frame } else { LineKind::Note },
+                    );
                 }
-                "failureType" if value.contains("subtestsFailed") => failure.tool = "suite",
+                "failureType" if value.contains("subtestsFailed") => failure.tool = SUITE,
                 _ => {}
             }
             continue;
@@ -113,14 +117,14 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                     failure.add(at, LineKind::Message);
                 } else {
                     if is_value(text) {
-                        failure.value(text);
+                        failure.add_value(text);
                     }
                     failure.add(at, LineKind::Value);
                 }
             }
             "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
                 if !has_error {
-                    failure.value(text);
+                    failure.add_value(text);
                 }
                 failure.add(at, LineKind::Value);
             }
@@ -133,13 +137,13 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             }
             "details" if !text.is_empty() => {
                 if is_value(text) {
-                    failure.value(text);
+                    failure.add_value(text);
                 }
                 failure.add(at, LineKind::Value);
             }
             "stack" | "at"
-                if place(text).is_some_and(|place| {
-                    !super::super::place::is_foreign(place.file) && !place.file.starts_with('/')
+                if find_location(text).is_some_and(|location| {
+                    !super::super::location::is_external(location.file) && !location.file.starts_with('/')
                 }) =>
             {
                 frames.push(at);
@@ -147,11 +151,11 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             _ => {}
         }
     }
-    if failure.tool == "suite" {
+    if failure.tool == SUITE {
         failure.message.clear();
         failure.values.clear();
         failure.parts.truncate(1);
         return;
     }
-    failure.frames(page, &frames, Trace::NewestFirst);
+    failure.add_frames(page, &frames, FrameOrder::NewestFirst);
 }

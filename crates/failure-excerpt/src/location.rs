@@ -1,22 +1,22 @@
-//! Where a line points to: a file and a line in it, in the many ways in which tools write that.
+//! Source locations, file and line, in the forms in which tools print them.
 
 use super::words::{contains_any, starts_with_any};
 
-/// A place in a source file.
+/// A location in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Location<'a> {
     pub(super) file: &'a str,
-    /// The byte of the line at which the file begins.
+    /// The byte offset in the line at which the file begins.
     pub(super) start: usize,
-    /// The byte after the last number.
+    /// The byte offset after the last number.
     pub(super) end: usize,
 }
 
-/// What is written around file names, and never in one.
-const AROUND_FILES: &str = "\"'`()[]<>,;|={}│─@";
+/// Characters that delimit file names and do not occur in them.
+const FILE_DELIMITERS: &str = "\"'`()[]<>,;|={}│─@";
 
-/// File names that need no extension.
-const BARE: [&str; 8] = [
+/// File names without an extension.
+const NAMES_WITHOUT_EXTENSION: [&str; 8] = [
     "Makefile",
     "makefile",
     "GNUmakefile",
@@ -27,18 +27,18 @@ const BARE: [&str; 8] = [
     "Containerfile",
 ];
 
-/// What ends a host name rather than a file name.
+/// Endings of host names rather than of file names.
 const DOMAINS: [&str; 8] = ["com", "org", "net", "io", "dev", "local", "internal", "localhost"];
 
-/// Returns the first place in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
-pub(super) fn place(line: &str) -> Option<Location<'_>> {
+/// Returns the first location in `line`: `f.c:3`, `f.ts(3,5)`, `f.py", line 3`, `F.java:[3,5]`, `f.t line 3`.
+pub(super) fn find_location(line: &str) -> Option<Location<'_>> {
     let bytes = line.as_bytes();
     let mut at = 0;
     while let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) {
         let digits = at + found;
         let end = digits + bytes[digits..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         at = end;
-        if let Some(start_and_stop) = before(line, digits) {
+        if let Some(start_and_stop) = file_before(line, digits) {
             let (start, stop) = start_and_stop;
             let end = end + column(&line[end..]);
             return Some(Location { file: &line[start..stop], start, end });
@@ -47,13 +47,13 @@ pub(super) fn place(line: &str) -> Option<Location<'_>> {
     None
 }
 
-/// Returns the file of the first place in `line`; empty if there is none.
+/// Returns the file of the first location in `line`; empty if there is none.
 pub(super) fn file_in(line: &str) -> &str {
-    place(line).map_or("", |place| place.file)
+    find_location(line).map_or("", |location| location.file)
 }
 
-/// Returns the file that ends before a line number at `digits`.
-fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
+/// Returns the byte range of the file name that precedes a line number at `digits`.
+fn file_before(line: &str, digits: usize) -> Option<(usize, usize)> {
     let front = &line[..digits];
     let stop = if let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(":[")) {
         front.len()
@@ -61,7 +61,7 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
         front.len()
     } else {
         if let Some(front) = front.strip_suffix(' ').filter(|front| extension(front) == "dart") {
-            return behind_blank(line, front.len());
+            return file_before_space(line, front.len());
         }
         let front = front.strip_suffix("line ").or_else(|| front.strip_suffix("lines "))?;
         let front = front.strip_suffix(':').unwrap_or(front);
@@ -74,14 +74,14 @@ fn before(line: &str, digits: usize) -> Option<(usize, usize)> {
             .len()
     };
     let start = line[..stop]
-        .rfind(|c: char| c.is_whitespace() || AROUND_FILES.contains(c))
+        .rfind(|c: char| c.is_whitespace() || FILE_DELIMITERS.contains(c))
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
     let start = start + if line[start..stop].starts_with("file://") { 7 } else { 0 };
     is_file(&line[start..stop]).then_some((start, stop))
 }
 
-/// Dart's `test/a_test.dart 12:5`.
-fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
+/// Returns the byte range of the file name in Dart's `test/a_test.dart 12:5`.
+fn file_before_space(line: &str, stop: usize) -> Option<(usize, usize)> {
     let start = line[..stop].rfind(char::is_whitespace).map_or(0, |at| at + 1);
     is_file(&line[start..stop]).then_some((start, stop))
 }
@@ -89,7 +89,7 @@ fn behind_blank(line: &str, stop: usize) -> Option<(usize, usize)> {
 /// Returns true if `path` looks like the name of a source file.
 pub(super) fn is_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    if BARE.contains(&name) {
+    if NAMES_WITHOUT_EXTENSION.contains(&name) {
         return true;
     }
     if path.contains("://") || path.ends_with('.') || path.contains("...") {
@@ -104,7 +104,7 @@ pub(super) fn is_file(path: &str) -> bool {
     is_extension && has_name && !is_host
 }
 
-/// Returns what stands after the last dot of a name.
+/// Returns the text after the last dot of a name.
 pub(super) fn extension(file: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
@@ -124,12 +124,12 @@ fn column(rest: &str) -> usize {
     length
 }
 
-/// Starts of paths of libraries, runtimes and tools.
-const FOREIGN_STARTS: &[&str] =
+/// Prefixes of the paths of libraries, runtimes and tools.
+const EXTERNAL_PREFIXES: &[&str] =
     &["node:", "internal/", "<", "../../", "vendor/", "ext:", "/_/", "/checkout/", "_testmain"];
 
-/// Parts of paths of libraries, runtimes and tools.
-const FOREIGN_PARTS: &[&str] = &[
+/// Parts of the paths of libraries, runtimes and tools.
+const EXTERNAL_PARTS: &[&str] = &[
     "node_modules/",
     "site-packages/",
     "dist-packages/",
@@ -160,8 +160,8 @@ const FOREIGN_PARTS: &[&str] = &[
 ];
 
 /// Returns true if a file belongs to a library, a runtime or a tool rather than to the project.
-pub(super) fn is_foreign(file: &str) -> bool {
-    file == "testing.go" || starts_with_any(file, FOREIGN_STARTS) || contains_any(file, FOREIGN_PARTS)
+pub(super) fn is_external(file: &str) -> bool {
+    file == "testing.go" || starts_with_any(file, EXTERNAL_PREFIXES) || contains_any(file, EXTERNAL_PARTS)
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_found_as_tools_write_them() {
+    fn locations_are_found_as_tools_write_them() {
         for (line, expected) in [
             ("src/a.rs:12:5", Some(("src/a.rs", "src/a.rs:12:5"))),
             ("  --> src/a.rs:12:5", Some(("src/a.rs", "src/a.rs:12:5"))),
@@ -189,8 +189,12 @@ mod tests {
             ("version 1.2:3", None),
             ("    at node:internal/x:12", None),
         ] {
-            let found = place(line);
-            assert_eq!(found.map(|place| (place.file, &line[place.start..place.end])), expected, "{line}");
+            let found = find_location(line);
+            assert_eq!(
+                found.map(|location| (location.file, &line[location.start..location.end])),
+                expected,
+                "{line}"
+            );
         }
     }
 }

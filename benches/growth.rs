@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::process::Tool;
 use specify_ralph::store::Syncing;
 
-use super::measure::{Cost, Task};
+use super::measure::{BenchCommand, Cost};
 use super::rows::{Bench, thousands};
 use super::synthetic::{self, FEATURE, Shape, Writer};
 use super::table::Goal;
@@ -42,9 +42,10 @@ impl Bench<'_> {
                 Tool::git(&dir).args(["pack-refs", "--all"]).read()?;
             }
             if self.is_wanted(&fsck) {
-                let (ours, git) = (Task::ralph(&dir, &["fsck"]), Task::git(&dir, &["fsck", "--full"]));
+                let (ours, git) =
+                    (BenchCommand::ralph(&dir, &["fsck"]), BenchCommand::git(&dir, &["fsck", "--full"]));
                 let work = format!("{fsck}, {how}; git fsck --full");
-                self.pair(&work, Goal::AtMost(1_500.0), |_| ours.cost(), |_| git.cost())?;
+                self.pair(&work, Goal::AtMost(1_500.0), |_| ours.measure(), |_| git.measure())?;
             }
             if self.is_wanted(&status) {
                 self.status_of(&dir, &format!("{status}, {how}"))?;
@@ -72,18 +73,18 @@ impl Bench<'_> {
             self.status_of(&dir, &status)?;
         }
         if self.is_wanted(&log) {
-            let ours = Task::ralph(&dir, &["log", "--json"]);
-            let git = Task::git(&dir, &["log", super::rows::LISTING, "--glob=refs/ralph/*"]);
+            let ours = BenchCommand::ralph(&dir, &["log", "--json"]);
+            let git = BenchCommand::git(&dir, &["log", super::rows::LISTING, "--glob=refs/ralph/*"]);
             // The cache is there from the second time on.
-            ours.cost()?;
-            self.pair(&log, Goal::Ratio(0.25), |_| ours.cost(), |_| git.cost())?;
+            ours.measure()?;
+            self.pair(&log, Goal::Ratio(0.25), |_| ours.measure(), |_| git.measure())?;
         }
         Ok(())
     }
 
     fn status_of(&mut self, dir: &Utf8Path, work: &str) -> Result<()> {
-        let (ours, git) = (Task::ralph(dir, &["status"]), Task::git(dir, &["status"]));
-        self.pair(work, Goal::Ratio(1.5), |_| ours.cost(), |_| git.cost())?;
+        let (ours, git) = (BenchCommand::ralph(dir, &["status"]), BenchCommand::git(dir, &["status"]));
+        self.pair(work, Goal::Ratio(1.5), |_| ours.measure(), |_| git.measure())?;
         Ok(())
     }
 
@@ -99,10 +100,12 @@ impl Bench<'_> {
             let turns = |count: u32| {
                 let count = count.to_string();
                 let words = ["-n", &count, "--agent-command", "true", "--set", "stuck-after=0"];
-                Task::ralph(dir, &[&words[..], &["--set", "skip-after=0"]].concat()).codes(&[1]).cost()
+                BenchCommand::ralph(dir, &[&words[..], &["--set", "skip-after=0"]].concat())
+                    .expected_exit_codes(&[1])
+                    .measure()
             };
             let start = turns(1)?;
-            Ok(turns(1 + STEPS)?.each(start, STEPS))
+            Ok(turns(1 + STEPS)?.per_step(start, STEPS))
         };
         self.pair(&work, Goal::Ratio(2.0), |_| cost(&many), |_| cost(&few))?;
         Ok(())

@@ -9,7 +9,6 @@
 )]
 #![expect(clippy::cast_precision_loss, reason = "numbers for people to read")]
 
-mod acts;
 mod frame;
 mod growth;
 mod measure;
@@ -17,6 +16,7 @@ mod past;
 mod rows;
 mod synthetic;
 mod table;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -44,12 +44,12 @@ fn main() -> ExitCode {
 fn run() -> Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
-        [first, report, command @ ..] if first == measure::METER => {
+        [first, report, command @ ..] if first == measure::METER_ARG => {
             let code = measure::meter(report, command)?;
             return Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)));
         }
-        [first, act @ ..] if first == "--act" => {
-            acts::run(act)?;
+        [first, workload @ ..] if first == "--workload" => {
+            workloads::run(workload)?;
             return Ok(ExitCode::SUCCESS);
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! What a program costs: processor time and memory of it and of all its children.
+//! Measures the processor time and the memory of a command and of all its children.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,59 +10,59 @@ use camino::{Utf8Path, Utf8PathBuf};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// The argument with which this program runs another one and writes down what that cost.
-pub const METER: &str = "--meter";
+/// First argument that makes this program run a command and write its cost to a file.
+pub const METER_ARG: &str = "--meter";
 
 /// A command to measure.
 #[derive(Debug, Clone)]
-pub struct Task {
-    words: Vec<OsString>,
+pub struct BenchCommand {
+    argv: Vec<OsString>,
     dir: Utf8PathBuf,
     environment: Vec<(String, String)>,
-    codes: &'static [i32],
+    expected_exit_codes: &'static [i32],
 }
 
-/// What one run cost.
+/// The cost of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
     /// User and system time, in milliseconds.
     pub cpu: f64,
-    /// Milliseconds.
+    /// Elapsed time, in milliseconds.
     pub wall: f64,
-    /// Most memory of one process, in MiB.
+    /// Largest resident set of any one process, in MiB.
     pub memory: f64,
 }
 
-impl Task {
-    pub fn new<I: IntoIterator<Item: Into<OsString>>>(dir: &Utf8Path, words: I) -> Self {
+impl BenchCommand {
+    pub fn new<I: IntoIterator<Item: Into<OsString>>>(dir: &Utf8Path, argv: I) -> Self {
         Self {
-            words: words.into_iter().map(Into::into).collect(),
+            argv: argv.into_iter().map(Into::into).collect(),
             dir: dir.to_owned(),
             environment: Vec::new(),
-            codes: &[0],
+            expected_exit_codes: &[0],
         }
     }
 
-    /// One of the acts of this very program.
-    pub fn act<I: IntoIterator<Item: Into<OsString>>>(dir: &Utf8Path, words: I) -> Result<Self> {
-        let own = std::env::current_exe().context("find our own program")?;
-        let words = words.into_iter().map(Into::into);
-        Ok(Self::new(dir, [own.into_os_string(), "--act".into()].into_iter().chain(words)))
+    /// Returns the command that runs one of this program's own workloads.
+    pub fn workload<I: IntoIterator<Item: Into<OsString>>>(dir: &Utf8Path, argv: I) -> Result<Self> {
+        let own = std::env::current_exe().context("locate the current executable")?;
+        let argv = argv.into_iter().map(Into::into);
+        Ok(Self::new(dir, [own.into_os_string(), "--workload".into()].into_iter().chain(argv)))
     }
 
-    /// A command of the product.
-    pub fn ralph(dir: &Utf8Path, words: &[&str]) -> Self {
-        let all = [env!("CARGO_BIN_EXE_specify"), "ralph"].into_iter().chain(words.iter().copied());
+    /// Returns `specify ralph` with `args`.
+    pub fn ralph(dir: &Utf8Path, args: &[&str]) -> Self {
+        let all = [env!("CARGO_BIN_EXE_specify"), "ralph"].into_iter().chain(args.iter().copied());
         Self::new(dir, all)
     }
 
-    pub fn git(dir: &Utf8Path, words: &[&str]) -> Self {
-        Self::new(dir, ["git"].into_iter().chain(words.iter().copied()))
+    pub fn git(dir: &Utf8Path, args: &[&str]) -> Self {
+        Self::new(dir, ["git"].into_iter().chain(args.iter().copied()))
     }
 
-    /// May end with this code as well.
-    pub fn codes(mut self, codes: &'static [i32]) -> Self {
-        self.codes = codes;
+    /// Sets the exit codes that count as success, instead of 0.
+    pub fn expected_exit_codes(mut self, codes: &'static [i32]) -> Self {
+        self.expected_exit_codes = codes;
         self
     }
 
@@ -71,55 +71,64 @@ impl Task {
         self
     }
 
-    /// Runs it once. A process of ours stands between, so that only its own children are counted.
-    pub fn cost(&self) -> Result<Cost> {
+    /// Runs the command once and returns its cost.
+    ///
+    /// It is started by a fresh copy of this program: `RUSAGE_CHILDREN` counts every child that the calling process waited
+    /// for.
+    pub fn measure(&self) -> Result<Cost> {
         let report = tempfile::NamedTempFile::new().context("make a file for the costs")?;
-        let complaints = tempfile::NamedTempFile::new().context("make a file for stderr")?;
-        let status = Command::new(std::env::current_exe().context("find our own program")?)
-            .arg(METER)
+        let stderr = tempfile::NamedTempFile::new().context("make a file for stderr")?;
+        let status = Command::new(std::env::current_exe().context("locate the current executable")?)
+            .arg(METER_ARG)
             .arg(report.path())
-            .args(&self.words)
+            .args(&self.argv)
             .current_dir(&self.dir)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(complaints.path())?)
+            .stderr(File::create(stderr.path())?)
             .status()
-            .context("start what is to be measured")?;
+            .with_context(|| format!("start {:?}", self.argv))?;
         ensure!(
-            status.code().is_some_and(|code| self.codes.contains(&code)),
+            status.code().is_some_and(|code| self.expected_exit_codes.contains(&code)),
             "{:?} in {}: {status}: {}",
-            self.words,
+            self.argv,
             self.dir,
-            fs::read_to_string(complaints.path())?
+            fs::read_to_string(stderr.path())?
         );
         let text = fs::read_to_string(report.path()).context("read the costs")?;
         let numbers: Vec<f64> = text.split(' ').map(str::parse).collect::<Result<_, _>>()?;
-        let [cpu, wall, memory] = numbers.as_slice() else { anyhow::bail!("read the costs: {text}") };
+        let [cpu, wall, memory] = numbers.as_slice() else {
+            anyhow::bail!("invalid costs `{text}`: expected 3 numbers")
+        };
         Ok(Cost { cpu: *cpu, wall: *wall, memory: *memory })
     }
 }
 
-/// Runs `words` and writes their cost to `report`; gives their exit code.
-pub fn meter(report: &str, words: &[String]) -> Result<i32> {
-    let (program, arguments) = words.split_first().context("nothing to measure")?;
-    let begun = Instant::now();
+/// Runs `argv`, writes its cost to `report`, and returns its exit code, or -1 if a signal killed it.
+pub fn meter(report: &str, argv: &[String]) -> Result<i32> {
+    let (program, arguments) = argv.split_first().context("nothing to measure")?;
+    let started = Instant::now();
     let status =
         Command::new(program).args(arguments).status().with_context(|| format!("start {program}"))?;
-    let wall = begun.elapsed().as_secs_f64() * 1e3;
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("ask what the children used")?;
+    let wall = started.elapsed().as_secs_f64() * 1e3;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("getrusage(RUSAGE_CHILDREN)")?;
     let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    // Linux counts KiB here.
+    // Linux counts `max_rss` in KiB.
     fs::write(report, format!("{} {wall} {}", microseconds as f64 / 1e3, usage.max_rss() as f64 / 1024.0))
         .context("write the costs")?;
     Ok(status.code().unwrap_or(-1))
 }
 
 impl Cost {
-    /// What is left without `other`, shared between `count`; memory stays.
-    pub fn each(self, other: Self, count: u32) -> Self {
-        let share = |one: f64, other: f64| ((one - other) / f64::from(count)).max(0.001);
-        Self { cpu: share(self.cpu, other.cpu), wall: share(self.wall, other.wall), memory: self.memory }
+    /// Returns the time of one of `steps` steps, without what `baseline` took, and at least 0.001 ms. Memory is not divided.
+    pub fn per_step(self, baseline: Self, steps: u32) -> Self {
+        let share = |whole: f64, baseline: f64| ((whole - baseline) / f64::from(steps)).max(0.001);
+        Self {
+            cpu: share(self.cpu, baseline.cpu),
+            wall: share(self.wall, baseline.wall),
+            memory: self.memory,
+        }
     }
 }
 

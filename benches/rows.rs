@@ -11,7 +11,7 @@ use specify_ralph::store::Syncing;
 
 use super::Options;
 use super::frame;
-use super::measure::{Cost, Task, median};
+use super::measure::{BenchCommand, Cost, median};
 use super::synthetic::{self, Shape, Writer};
 use super::table::{Goal, Row};
 
@@ -120,9 +120,9 @@ impl Bench<'_> {
             return Ok(());
         }
         let dir = self.project(60)?;
-        let ours = Task::ralph(&dir, &["--version"]);
-        let git = Task::git(&dir, &["--version"]);
-        let memory = self.pair("start-up: --version", Goal::None, |_| ours.cost(), |_| git.cost())?;
+        let ours = BenchCommand::ralph(&dir, &["--version"]);
+        let git = BenchCommand::git(&dir, &["--version"]);
+        let memory = self.pair("start-up: --version", Goal::None, |_| ours.measure(), |_| git.measure())?;
         self.memory("start-up: memory", memory, None, Goal::None);
         Ok(())
     }
@@ -134,8 +134,8 @@ impl Bench<'_> {
         }
         let dir = self.project(60)?;
         let cpu = |builds: &str| -> Result<f64> {
-            let task = Task::act(&dir, ["context", builds])?;
-            let costs: Result<Vec<f64>> = (0..RUNS).map(|_| Ok(task.cost()?.cpu)).collect();
+            let task = BenchCommand::workload(&dir, ["context", builds])?;
+            let costs: Result<Vec<f64>> = (0..RUNS).map(|_| Ok(task.measure()?.cpu)).collect();
             Ok(median(costs?))
         };
         let (many, one) = (cpu("11")?, cpu("1")?);
@@ -162,12 +162,12 @@ impl Bench<'_> {
             let count = count.to_string();
             let words = ["-n", &count, "--agent-command", "true", "--set", "stuck-after=0"];
             let words = [&words[..], &["--set", "skip-after=0"]].concat();
-            Task::ralph(&dir, &words).codes(&[1]).cost()
+            BenchCommand::ralph(&dir, &words).expected_exit_codes(&[4]).measure()
         };
         let mut costs = Vec::new();
         for _ in 0..RUNS {
             let few = turns(1)?;
-            costs.push(turns(1 + STEPS)?.each(few, STEPS));
+            costs.push(turns(1 + STEPS)?.per_step(few, STEPS));
         }
         let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
         (self.print)(&Row {
@@ -188,13 +188,13 @@ impl Bench<'_> {
         }
         let dir = self.folder("record");
         synthetic::project(&dir, 60)?;
-        let cost = |bench: &Self, act: &str| -> Result<Cost> {
+        let cost = |bench: &Self, workload: &str| -> Result<Cost> {
             let run = |count: u32| {
                 let (name, count) = (bench.fresh().to_string(), count.to_string());
-                Task::act(&dir, [act, &name, &count])?.cost()
+                BenchCommand::workload(&dir, [workload, &name, &count])?.measure()
             };
             let few = run(1)?;
-            Ok(run(1 + STEPS)?.each(few, STEPS))
+            Ok(run(1 + STEPS)?.per_step(few, STEPS))
         };
         self.pair(
             "record 38 KB durably",
@@ -216,15 +216,17 @@ impl Bench<'_> {
         let mut baseline = Cost::default();
         let mut ours = |bench: &Self| -> Result<Cost> {
             write(bench.fresh())?;
-            baseline = Task::act(&dir, ["record", &bench.fresh().to_string(), "1"])?.cost()?;
+            baseline =
+                BenchCommand::workload(&dir, ["record", &bench.fresh().to_string(), "1"])?.measure()?;
             let session = bench.fresh().to_string();
-            let whole = Task::act(&dir, ["record-file", &session, "1", log.as_str()])?.cost()?;
-            Ok(Cost { memory: whole.memory - baseline.memory, ..whole.each(baseline, 1) })
+            let whole =
+                BenchCommand::workload(&dir, ["record-file", &session, "1", log.as_str()])?.measure()?;
+            Ok(Cost { memory: whole.memory - baseline.memory, ..whole.per_step(baseline, 1) })
         };
         let git = |bench: &Self| -> Result<Cost> {
             // git would find the object there already if it got the same bytes.
             write(bench.fresh())?;
-            Task::git(&dir, &["hash-object", "-w", "--no-filters", log.as_str()]).cost()
+            BenchCommand::git(&dir, &["hash-object", "-w", "--no-filters", log.as_str()]).measure()
         };
         let memory =
             self.pair("record 100 MB durably; git hash-object -w", Goal::Ratio(0.4), &mut ours, git)?;
@@ -237,9 +239,9 @@ impl Bench<'_> {
             return Ok(());
         }
         let dir = self.project(files)?;
-        let (ours, git) = (Task::ralph(&dir, &["status"]), Task::git(&dir, &["status"]));
+        let (ours, git) = (BenchCommand::ralph(&dir, &["status"]), BenchCommand::git(&dir, &["status"]));
         let work = format!("status in {} files", thousands(files));
-        self.pair(&work, Goal::Ratio(1.5), |_| ours.cost(), |_| git.cost())?;
+        self.pair(&work, Goal::Ratio(1.5), |_| ours.measure(), |_| git.measure())?;
         Ok(())
     }
 
@@ -249,16 +251,16 @@ impl Bench<'_> {
         }
         let dir = self.project(files)?;
         // The private indices are made, and every file was looked at once.
-        for act in ["snapshot", "add"] {
-            Task::act(&dir, [act, &self.fresh().to_string(), "1"])?.cost()?;
+        for workload in ["snapshot", "add"] {
+            BenchCommand::workload(&dir, [workload, &self.fresh().to_string(), "1"])?.measure()?;
         }
-        let cost = |bench: &Self, act: &str| -> Result<Cost> {
-            let run = |act: &str| {
+        let cost = |bench: &Self, workload: &str| -> Result<Cost> {
+            let run = |workload: &str| {
                 let first = bench.next.replace(bench.next.get() + 5).to_string();
-                Task::act(&dir, [act, &first, "5"])?.cost()
+                BenchCommand::workload(&dir, [workload, &first, "5"])?.measure()
             };
             let changes = run("change")?;
-            Ok(run(act)?.each(changes, 5))
+            Ok(run(workload)?.per_step(changes, 5))
         };
         let work = format!("snapshot of {} files, 5 changed; git add -A, write-tree", thousands(files));
         self.pair(&work, Goal::Ratio(1.2), |bench| cost(bench, "snapshot"), |bench| cost(bench, "add"))?;
@@ -283,10 +285,10 @@ impl Bench<'_> {
         }
         writer.end()?;
         pack(&dir)?;
-        let git = Task::git(&dir, &["log", LISTING, "--glob=refs/ralph/*"]);
+        let git = BenchCommand::git(&dir, &["log", LISTING, "--glob=refs/ralph/*"]);
         let name = thousands(count as usize);
         if self.is_wanted("log") {
-            let ours = Task::ralph(&dir, &["log"]);
+            let ours = BenchCommand::ralph(&dir, &["log"]);
             let work =
                 format!("log over {name} packed iterations without its cache; git log with the trailers");
             let cache = dir.join(".git/ralph/cache");
@@ -294,21 +296,21 @@ impl Bench<'_> {
                 if cache.exists() {
                     fs::remove_dir_all(&cache)?;
                 }
-                ours.cost()
+                ours.measure()
             };
-            self.pair(&work, Goal::Ratio(1.0), |_| afresh(), |_| git.cost())?;
+            self.pair(&work, Goal::Ratio(1.0), |_| afresh(), |_| git.measure())?;
             let goal = Goal::Ratio(if count < 100_000 { 0.2 } else { 0.1 });
             let work = format!("log over {name} packed iterations; git log with the trailers");
-            let memory = self.pair(&work, goal, |_| ours.cost(), |_| git.cost())?;
-            self.memory(&format!("log over {name}: memory"), memory, Some(git.cost()?.memory), Goal::None);
+            let memory = self.pair(&work, goal, |_| ours.measure(), |_| git.measure())?;
+            self.memory(&format!("log over {name}: memory"), memory, Some(git.measure()?.memory), Goal::None);
         }
         if self.is_wanted("show") {
             let middle = (count / 2).to_string();
-            let ours = Task::ralph(&dir, &["show", &middle]);
+            let ours = BenchCommand::ralph(&dir, &["show", &middle]);
             let wanted = format!("--grep=Ralph-Iteration: {middle}$");
-            let git = Task::git(&dir, &["log", "-1", &wanted, "--glob=refs/ralph/*"]);
+            let git = BenchCommand::git(&dir, &["log", "-1", &wanted, "--glob=refs/ralph/*"]);
             let work = format!("show one of {name} iterations; git log -1 --grep");
-            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+            self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
         }
         Ok(())
     }
@@ -325,11 +327,11 @@ impl Bench<'_> {
         (0..count).try_for_each(|_| writer.iterate())?;
         let refs = writer.end()?;
         pack(&dir)?;
-        let git = Task::git(&dir, &["log", "-1", &refs.log()]);
+        let git = BenchCommand::git(&dir, &["log", "-1", &refs.log()]);
         let text = format!("Iteration {count}");
         let mut pairs = Vec::new();
         for _ in 0..RUNS {
-            pairs.push((frame::first(&dir, &text)?, git.cost()?.wall));
+            pairs.push((frame::first(&dir, &text)?, git.measure()?.wall));
         }
         let of = |part: fn(&(f64, f64)) -> f64| median(pairs.iter().map(part).collect());
         (self.print)(&Row {
@@ -371,29 +373,32 @@ impl Bench<'_> {
         let (one, other) = (snapshot(5)?, snapshot(55)?);
         let name = thousands(files);
         if self.is_wanted("diff") {
-            let ours = Task::ralph(&dir, &["diff", "5", "55"]);
-            let git = Task::git(&dir, &["diff", &one, &other]);
+            let ours = BenchCommand::ralph(&dir, &["diff", "5", "55"]);
+            let git = BenchCommand::git(&dir, &["diff", &one, &other]);
             let work = format!("diff of two iterations, {name} files, 250 changes; git diff");
-            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
-            let ours = Task::ralph(&dir, &["diff", "5"]);
-            let git = Task::act(&dir, ["diff-by-git", &one])?;
+            self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
+            let ours = BenchCommand::ralph(&dir, &["diff", "5"]);
+            let git = BenchCommand::workload(&dir, ["diff-by-git", &one])?;
             let work = "diff of an iteration and the work tree; git add -A, git diff --cached";
-            self.pair(work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+            self.pair(work, Goal::None, |_| ours.measure(), |_| git.measure())?;
         }
         if self.is_wanted("bisect") {
             const COMMAND: &str = "test ! -e level || test $(cat level) -lt 30";
             let (first, last) = (snapshot(1)?, snapshot(60)?);
-            let ours = Task::ralph(&dir, &["bisect", "--", "sh", "-c", COMMAND]);
-            let git = Task::act(&dir, ["bisect-by-git", &first, &last, COMMAND])?;
+            let ours = BenchCommand::ralph(&dir, &["bisect", "--", "sh", "-c", COMMAND]);
+            let git = BenchCommand::workload(&dir, ["bisect-by-git", &first, &last, COMMAND])?;
             let work =
                 format!("bisect over 60 snapshots of {name} files; git clone --shared, git bisect run");
-            self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+            self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
         }
         if self.is_wanted("restore") {
             let turn = Cell::new(false);
             let next = || turn.replace(!turn.get());
-            let ours = || Task::ralph(&dir, &["restore", if next() { "5" } else { "55" }]).cost();
-            let git = || Task::act(&dir, ["restore-by-git", if next() { &one } else { &other }])?.cost();
+            let ours = || BenchCommand::ralph(&dir, &["restore", if next() { "5" } else { "55" }]).measure();
+            let git = || {
+                BenchCommand::workload(&dir, ["restore-by-git", if next() { &one } else { &other }])?
+                    .measure()
+            };
             let work = "restore, 250 changes; git add -A, commit-tree, update-ref, read-tree -m -u";
             self.pair(work, Goal::None, |_| ours(), |_| git())?;
         }
@@ -412,11 +417,11 @@ impl Bench<'_> {
         (0..count).try_for_each(|_| writer.iterate())?;
         writer.end()?;
         pack(&dir)?;
-        let ours = Task::ralph(&dir, &["rebuild", "--check"]);
-        let git = Task::act(&dir, ["rebuild-by-git"])?;
+        let ours = BenchCommand::ralph(&dir, &["rebuild", "--check"]);
+        let git = BenchCommand::workload(&dir, ["rebuild-by-git"])?;
         let name = thousands(count as usize);
         let work = format!("rebuild --check of {name} packed iterations; git rev-list, git cat-file --batch");
-        self.pair(&work, Goal::None, |_| ours.cost(), |_| git.cost())?;
+        self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
         Ok(())
     }
 
@@ -431,16 +436,18 @@ impl Bench<'_> {
             synthetic::project(dir, 60)?;
             pack(dir)?;
         }
-        let work_in = |bench: &Self, dir: &Utf8Path, pack: &Task| -> Result<Cost> {
+        let work_in = |bench: &Self, dir: &Utf8Path, pack: &BenchCommand| -> Result<Cost> {
             let store = synthetic::store(dir, Syncing::Never)?;
             let mut writer = Writer::start(&store, Shape::REAL, bench.fresh())?;
             (0..count).try_for_each(|_| writer.iterate())?;
             writer.end()?;
-            pack.cost()
+            pack.measure()
         };
         let [ours, gits] = &dirs;
-        let (our_pack, gits_pack) =
-            (Task::ralph(ours, &["pack"]), Task::git(gits, &["-c", "core.fsync=all", "repack", "-d", "-q"]));
+        let (our_pack, gits_pack) = (
+            BenchCommand::ralph(ours, &["pack"]),
+            BenchCommand::git(gits, &["-c", "core.fsync=all", "repack", "-d", "-q"]),
+        );
         let work = format!("{WORK} the loose objects of {count} iterations; git repack -d");
         let our_work = |bench: &Self| work_in(bench, ours, &our_pack);
         self.pair(&work, Goal::None, our_work, |bench| work_in(bench, gits, &gits_pack))?;
@@ -460,8 +467,8 @@ impl Bench<'_> {
         (0..count).try_for_each(|_| writer.iterate())?;
         writer.end()?;
         let page = self.folder("report.html");
-        let ours = Task::ralph(&dir, &["report", "-o", page.as_str()]);
-        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.cost()).collect::<Result<_>>()?;
+        let ours = BenchCommand::ralph(&dir, &["report", "-o", page.as_str()]);
+        let costs: Vec<Cost> = (0..RUNS).map(|_| ours.measure()).collect::<Result<_>>()?;
         let of = |part: fn(&Cost) -> f64| median(costs.iter().map(part).collect());
         let row = |work: &str, unit, ours, goal, wall| Row {
             work: work.to_owned(),
@@ -501,7 +508,7 @@ impl Bench<'_> {
         let program = Utf8Path::new(env!("CARGO_BIN_EXE_git-ralph")).parent().context("find its folder")?;
         let path = format!("{program}:{}", std::env::var("PATH").context("read the PATH")?);
         Tool::new(env!("CARGO_BIN_EXE_git-ralph"), &dir).args(["hooks", "install"]).read()?;
-        let git = |words: &[&str]| Task::git(&dir, words).env("PATH", &path);
+        let git = |words: &[&str]| BenchCommand::git(&dir, words).env("PATH", &path);
         let without = ["-c", "core.hooksPath=/dev/null"];
         let commit = [
             "-c",
@@ -516,18 +523,18 @@ impl Bench<'_> {
         ];
         let both = [git(&commit), git(&[&without[..], &commit].concat())];
         let name = "hooks: what two blocks add to a commit without a loop; git commit alone";
-        self.added(name, || Ok(both.each_ref().map(Task::cost)))?;
+        self.added(name, || Ok(both.each_ref().map(BenchCommand::measure)))?;
         let turn = Cell::new(false);
         let checkouts = || {
             let branch = if turn.replace(!turn.get()) { "one" } else { "other" };
-            let with = git(&["checkout", "--quiet", branch]).cost();
+            let with = git(&["checkout", "--quiet", branch]).measure();
             let back = Tool::git(&dir).args(["checkout", "--quiet", "-"]).read();
             Ok([
                 with,
-                back.and_then(|_| git(&[&without[..], &["checkout", "--quiet", branch]].concat()).cost()),
+                back.and_then(|_| git(&[&without[..], &["checkout", "--quiet", branch]].concat()).measure()),
             ])
         };
-        git(&["checkout", "--quiet", "other"]).cost()?;
+        git(&["checkout", "--quiet", "other"]).measure()?;
         self.added("hooks: what a block adds to a checkout of 500 commits; git checkout alone", checkouts)
     }
 
@@ -537,7 +544,7 @@ impl Bench<'_> {
         for _ in 0..RUNS {
             let [with, without] = both()?;
             let without = without?;
-            pairs.push((with?.each(without, 1), without));
+            pairs.push((with?.per_step(without, 1), without));
         }
         let of = |part: fn(&(Cost, Cost)) -> f64| median(pairs.iter().map(part).collect());
         (self.print)(&Row {

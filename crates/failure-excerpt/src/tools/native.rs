@@ -35,8 +35,9 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
     let line = page.line(at);
     let is_report = line.contains("Sanitizer");
     if let Some(start) = SANITIZER_REPORTS.iter().filter(|_| is_report).find_map(|word| line.find(word)) {
-        let end = page
-            .find_end(at + 1, |line| line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"]));
+        let end = page.find_end(at + 1, |line| {
+            line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"])
+        });
         // The address and the registers are others each time.
         let message = line[start..]
             .split(" on address ")

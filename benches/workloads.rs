@@ -1,4 +1,4 @@
-//! Pieces of work that are measured in a process of their own.
+//! Workloads that are measured in a process of their own.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ pub fn run(words: &[String]) -> Result<()> {
         ["change", first, count] => {
             (0..number(count)?).try_for_each(|step| synthetic::change_files(&here, number(first)? + step))
         }
-        other => bail!("unknown act {other:?}"),
+        other => bail!("unknown workload {other:?}"),
     }
 }
 

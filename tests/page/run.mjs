@@ -31,7 +31,7 @@ const equal = (found, expected, words) =>
   check(JSON.stringify(found) === JSON.stringify(expected), `${words}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
 
 /** Elements that a page of ours may have, and attributes. */
-const ELEMENTS = "a article b bdi blockquote body br button code col colgroup dd defs del details div dl dt em footer form g h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pattern pre q rect s script section select small span strong style summary svg table tbody td th thead time title tr ul".split(" ");
+const ELEMENTS = "a article b bdi blockquote body br button code col colgroup dd defs del details div dl dt em footer form g h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pattern pre q rect s script section select small span strong style summary svg table tbody td th thead time title tr u ul".split(" ");
 const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|colspan|content|d|data-[a-z]+|datetime|fill|focusable|for|height|hidden|href|http-equiv|id|lang|name|open|patterntransform|patternunits|placeholder|preserveaspectratio|rel|role|scope|spellcheck|start|tabindex|title|type|value|viewbox|width|x)$/;
 
 /** A page that notes whatever must not happen. */

@@ -1,5 +1,6 @@
 //! The files that a session changed as a tree, as the template of the page wants it.
 
+use minijinja::Value;
 use serde::Serialize;
 
 use crate::record::{FileStatus, RALPH_ELSEWHERE, join_truncated};
@@ -7,9 +8,9 @@ use crate::view::style::{Count, grouped};
 
 use super::changes::lines;
 use super::fit::head;
-use super::harmless::escaped_len;
 use super::page_parts::MAX_NAMES;
-use super::patch::{self, Block, by_file};
+use super::patch::by_file;
+use super::patch_html::html;
 use super::{ChangedFile, Report};
 
 /// Rows of folders and files.
@@ -50,8 +51,8 @@ struct FileView<'a> {
     removed: String,
     tasks: String,
     is_unfinished: bool,
-    /// Empty of a file that has no room.
-    patch: Vec<Block>,
+    /// Markup of ours; empty of a file that has no room.
+    patch: Value,
     is_cut: bool,
 }
 
@@ -68,9 +69,10 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<ChangesView
         let Row::File(file) = row else { continue };
         let whole = patches.get(file.whole_path).copied().unwrap_or_default();
         let shown = head(whole, room.min(MAX_PATCH_BYTES));
-        room -= escaped_len(shown);
+        let markup = html(shown, room.min(MAX_PATCH_BYTES));
+        room = room.saturating_sub(markup.len());
         file.is_cut = shown.len() < whole.len() || is_cut_off(whole);
-        file.patch = patch::blocks(shown);
+        file.patch = Value::from_safe_string(markup);
         count += 1;
     }
     let more = changes.files.len() - count;
@@ -150,7 +152,7 @@ impl<'a> FileView<'a> {
             removed: unless_none(file.change.removed.unwrap_or_default()),
             tasks: join_truncated(&file.tasks, MAX_NAMES),
             is_unfinished: file.is_unfinished,
-            patch: Vec::new(),
+            patch: Value::default(),
             is_cut: false,
         }
     }
@@ -237,12 +239,12 @@ mod tests {
         let shown = |room| {
             let rows = changes(&report, room).unwrap().rows;
             let files = rows.iter().filter_map(|row| match row {
-                Row::File(file) => Some((file.patch.len(), file.is_cut)),
+                Row::File(file) => Some((file.patch.is_true(), file.is_cut)),
                 Row::Folder { .. } | Row::End => None,
             });
             files.collect::<Vec<_>>()
         };
-        assert_eq!(shown(1000), [(3, false), (3, false)]);
-        assert_eq!(shown(patch("a").len()), [(3, false), (0, true)]);
+        assert_eq!(shown(1000), [(true, false), (true, false)]);
+        assert_eq!(shown(patch("a").len()), [(true, false), (false, true)]);
     }
 }

@@ -1,36 +1,33 @@
-//! A patch as git prints it, in blocks of lines of one kind.
+//! A patch as git prints it: what its lines do, and which file they are of.
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-/// Lines that follow each other and do the same.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Block {
-    /// `file`, `place`, `added`, `removed` or `same`.
-    pub kind: &'static str,
-    pub text: String,
+/// What a line does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It says which file follows.
+    File,
+    /// It says where in the file.
+    Place,
+    Added,
+    Removed,
+    Same,
 }
 
 /// The lines of a patch, told apart by what they do.
-pub fn blocks(text: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+pub fn lines(patch: &str) -> impl Iterator<Item = (Kind, &str)> {
     let mut is_body = false;
-    for line in text.lines() {
+    patch.lines().map(move |line| {
         is_body = (is_body || line.starts_with("@@ ")) && !line.starts_with("diff --git ");
         let kind = match line.bytes().next() {
-            _ if !is_body => "file",
-            Some(b'@') => "place",
-            Some(b'+') => "added",
-            Some(b'-') => "removed",
-            _ => "same",
+            _ if !is_body => Kind::File,
+            Some(b'@') => Kind::Place,
+            Some(b'+') => Kind::Added,
+            Some(b'-') => Kind::Removed,
+            _ => Kind::Same,
         };
-        match blocks.last_mut().filter(|block| block.kind == kind) {
-            Some(block) => block.text.extend(["\n", line]),
-            None => blocks.push(Block { kind, text: line.to_owned() }),
-        }
-    }
-    blocks
+        (kind, line)
+    })
 }
 
 /// The patches of files within a patch, by the names that the files have after it, or had where they are gone.
@@ -43,21 +40,22 @@ pub fn by_file(text: &str) -> HashMap<&str, &str> {
 }
 
 fn path(file: &str) -> Option<&str> {
-    let head = file.lines().take_while(|line| !line.starts_with("@@ "));
-    let names = head.filter_map(|line| line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/")));
+    let head = lines(file).take_while(|(kind, _)| *kind == Kind::File);
+    head.filter_map(|(_, line)| file_name(line)).last()
+}
+
+/// The name in a line of a file's head.
+pub fn file_name(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/"))?;
     // Git ends a name with a space in it by a tab.
-    names.last().map(|name| name.trim_end_matches('\t'))
+    Some(name.trim_end_matches('\t'))
 }
 
 /// Lines that a patch adds and takes away.
-pub fn counts(text: &str) -> (u64, u64) {
-    let (mut added, mut removed, mut is_body) = (0, 0, false);
-    for line in text.lines() {
-        is_body = (is_body || line.starts_with("@@ ")) && !line.starts_with("diff --git ");
-        added += u64::from(is_body && line.starts_with('+'));
-        removed += u64::from(is_body && line.starts_with('-'));
-    }
-    (added, removed)
+pub fn counts(patch: &str) -> (u64, u64) {
+    lines(patch).fold((0, 0), |(added, removed), (kind, _)| {
+        (added + u64::from(kind == Kind::Added), removed + u64::from(kind == Kind::Removed))
+    })
 }
 
 #[cfg(test)]
@@ -68,18 +66,9 @@ mod tests {
 
     #[test]
     fn lines_of_a_patch_are_told_apart() {
-        let found = blocks(PATCH);
-        let found: Vec<_> = found.iter().map(|block| (block.kind, block.text.as_str())).collect();
-        assert_eq!(
-            found,
-            [
-                ("file", "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x"),
-                ("place", "@@ -1,3 +1,3 @@ fn <a>"),
-                ("same", " one\n two"),
-                ("removed", "-</pre>"),
-                ("added", "+\u{1b}[31m"),
-            ]
-        );
+        use Kind::{Added, File, Place, Removed, Same};
+        let kinds: Vec<Kind> = lines(PATCH).map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [File, File, File, File, Place, Same, Same, Removed, Added]);
         assert_eq!(counts(PATCH), (1, 1));
         assert_eq!(counts(""), (0, 0));
     }

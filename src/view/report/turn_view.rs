@@ -11,7 +11,8 @@ use crate::view::style::{Count, cut, duration, grouped, sign};
 use super::call_strip::{CallStrip, call_strip};
 use super::harmless::{escaped_len, one_line};
 use super::headline::time;
-use super::patch::{self, Block};
+use super::patch;
+use super::patch_html::html;
 use super::rich::rich;
 use super::terminal_colors::has_colors;
 use super::units::{short, size};
@@ -93,7 +94,8 @@ enum Body<'a> {
     Html(Value),
     /// Lines as they are.
     Text(String),
-    Patch(Vec<Block>),
+    /// Markup of ours.
+    Patch(Value),
     Calls(&'a [ToolCall]),
     /// A sentence.
     Plain(String),
@@ -317,7 +319,7 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Section<'_>> {
             let (added, removed) = patch::counts(&text.text);
             let more = if text.is_cut { " at least" } else { "" };
             let note = format!("{count},{more} +{} −{}", grouped(added), grouped(removed));
-            (note, Body::Patch(patch::blocks(shown)), cut)
+            (note, Body::Patch(Value::from_safe_string(html(shown, most.text))), cut)
         }
         Diff::Nothing if turn.record.outcome == Outcome::Skipped => return None,
         Diff::Nothing => ("none".to_owned(), Body::Plain("No file was changed.".to_owned()), None),

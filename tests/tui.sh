@@ -52,6 +52,7 @@ wait_until() {
 
 keys() { tmux send-keys -t main "$@"; }
 one_line() { [[ $(picture | grep -cE ' agent [0-9]+ (s|min)') == 1 ]]; }
+has_copied() { [[ $(tmux show-buffer) == *"$1" ]]; }
 is_gone() { ! kill -0 "$1"; }
 has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ', process '; }
 
@@ -87,6 +88,7 @@ git -C "$project" -c user.name=t -c user.email=t@localhost commit -qm 'A feature
 
 tmux new-session -d -s main -x 100 -y 30 -c "$project" 'bash --norc --noprofile'
 tmux set -g remain-on-exit on
+tmux set -s set-clipboard on
 keys "PS1='ready> '; export HOME=$work; clear" Enter
 wait_for 'ready>'
 keys "stty -g > $work/before" Enter
@@ -99,11 +101,36 @@ wait_for 'The agent begins with T001'
 wait_for 'a sequence: red'
 wait_for 'following'
 wait_for '0/5'
+keys p
+wait_for ' s  pauses after'
+keys p
+wait_for 'it goes on'
+keys i 'use the fake clock' Enter
+wait_for 'it gets the hint with its next prompt'
+keys s
+wait_for 'Stop this session?'
+keys Escape
+wait_for '? help'
+keys y
+wait_for 'copied'
+wait_until 'the clipboard has the name' has_copied ':1'
+keys R
+wait_for 'nothing is recorded of it yet'
+echo '  it pauses, hints and stops what is selected, and copies its name'
 touch "$work/go-T001"
 wait_for 'The agent begins with T002'
 wait_for '✔ T001'
 wait_for '1/5'
-echo '  it follows'
+keys P Tab
+wait_for 'You are a coding agent'
+keys / 'fake clock' Enter
+wait_for '▌- use the fake clock'
+keys n
+wait_for '▌- use the fake clock'
+keys / 'no such words' Enter
+wait_for '`no such words` is not in what is shown'
+keys Tab o
+echo '  it follows, and finds a hint in the prompt that got it'
 for view in 't:Phase 1: Hello' 'P:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'h:next' 'D:recorded'; do
   keys "${view%%:*}"
   wait_for "${view#*:}"
@@ -175,7 +202,7 @@ echo 'The end of a loop'
 has_no_loop && fail 'the loop must still be there'
 printf '#!/bin/sh\necho "$1" >%s/browsed\n' "$work" >"$work/browser"
 chmod +x "$work/browser"
-keys "BROWSER=$work/browser $program ralph tui" Enter
+keys "BROWSER=$work/browser $program ralph tui; echo ended with \$?" Enter
 wait_for 'The agent begins with T004'
 touch "$work/go-T004" "$work/go-T005"
 wait_for 'completed'
@@ -190,6 +217,7 @@ keys O
 wait_until 'the browser is called' test -s "$work/browsed"
 echo '  it asks before it restores, and opens the page'
 keys q
+wait_for 'ended with 0'
 check_clean 'a session that has completed'
 sed -i 's/- \[x\]/- [ ]/' "$project/specs/001-greeting/tasks.md"
 rm "$work"/go-* "$work"/at-*

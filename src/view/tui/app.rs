@@ -180,13 +180,7 @@ impl App {
 
     /// Whether long lines of this view are wrapped.
     pub fn is_wrapped(&self) -> bool {
-        self.is_wrapped[usize::from(self.is_prose())]
-    }
-
-    /// Whether its lines are words for people, as those of the dashboard are.
-    fn is_prose(&self) -> bool {
-        let is_dashboard = self.view == View::Output && matches!(self.chosen, Some(Chosen::Session(_)));
-        is_dashboard || self.view.is_prose()
+        self.is_wrapped[usize::from(self.view.is_prose())]
     }
 
     /// Takes in how everything stands by now.
@@ -432,7 +426,7 @@ impl App {
         let height = usize::from(areas.page.height);
         self.page.keep_in_view(height);
         // Wrapped lines take more room than one each.
-        if self.is_wrapped() && height > 0 {
+        if height > 0 {
             while self.page.top < self.page.cursor
                 && self.screen().last().is_some_and(|(line, _)| *line < self.page.cursor)
             {

@@ -281,7 +281,9 @@ impl App {
         let mut rows = Vec::with_capacity(height);
         for (line, at) in (self.page.top..).zip(self.page.lines(self.page.top, height)) {
             let row = self.line(at);
-            if is_wrapped && row.width() > width {
+            // Words among the lines of an output are not cut.
+            let is_prose = row.is_prose() && !self.view.is_prose();
+            if (is_wrapped || is_prose) && row.width() > width {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
                 rows.push((line, row.cut(self.page.left, width)));

@@ -12,9 +12,12 @@ pub use crate::view::style::Look;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub spans: Vec<Span<'static>>,
-    /// Columns that stay blank in front of what is wrapped.
+    /// Columns in front of what is wrapped; 0 in lines that are not words for people.
     indent: usize,
 }
+
+/// A line beside several rows.
+const RULE: char = '┃';
 
 /// Columns between two stops of the tabulator.
 const TAB: usize = 8;
@@ -113,6 +116,10 @@ impl Row {
         Self { indent, ..self }
     }
 
+    pub fn is_prose(&self) -> bool {
+        self.indent > 0
+    }
+
     /// Returns the rows of a text from outside, in the colours that it has; a long line becomes several.
     pub fn lines(text: &str, look: Look) -> Vec<Self> {
         let mut rows = Rows::default();
@@ -188,6 +195,8 @@ impl Row {
         let letters: Vec<(Style, char)> =
             self.spans.iter().flat_map(|span| span.content.chars().map(|c| (span.style, c))).collect();
         let indent = if self.indent < width / 2 { self.indent } else { 0 };
+        // A rule in front of the words goes on.
+        let rule = letters.first().copied().filter(|(_, c)| *c == RULE);
         let (mut rows, mut start) = (Vec::new(), 0);
         while start < letters.len() || rows.is_empty() {
             let margin = if rows.is_empty() { 0 } else { indent };
@@ -204,7 +213,9 @@ impl Row {
                 end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
             }
             let mut row = Self::new();
-            if margin > 0 {
+            if let Some((style, rule)) = rule.filter(|_| margin > 0) {
+                row.spans.push(Span::styled(format!("{rule:<margin$}"), style));
+            } else if margin > 0 {
                 row = row.and(Look::Plain, " ".repeat(margin));
             }
             for part in letters[start..end].chunk_by(|(one, _), (other, _)| one == other) {
@@ -399,6 +410,8 @@ mod tests {
         let words: Vec<String> =
             Row::of(Look::Plain, "one two-three four").wrapped(9).iter().map(Row::text).collect();
         assert_eq!(words, ["one ", "two-three", " four"]);
+        let quoted = Row::of(Look::Bad, "┃ left right").indented(2).wrapped(8);
+        assert_eq!(quoted.iter().map(Row::text).collect::<Vec<_>>(), ["┃ left ", "┃ right"]);
     }
 
     proptest! {

@@ -175,7 +175,7 @@ impl App {
             Act::Fold => self.fold(),
             Act::FoldAll => self.page.toggle_all(),
             Act::Wrap => {
-                let wrapped = &mut self.is_wrapped[usize::from(self.is_prose())];
+                let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
                 *wrapped = !*wrapped;
                 self.page.left = 0;
             }

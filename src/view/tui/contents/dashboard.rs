@@ -105,7 +105,7 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
     let claims: Vec<u32> = rows.iter().filter(|row| row.has_false_claim).map(|row| row.number).collect();
     let changes = changes.map(|stat| Row::of(Look::Plain, changed(stat)));
     let claims = false_claims(&claims).map(|claims| Row::of(Look::Warn, claims));
-    [state, tasks.and(Look::Dim, format!("{open} open")), Row::of(Look::Plain, took.join(" · "))]
+    [state, tasks.and(Look::Dim, format!("{open} open")), Row::of(Look::Plain, took.join(" · ")).indented(2)]
         .into_iter()
         .chain(changes)
         .chain(claims)

@@ -46,9 +46,9 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
     assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
     for part in [
         "<h1 id=\"verdict\">1 of 2 tasks done · stopped: T002 could not be done</h1>",
-        "aria-label=\"3 failed, 1 skipped\">✘✘✘»</span> skipped",
+        "✘✘✘»</span> 3 failed, 1 skipped",
         "specify ralph hint --session ",
-        "aria-label=\"4 failed, 1 succeeded, 1 skipped (5 iterations counted: waits and skips are none)\"",
+        "aria-label=\"4 failed, 1 succeeded, 1 skipped; 5 iterations (not counted: 1 skip), numbered up to #6\"",
         "<dd>1 file <small>+2 −0</small></dd>",
         "<bdi>hello.txt</bdi></span><span class=\"for\"><bdi>T001</bdi></span><span class=\"num added\">+2</span>",
         "<b>diff --git a/hello.txt b/hello.txt\n",
@@ -154,8 +154,8 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
     let summary = scene.ralph("report --markdown").code(0);
     let summary = summary
         .stdout_has("## 1 of 2 tasks done · stopped: T002 could not be done\n")
-        .stdout_has("- [x] `T001 Say <b>hello</b>` (2 tries, ")
-        .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 tries, skipped, ");
+        .stdout_has("- [x] `T001 Say <b>hello</b>` (2 attempts, ")
+        .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 attempts, skipped, ");
     for line in summary.text().lines() {
         let outside: String = line.split('`').step_by(2).collect();
         assert!(!outside.contains(['@', '#']) || outside.starts_with('#'), "{line}");
@@ -172,7 +172,7 @@ fn the_picture_is_written_beside_the_page_and_on_stdout_it_writes_nothing() {
         "<svg xmlns=",
         ">1 of 2 tasks done · stopped: T002 could not be done</title>",
         "Ask @somebody about #12",
-        "5 iterations counted",
+        "5 iterations (not counted: 1 skip), numbered up to #6",
         "1 file +2 −0",
     ] {
         assert!(picture.contains(part), "no `{part}` in {picture}");

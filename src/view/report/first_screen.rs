@@ -56,8 +56,7 @@ struct TaskNeed<'a> {
     name: &'a str,
     title: &'a str,
     signs: String,
-    signs_in_words: String,
-    /// State, cost, and what waits for it.
+    /// How its iterations ended, cost, and what waits for it.
     facts: String,
     cause: Option<String>,
     tried: Vec<String>,
@@ -117,7 +116,9 @@ fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
     let turns: Vec<&Turn> = turns.collect();
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.record.outcome).collect();
     let numbers: Vec<u32> = turns.iter().map(|turn| turn.record.iteration).collect();
-    let mut facts = vec![if task.is_skipped { "skipped" } else { "not done" }.to_owned()];
+    let (signs, signs_in_words) = signs(&outcomes);
+    let mut facts = vec![signs_in_words];
+    facts.retain(|ended| !ended.is_empty());
     facts.extend(task.cost_usd.map(|usd| format!("${usd:.2}")));
     facts.extend(blocks(&task.blocks));
     let mut tried: Vec<String> = Vec::new();
@@ -129,22 +130,25 @@ fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
     }
     tried.truncate(MAX_ITEMS);
     let (links, older) = links(&numbers);
-    let (signs, signs_in_words) = signs(&outcomes);
+    let last = turns.iter().rfind(|turn| turn.record.is_run());
+    let question = last.and_then(|turn| question(&turn.record.facts.final_message));
     TaskNeed {
         name: &task.task,
         title: &task.title,
         signs,
-        signs_in_words,
         facts: facts.join(" · "),
-        cause: task.cause.as_deref().map(quote),
+        cause: task.cause.as_deref().map(|cause| quote(without_question(cause, question.as_deref()))),
         tried,
-        question: turns
-            .iter()
-            .rfind(|turn| turn.record.is_run())
-            .and_then(|turn| question(&turn.record.facts.final_message)),
+        question,
         links: links.to_vec(),
         older,
     }
+}
+
+/// A cause without the question at its end, which stands below it.
+fn without_question<'a>(cause: &'a str, question: Option<&str>) -> &'a str {
+    let rest = question.and_then(|question| cause.strip_suffix(question));
+    rest.map_or(cause, |rest| rest.trim_end().trim_end_matches("Question:").trim_end_matches([' ', ':']))
 }
 
 /// `blocks T020 and T023`
@@ -183,13 +187,25 @@ mod tests {
         let report = report(turns, "");
         let needs = needs(&report).unwrap();
         let task = &needs.tasks[0];
-        assert_eq!((task.signs.as_str(), task.facts.as_str()), ("✘✘»", "skipped · $1.50 · blocks T9"));
-        assert_eq!(task.signs_in_words, "2 failed, 1 skipped");
+        let facts = "2 failed, 1 skipped · $1.50 · blocks T9";
+        assert_eq!((task.signs.as_str(), task.facts.as_str()), ("✘✘»", facts));
         assert_eq!(task.tried, ["a lock", "␛#1", "␛#2", "␛#3"]);
         assert_eq!(task.question.as_deref(), Some("Semicolons or commas?"));
         let commands: Vec<_> =
             needs.commands.iter().filter_map(|command| command.split(' ').nth(2)).collect();
         assert_eq!(commands, ["hint", "resume"]);
+    }
+
+    #[test]
+    fn a_question_stands_once() {
+        for (cause, expected) in [
+            ("the agent left the box open: Question: a or b?", "the agent left the box open"),
+            ("the agent left the box open: a or b?", "the agent left the box open"),
+            ("FAILED a or b? no", "FAILED a or b? no"),
+        ] {
+            assert_eq!(without_question(cause, Some("a or b?")), expected);
+            assert_eq!(without_question(cause, None), cause);
+        }
     }
 
     #[test]

@@ -121,12 +121,12 @@ fn course(turns: &[Turn]) -> String {
     let closed: usize = turns.iter().map(|turn| turn.record.closed.len()).sum();
     let since = runs.iter().rev().take_while(|turn| turn.record.outcome != Outcome::Success).count();
     let runs = runs.len();
-    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "run"));
+    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "iteration"));
     match since {
         0 => first,
         since if since == runs => first,
-        1 => format!("{first} The last run failed."),
-        _ => format!("{first} The last {since} runs closed none."),
+        1 => format!("{first} The last one failed."),
+        _ => format!("{first} The last {since} closed none."),
     }
 }
 
@@ -156,8 +156,8 @@ fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
         (
             Level::Warning,
             |record| !record.false_claim.is_empty(),
-            "false claim, caught and undone.",
-            "false claims, caught and undone.",
+            "false claim: the agent said done, and it was not. It was undone.",
+            "false claims: the agent said done, and it was not. Each was undone.",
         ),
         (
             Level::Warning,
@@ -290,11 +290,11 @@ mod tests {
     #[test]
     fn the_course_says_whether_it_gets_anywhere() {
         for (words, expected) in [
-            ("T1!", "0 tasks closed in 0 runs."),
-            ("T1- T1- T1!", "0 tasks closed in 2 runs."),
-            ("T1- T1+", "1 task closed in 2 runs."),
-            ("T1+ T2+ T3-", "2 tasks closed in 3 runs. The last run failed."),
-            ("T1+ T2- T2- T2!", "1 task closed in 3 runs. The last 2 runs closed none."),
+            ("T1!", "0 tasks closed in 0 iterations."),
+            ("T1- T1- T1!", "0 tasks closed in 2 iterations."),
+            ("T1- T1+", "1 task closed in 2 iterations."),
+            ("T1+ T2+ T3-", "2 tasks closed in 3 iterations. The last one failed."),
+            ("T1+ T2- T2- T2!", "1 task closed in 3 iterations. The last 2 closed none."),
         ] {
             assert_eq!(course(&turns(words)), expected, "{words}");
         }

@@ -10,6 +10,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::record::{Outcome, RALPH_ELSEWHERE};
+use crate::view::ending::iterations;
 use crate::view::style::{Count, duration, grouped};
 
 use super::harmless::one_line;
@@ -47,7 +48,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         course => headline.course.as_str(),
         feature => cell(&session.feature),
         session => session.id.as_str(),
-        iterations => format!("{} ({})", report.iterations.len(), report.counts),
+        iterations => format!("{}: {}", iterations(report.runs() as u64, report.uncounted()), report.counts),
         span => duration(headline.span_ms),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
@@ -64,21 +65,22 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
 
 /// A line for each task, and how many there are beside the first.
 fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
-    let line = |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), tries(task));
+    let line =
+        |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), attempts(task));
     let mut lines: Vec<String> = tasks.map(line).collect();
     let more = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);
     (lines, more)
 }
 
-fn tries(task: &TaskRow) -> String {
-    let tries = match task.tries.iter().filter(|outcome| **outcome != Outcome::Skipped).count() {
+fn attempts(task: &TaskRow) -> String {
+    let attempts = match task.tries.iter().filter(|outcome| **outcome != Outcome::Skipped).count() {
         0 => return String::new(),
-        1 => "1 try".to_owned(),
-        count => format!("{count} tries"),
+        1 => "1 attempt".to_owned(),
+        count => format!("{count} attempts"),
     };
     let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
-    format!(" ({tries}{skipped}, {})", duration(task.duration_ms))
+    format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
 }
 
 fn numbers(iterations: &[u32]) -> String {
@@ -141,7 +143,7 @@ mod tests {
             "![x](http://y)",
             "\\`x",
         ] {
-            let line = format!("- [x] {} (1 try)", code(text));
+            let line = format!("- [x] {} (1 attempt)", code(text));
             for event in Parser::new_ext(&line, Options::all()) {
                 let is_markup = matches!(
                     event,

@@ -41,7 +41,9 @@ use tasklist::TaskList;
 use crate::history::clusters::{Cluster, clusters, message};
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
-use crate::record::{Cost, Durations, FileChange, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens};
+use crate::record::{
+    Cost, Durations, FileChange, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens, Uncounted,
+};
 use crate::store::Elsewhere;
 
 use super::status::InFlight;
@@ -187,6 +189,14 @@ impl Report {
     /// As `log` and the closing card count: neither skips nor what a limit cut short.
     fn runs(&self) -> usize {
         self.iterations.iter().filter(|turn| turn.record.is_run()).count()
+    }
+
+    fn uncounted(&self) -> Uncounted {
+        let mut uncounted = Uncounted::default();
+        self.iterations
+            .iter()
+            .for_each(|turn| uncounted.count(Some(turn.record.outcome), turn.record.is_run()));
+        uncounted
     }
 }
 

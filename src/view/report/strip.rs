@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::record::{FailureClass, Outcome, Timestamp};
-use crate::view::style::{Count, duration};
+use crate::record::{FailureClass, Outcome, Timestamp, Uncounted};
+use crate::view::ending::iterations;
+use crate::view::style::duration;
 
 use super::headline::time;
 use super::{Report, Turn};
@@ -15,6 +16,8 @@ const MIN_SHARE: f64 = 0.004;
 /// Shorter pauses stay blank, in milliseconds, and so do those that are less than so small a part of the session.
 const MIN_PAUSE_MS: u64 = 60_000;
 const MIN_PAUSE_PART: u64 = 100;
+/// The class of a pause in the style.
+const PAUSE: &str = "pause";
 
 #[derive(Serialize)]
 pub(super) struct Strip {
@@ -22,6 +25,8 @@ pub(super) struct Strip {
     label: String,
     /// How many of the cells count as iterations, if not all.
     note: Option<String>,
+    /// Whether any cell is a pause.
+    has_pauses: bool,
     cells: Vec<Cell>,
 }
 
@@ -69,13 +74,19 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
         }
     });
     let cells: Vec<Cell> = cells.collect();
-    let runs = report.runs();
-    let uncounted = report.iterations.len() - runs;
-    let note = (uncounted > 0)
-        .then(|| format!("{} counted: waits and skips are none", Count(runs as u64, "iteration")));
-    let label = note.clone().map_or(String::new(), |note| format!(" ({note})"));
+    let note = note(report);
+    let label = note.clone().map_or(String::new(), |note| format!("; {note}"));
     let label = format!("{}{label}", report.counts);
-    (!cells.is_empty()).then_some(Strip { label, note, cells })
+    let has_pauses = cells.iter().any(|cell| cell.class == PAUSE);
+    (!cells.is_empty()).then_some(Strip { label, note, has_pauses, cells })
+}
+
+/// Why the last number is greater than the count; `None` if it is not.
+fn note(report: &Report) -> Option<String> {
+    let last = report.iterations.last()?.record.iteration;
+    let uncounted = report.uncounted();
+    (uncounted != Uncounted::default())
+        .then(|| format!("{}, numbered up to #{last}", iterations(report.runs() as u64, uncounted)))
 }
 
 /// The time between two iterations.
@@ -85,7 +96,7 @@ fn pause(last: &Turn, next: Timestamp, span_ms: u64) -> Option<Piece> {
     let what = if is_wait { "waited" } else { "nothing ran for" };
     let label = format!("{what} {}", duration(ms));
     let is_long = ms >= MIN_PAUSE_MS && ms.saturating_mul(MIN_PAUSE_PART) >= span_ms;
-    let class = if is_long { "pause" } else { "blank" }.to_owned();
+    let class = if is_long { PAUSE } else { "blank" }.to_owned();
     (ms > 1000).then_some(Piece { iteration: None, class, label, ms })
 }
 
@@ -138,6 +149,17 @@ mod tests {
                 cell("success", Some(2), "87.50", "12.50"),
             ]
         );
+    }
+
+    #[test]
+    fn what_has_a_number_and_is_not_counted_is_named() {
+        for (words, expected) in [
+            ("T1- T1+", None),
+            ("T1- T1!", Some("1 iteration (not counted: 1 skip), numbered up to #2")),
+            ("T1? T1- T1! T2!", Some("1 iteration (not counted: 2 skips, 1 cut short), numbered up to #4")),
+        ] {
+            assert_eq!(note(&report(turns(words), "")).as_deref(), expected, "{words}");
+        }
     }
 
     #[test]

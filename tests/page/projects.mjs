@@ -1,6 +1,6 @@
 // Projects with a session to make a page of: the demo, and one in which everybody is hostile.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -16,6 +16,7 @@ const SCRIPTS = [
   "\u001b[2J\u001b]0;title\u0007 \u202egnp.exe\u2066 \u200b \u2028 \u0000 \ufeff",
 ].join("\n");
 const LINE = SCRIPTS.split("\n")[1];
+const AGENT = "<b onclick=window.__hit=13>\u202e";
 
 /** Runs our program. */
 export function ralph(specify, folder, words, codes = [0]) {
@@ -27,6 +28,17 @@ export function ralph(specify, folder, words, codes = [0]) {
     if (codes.includes(error.status)) return error.stdout;
     throw new Error(`specify ralph ${words.join(" ")}: exit ${error.status}\n${error.stderr}`);
   }
+}
+
+/** Serves the pages of a project until it is stopped, and says where. */
+export async function serve(specify, folder) {
+  const server = spawn(specify, ["ralph", "web", "--no-open"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"], env: hermetic(folder) });
+  let said = "";
+  for await (const part of server.stdout.setEncoding("utf8")) {
+    said += part;
+    if (said.includes("\n")) break;
+  }
+  return { server, address: said.split("\n")[0] };
 }
 
 function hermetic(folder) {
@@ -61,9 +73,11 @@ export function hostile(specify, folder) {
   ];
   write("stream.jsonl", events.map((event) => `${JSON.stringify(event)}\n`).join(""));
   write("text.txt", SCRIPTS);
+  write("code.ts", `/* ${LINE}\n*/ export const seven = 7; // because\nexport const text = "${LINE}";\n`);
   write("agent.sh", `cat stream.jsonl
 cp text.txt "<img src=x onerror=window.__hit=7>.html"
 date +%N >> "<img src=x onerror=window.__hit=7>.html"
+sed -i 's/because/because of that/; s/7/8/' code.ts
 head -c 4000000 /dev/zero | tr '\\0' '<' > line.txt
 `);
   write("check.sh", `cat text.txt; echo 'FAILED <script>window.__hit=10</script>: expected 1, got 2'
@@ -72,8 +86,8 @@ exit 1
 `);
   write(".specify/ralph.toml", `max-iterations = 4
 validation.command = "sh check.sh"
-agent = "bad"
-[agents.bad]
+agent = "${AGENT}"
+[agents."${AGENT}"]
 command = ["sh", "agent.sh"]
 parser = "claude"
 `);
@@ -82,4 +96,9 @@ parser = "claude"
   git("add", "--all");
   git("commit", "--quiet", "--message", "Bad");
   ralph(specify, folder, [], [4, 5]);
+  // A second session, of a feature with such a name, at which the first task fails for the same cause.
+  const feature = "specs/<img src=x onerror='window.__hit=11'>\u202e";
+  mkdirSync(path.join(folder, feature));
+  write(`${feature}/tasks.md`, `- [ ] T001 ${LINE}\n`);
+  ralph(specify, folder, ["run", "--tasks", `${feature}/tasks.md`, "-n", "2"], [4]);
 }

@@ -16,7 +16,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { NotHere, browser as findBrowser, install, root } from "./install.mjs";
-import { demo, hostile, ralph } from "./projects.mjs";
+import { demo, hostile, ralph, serve } from "./projects.mjs";
 
 const specify = path.resolve(process.env.SPECIFY_RALPH_BIN || path.join(root, "target/release/specify"));
 const keep = process.argv[2] === "--keep" ? path.resolve(process.argv[3]) : null;
@@ -31,19 +31,19 @@ const equal = (found, expected, words) =>
   check(JSON.stringify(found) === JSON.stringify(expected), `${words}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
 
 /** Elements that a page of ours may have, and attributes. */
-const ELEMENTS = "a article b bdi blockquote body br button code col colgroup dd defs del details div dl dt em footer form g h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pattern pre q rect s script section select small span strong style summary svg table tbody td th thead time title tr u ul".split(" ");
-const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|colspan|content|d|data-[a-z]+|datetime|fill|focusable|for|height|hidden|href|http-equiv|id|lang|name|open|patterntransform|patternunits|placeholder|preserveaspectratio|rel|role|scope|spellcheck|start|tabindex|title|type|value|viewbox|width|x)$/;
+const ELEMENTS = "a article b bdi blockquote body br button code col colgroup dd defs del details div dl dt em figcaption figure footer form g h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pattern pre q rect s script section select small span strong style summary svg table tbody td th thead time title tr u ul".split(" ");
+const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|colspan|content|d|data-[a-z]+|datetime|fill|focusable|for|height|hidden|href|http-equiv|id|lang|name|open|patterntransform|patternunits|placeholder|preserveaspectratio|rel|role|scope|spellcheck|start|tabindex|title|type|value|viewbox|width|x|y)$/;
 
-/** A page that notes whatever must not happen. */
-async function visit(browser, file, { scheme = "light", width = 1280, height = 900, script = true } = {}) {
+/** A page that notes whatever must not happen. It may load itself, and what is below its address on a server. */
+async function visit(browser, place, { scheme = "light", width = 1280, height = 900, script = true } = {}) {
   const page = await browser.newPage();
   const wrong = [];
   page.on("console", (message) => wrong.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  const address = pathToFileURL(file).href;
+  const address = place.startsWith("http:") ? place : pathToFileURL(place).href;
   page.on("request", (request) => {
-    if (request.url().split("#")[0] !== address && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
+    if (request.url().split(/[#?]/)[0] !== address && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
   });
   await page.setJavaScriptEnabled(script);
   await page.setViewport({ width, height, isMobile: width < 600, hasTouch: width < 600 });
@@ -59,54 +59,52 @@ const unfold = (page) => page.evaluate(() => {
 });
 const shown = (page) => page.$$eval(".it", (turns) => turns.filter((turn) => !turn.hidden).length);
 
-/** What holds of every page, whoever wrote what is on it. */
-async function everyPage(browser, name, file, axe) {
-  for (const scheme of ["light", "dark"]) {
-    const { page, wrong } = await visit(browser, file, { scheme });
-    if (keep) await page.screenshot({ path: path.join(keep, `${name}-${scheme}.png`) });
-    await page.evaluate(axe);
-    const violations = () => page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-      return violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
-    });
-    equal(await violations(), [], `${name}, ${scheme}: axe`);
-    await unfold(page);
-    equal(await violations(), [], `${name}, ${scheme}, unfolded: axe`);
-    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
-    check(scheme === "dark" ? paper < 60 : paper > 200, `${name}: the background is ${paper} in ${scheme}`);
-    equal(wrong, [], `${name}, ${scheme}`);
-    await page.close();
-  }
-  const { page, wrong } = await visit(browser, file);
-  await unfold(page);
-  const inert = await page.evaluate((elements, attributes) => {
-    const allowed = new RegExp(attributes);
-    const odd = [];
-    for (const element of document.querySelectorAll("*")) {
-      if (!elements.includes(element.localName)) odd.push(`<${element.localName}>`);
-      for (const { name, value } of element.attributes) {
-        if (!allowed.test(name.toLowerCase())) odd.push(`${element.localName} ${name}`);
-        if (name === "href" && !/^(#|https?:\/\/|data:,$)/.test(value)) odd.push(`href ${value}`);
-        if (name === "style") odd.push(`style ${value}`);
-      }
+/** What a page has that none of ours may have. */
+const foundIn = (page) => page.evaluate((elements, attributes) => {
+  const allowed = new RegExp(attributes);
+  const odd = [];
+  for (const element of document.querySelectorAll("*")) {
+    if (!elements.includes(element.localName)) odd.push(`<${element.localName}>`);
+    for (const { name, value } of element.attributes) {
+      if (!allowed.test(name.toLowerCase())) odd.push(`${element.localName} ${name}`);
+      if (name === "href" && !/^(#|https?:\/\/|data:,$|\/[0-9a-f]{32}\/)/.test(value)) odd.push(`href ${value}`);
+      if (name === "style") odd.push(`style ${value}`);
     }
-    return { odd, scripts: document.scripts.length, hit: window.__hit ?? null, images: document.images.length };
-  }, ELEMENTS, ATTRIBUTES.source);
-  equal(inert, { odd: [], scripts: 1, hit: null, images: 0 }, `${name}: inert`);
-  const written = await page.evaluate(() => document.body.innerText.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu));
-  equal(written, null, `${name}: characters that are obeyed`);
-  equal(wrong, [], name);
-  await page.close();
-  for (const width of [1920, 390, 320]) {
-    const phone = await visit(browser, file, { width, height: 800 });
-    if (keep) await phone.page.screenshot({ path: path.join(keep, `${name}-${width}.png`) });
-    await unfold(phone.page);
-    const broken = await phone.page.$$eval("button", (buttons) => buttons.filter((button) => button.checkVisibility() && button.getClientRects().length > 0 && button.clientHeight > 45).map((button) => button.textContent));
-    equal(broken, [], `${name}: labels that break at ${width}`);
-    const room = await phone.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    check(room <= 0, `${name}: ${room} pixels too wide for ${width}`);
-    await phone.page.close();
   }
+  const obeyed = document.body.innerText.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu);
+  return { odd, scripts: document.scripts.length, hit: window.__hit ?? null, images: document.images.length, obeyed };
+}, ELEMENTS, ATTRIBUTES.source);
+
+/** What holds of every page, whoever wrote what is on it. It has so many scripts of ours. */
+async function everyPage(browser, name, place, axe, scripts) {
+  for (const width of [1280, 1920, 390, 320]) {
+    for (const scheme of width === 320 ? ["light"] : ["light", "dark"]) {
+      const where = `${name}, ${scheme}, ${width}`;
+      const { page, wrong } = await visit(browser, place, { scheme, width });
+      if (keep) await page.screenshot({ path: path.join(keep, `${name}-${width}-${scheme}.png`) });
+      await page.evaluate(axe);
+      const violations = () => page.evaluate(async () => {
+        const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
+      });
+      equal(await violations(), [], `${where}: axe`);
+      await unfold(page);
+      equal(await violations(), [], `${where}, unfolded: axe`);
+      const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
+      check(scheme === "dark" ? paper < 60 : paper > 200, `${where}: the background is ${paper}`);
+      equal(await foundIn(page), { odd: [], scripts, hit: null, images: 0, obeyed: null }, `${where}: inert`);
+      const broken = await page.$$eval("button", (buttons) => buttons.filter((button) => button.checkVisibility() && button.getClientRects().length > 0 && button.clientHeight > 45).map((button) => button.textContent));
+      equal(broken, [], `${where}: labels that break`);
+      const room = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      check(room <= 0, `${where}: ${room} pixels too wide`);
+      equal(wrong, [], where);
+      await page.close();
+    }
+  }
+}
+
+/** What holds of the page of a session on paper. */
+async function onPaper(browser, name, file) {
   const printed = await visit(browser, file);
   const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
   check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
@@ -248,7 +246,8 @@ async function main() {
       const file = path.join(pages, `${name}.html`);
       ralph(specify, folder, ["report", "-o", file]);
       check(statSync(file).size < 5_000_000, `${name}: the page is too big`);
-      await everyPage(browser, name, file, axe);
+      await everyPage(browser, name, file, axe, 1);
+      await onPaper(browser, name, file);
       say(`${name} looked at`);
     }
     // All of it, with lines of megabytes.
@@ -259,15 +258,30 @@ async function main() {
     equal(await page.evaluate(() => [document.scripts.length, window.__hit ?? null]), [1, null], "whole: inert");
     equal(wrong, [], "whole");
     await page.close();
-    // All sessions, and the picture, of those who are hostile.
-    for (const [name, flag] of [["index.html", "--all"], ["picture.svg", "--svg"]]) {
-      const file = path.join(pages, name);
-      ralph(specify, path.join(work, "hostile"), ["report", flag, "-o", file]);
-      const visited = await visit(browser, file);
-      const seen = await visited.page.evaluate(() => [document.querySelectorAll("script, img, iframe, [onload], [onerror]").length, window.__hit ?? null]);
-      equal(seen, [0, null], `${name}: inert`);
-      equal(visited.wrong, [], name);
-      await visited.page.close();
+    // All sessions, two side by side, and the picture, of those who are hostile.
+    const folder = path.join(work, "hostile");
+    const [older, newer] = JSON.parse(ralph(specify, folder, ["report", "--all", "--json"])).sessions.map(({ id }) => id).sort();
+    for (const [name, words] of [["index", ["--all"]], ["comparison", ["--compare", older, newer]]]) {
+      const file = path.join(pages, `${name}.html`);
+      ralph(specify, folder, ["report", ...words, "-o", file]);
+      await everyPage(browser, name, file, axe, 0);
+      say(`${name} looked at`);
+    }
+    const picture = path.join(pages, "picture.svg");
+    ralph(specify, folder, ["report", "--svg", "-o", picture]);
+    const drawn = await visit(browser, picture);
+    equal(await drawn.page.evaluate(() => [document.querySelectorAll("script, img, iframe, [onload], [onerror]").length, window.__hit ?? null]), [0, null], "picture: inert");
+    equal(drawn.wrong, [], "picture");
+    await drawn.page.close();
+    // The same pages as they are served.
+    const { server, address } = await serve(specify, folder);
+    try {
+      for (const [name, below, scripts] of [["web-index", "", 1], ["web-session", older, 2], ["web-comparison", `${older}/${newer}`, 1]]) {
+        await everyPage(browser, name, `${address}${below}`, axe, scripts);
+        say(`${name} looked at`);
+      }
+    } finally {
+      server.kill("SIGINT");
     }
     await handling(browser, path.join(pages, "demo.html"));
   } finally {

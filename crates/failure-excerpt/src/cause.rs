@@ -5,7 +5,7 @@ use super::line_kind::{LineKind, is_external_frame, line_kind};
 use super::location::find_location;
 use super::page::Page;
 use super::score::score;
-use super::tools::{is_echo, is_result_summary};
+use super::tools::{is_result_summary, is_secondary};
 use super::words::{contains_any, starts_with_any};
 
 /// Values beyond these many are left to the excerpt.
@@ -145,7 +145,7 @@ const WRAPPER_WORDS: &[&str] = &[
 /// Returns true if a line only says that a command, which has said why itself, failed.
 fn is_wrapper(text: &str) -> bool {
     let text = text.trim();
-    is_echo(text)
+    is_secondary(text)
         || starts_with_any(text, WRAPPER_STARTS)
         || contains_any(text, WRAPPER_WORDS)
         || text.contains(": *** ") && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-#![expect(clippy::too_many_lines, reason = "its rules become data")]
+#![expect(clippy::too_many_lines, reason = "a matcher follows the output of its tool from top to bottom")]
 
 mod cause;
 mod clean;
@@ -35,41 +35,50 @@ pub use fingerprint::Fingerprint;
 pub use similar::{Features, Neighbours};
 pub use tail::{Cut, TRUNCATED, blind_tail, tails};
 
-/// What a command left behind.
+/// Minimum score of a line that may be a message.
+const MIN_SCORE: i32 = 5;
+
+/// Maximum number of messages that are attached to tests without one.
+const MAX_STRAY_MESSAGES: usize = 40;
+
+/// Maximum number of lines in the fingerprint of an output without a known tool.
+const MAX_FINGERPRINT_LINES: usize = 5;
+
+/// The output and the exit code of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Output<'a> {
     /// The standard output, or both streams as a terminal shows them.
     pub stdout: &'a str,
     /// The standard error.
     pub stderr: &'a str,
-    /// Which of the two lost its front before it came here.
+    /// Which of the streams were truncated at their start.
     pub cut: Cut,
     /// The exit code, if it is known; 124 and -1 stand for a timeout.
     pub exit_code: Option<i32>,
-    /// Paths below this folder are shown as seen from it.
+    /// Paths below this directory are shown relative to it.
     pub cwd: Option<&'a str>,
 }
 
-/// An output that was read through: ready for excerpts of any length, and for comparison.
+/// The analysis of an output, which gives excerpts of any length and can be compared with others.
 #[derive(Debug)]
 pub struct Examination {
     page: Page,
-    /// Worth most first.
+    /// The most important first.
     failures: Vec<Failure>,
 }
 
-/// One failure that a tool complains of.
+/// A failure that a tool reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Summary<'a> {
     /// `build`, `test`, `crash`, `hang`, `other`, or `echo` for what only follows from something else.
     pub stage: &'static str,
-    /// The format that was recognised, which may be shared by several tools.
+    /// The format that was recognized, which may be shared by several tools.
     pub tool: &'static str,
     /// The name of the test, or empty.
     pub id: &'a str,
     /// The code of the error or of the rule, such as `E0308`, or empty.
     pub code: &'a str,
-    /// What it says.
+    /// The error message, or empty.
     pub message: &'a str,
     /// The expected and the actual value, and what else a comparison printed.
     pub values: &'a [String],
@@ -91,7 +100,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// Reads an output through.
+/// Analyzes the output of a command.
 ///
 /// ```
 /// use failure_excerpt::{Output, examine};
@@ -104,20 +113,20 @@ pub fn examine(output: &Output<'_>) -> Examination {
     let page = Page::new(output.stdout, output.stderr, output.cwd);
     let mut failures = scan::scan(&page);
     if let Some(started) = hang::unfinished_test(&page) {
-        add_started(&mut failures, started, output.exit_code);
+        add_unfinished_test(&mut failures, started, output.exit_code);
     }
-    // make says of what died that it died.
+    // make repeats the crash of a command that it ran.
     if failures.iter().any(|failure| failure.stage == Stage::Crash && failure.tool != "make") {
         for failure in failures.iter_mut().filter(|failure| failure.tool == "make") {
             failure.stage = Stage::Secondary;
         }
     }
-    adopt_words(&page, &mut failures);
+    attach_messages(&page, &mut failures);
     failures.sort_by_key(|failure| (rank(failure), failure.run));
     Examination { page, failures }
 }
 
-/// The first check of a chain that failed comes first; a crash says more than the tests that it took along.
+/// Returns the key by which failures are sorted: those with a message or a name first, then by the step of the chain.
 fn rank(failure: &Failure) -> (bool, u8) {
     let stage = match failure.stage {
         Stage::Build => 0,
@@ -130,8 +139,8 @@ fn rank(failure: &Failure) -> (bool, u8) {
     (!failure.is_explained() && failure.id.is_empty(), stage)
 }
 
-/// A test that did not end is what a crash without a name crashed, or what hangs.
-fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<i32>) {
+/// Attributes a nameless crash to the unfinished test; without one, adds the test as a hang.
+fn add_unfinished_test(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<i32>) {
     if failures.iter().any(|failure| failure.id == started.id) {
         return;
     }
@@ -150,8 +159,9 @@ fn add_started(failures: &mut Vec<Failure>, started: Failure, exit_code: Option<
     }
 }
 
-/// A runner may name the test on one stream, and the test say on the other why it failed: `a.c:12: expected 3, got 2`.
-fn adopt_words(page: &Page, failures: &mut [Failure]) {
+/// Attaches stray messages, such as `a.c:12: expected 3, got 2`, to failed tests without one: some runners name the test on
+/// one stream, and the test prints the reason on the other.
+fn attach_messages(page: &Page, failures: &mut [Failure]) {
     let is_silent = |failure: &Failure| {
         failure.stage == Stage::Test && failure.message.is_empty() && !failure.is_explained()
     };
@@ -160,34 +170,34 @@ fn adopt_words(page: &Page, failures: &mut [Failure]) {
     {
         return;
     }
-    let words = |at: &usize| {
-        let line = page.line(*at);
-        failure::split_location(line).is_some() && score::score(line) >= 5
+    let is_message = |index: &usize| {
+        let line = page.line(*index);
+        failure::split_location(line).is_some() && score::score(line) >= MIN_SCORE
     };
-    let said: Vec<usize> = (0..page.len()).filter(words).take(40).collect();
-    if silent.len() > 1 && said.len() != silent.len() {
+    let messages: Vec<usize> = (0..page.len()).filter(is_message).take(MAX_STRAY_MESSAGES).collect();
+    if silent.len() > 1 && messages.len() != silent.len() {
         return;
     }
-    for (number, &at) in said.iter().enumerate() {
+    for (number, &at) in messages.iter().enumerate() {
         let failure = &mut failures[silent[number.min(silent.len() - 1)]];
         failure.add_body(page, at, at + 1, failure::FrameOrder::NewestFirst);
     }
 }
 
 impl Examination {
-    /// Returns what a developer needs of it, in at most `max_chars` characters.
+    /// Returns an excerpt of at most `max_chars` characters.
     pub fn excerpt(&self, max_chars: usize) -> String {
         select::select(&self.page, &self.failures, max_chars)
     }
 
-    /// Returns what went wrong, as far as tools are known, the most important first.
+    /// Returns the failures of the known tools, the most important first.
     pub fn summaries(&self) -> Vec<Summary<'_>> {
         self.failures.iter().map(Summary::of).collect()
     }
 
-    /// Returns one line of at most `max_chars` characters that says why: the message of the first failure with, where they
-    /// are known, the name of the test, the expected and the actual value, and the location. If no tool is known it is the
-    /// line that says most. `None` if the output says nothing.
+    /// Returns the cause as one line of at most `max_chars` characters: the message of the primary failure with, if they are
+    /// known, the name of the test, the expected and the actual value, and the location. If no tool is known it is the most
+    /// relevant line. `None` if there is no such line.
     ///
     /// ```
     /// use failure_excerpt::{Output, examine};
@@ -197,13 +207,14 @@ impl Examination {
     /// assert_eq!(examined.cause(200).as_deref(), Some("sh: 1: pytset: not found"));
     /// ```
     pub fn cause(&self, max_chars: usize) -> Option<String> {
-        self.first()
+        self.primary_failure()
             .and_then(|failure| cause::of_failure(&self.page, failure, max_chars))
             .or_else(|| cause::of_text(&self.page, max_chars))
     }
 
-    /// The failure that stands for all: not the first of the page, as tests run in any order, and compilers side by side.
-    fn first(&self) -> Option<&Failure> {
+    /// Returns the most important failure. It does not depend on the order of the output: tests run in any order, compilers in
+    /// parallel.
+    fn primary_failure(&self) -> Option<&Failure> {
         self.failures.iter().min_by_key(|failure| {
             (
                 rank(failure),
@@ -215,12 +226,13 @@ impl Examination {
         })
     }
 
-    /// Returns the fingerprint of its first cause, or `None` if the output says nothing.
+    /// Returns the fingerprint of the primary failure, or `None` if there is nothing to compare.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
-        if let Some(failure) =
-            self.first().filter(|failure| failure.stage != Stage::Secondary || self.failures.len() == 1)
+        if let Some(failure) = self
+            .primary_failure()
+            .filter(|failure| failure.stage != Stage::Secondary || self.failures.len() == 1)
         {
-            // What fails in a later run is not seen where the first that fails ends it all.
+            // Only tests of the same run: a chain that stops at the first failure has no later runs.
             let is_test =
                 |test: &&Failure| test.stage == Stage::Test && test.tool != SUITE && test.run == failure.run;
             let tests: Vec<&str> = if failure.stage == Stage::Test {
@@ -230,17 +242,17 @@ impl Examination {
             };
             Some(Fingerprint::of(failure, &tests))
         } else {
-            let lines = self.telling_lines();
+            let lines = self.most_relevant_lines();
             (!lines.is_empty()).then(|| Fingerprint::of_text(&lines))
         }
     }
 
-    /// Returns the lines that say most if no tool is known.
-    fn telling_lines(&self) -> Vec<&str> {
+    /// Returns the most relevant lines of an output without a known tool.
+    fn most_relevant_lines(&self) -> Vec<&str> {
         let scored = (0..self.page.len()).map(|index| (score::score(self.page.line(index)), index));
-        let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= 5).collect();
+        let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= MIN_SCORE).collect();
         best.sort_by_key(|&(score, index)| (-score, index));
-        best.truncate(5);
+        best.truncate(MAX_FINGERPRINT_LINES);
         if best.is_empty() {
             best.extend(self.page.last_lines().into_iter().flatten().map(|index| (0, index)));
         }

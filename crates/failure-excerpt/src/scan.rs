@@ -19,8 +19,10 @@ const MAX_WARNINGS: usize = 300;
 /// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
-    let mut state =
-        ScanState { failing: (0..page.len()).find(|&at| is_failing(page.line(at))), ..ScanState::default() };
+    let mut state = ScanState {
+        failing_count: (0..page.len()).find(|&at| is_failing(page.line(at))),
+        ..ScanState::default()
+    };
     let mut at = 0;
     let mut runs = 0;
     let mut warnings = 0;
@@ -33,7 +35,7 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             continue;
         }
         if !line.contains(' ') && is_file(line.trim_end_matches(':')) {
-            state.file = Some(at);
+            state.file_heading = Some(at);
             at += 1;
             continue;
         }

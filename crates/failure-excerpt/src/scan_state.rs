@@ -3,12 +3,12 @@
 /// What earlier lines say about the current one.
 #[derive(Debug, Default)]
 pub(super) struct ScanState {
-    /// The last line that held only a file name, as linters print it above the problems in it.
-    pub(super) file: Option<usize>,
-    /// The line with the number of failing tests, of runners that list them after it.
-    pub(super) failing: Option<usize>,
+    /// The index of the last line that held only a file name, as linters print it above the problems in it.
+    pub(super) file_heading: Option<usize>,
+    /// The index of the line with the number of failing tests, of runners that list them after it.
+    pub(super) failing_count: Option<usize>,
     /// The number of the last item in a numbered list of failures.
-    pub(super) number: u32,
+    pub(super) last_item_number: u32,
     /// True inside pytest's list of failures.
-    pub(super) is_pytest: bool,
+    pub(super) in_pytest_failures: bool,
 }

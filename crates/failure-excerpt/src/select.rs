@@ -1,4 +1,4 @@
-//! Spends a budget of characters on the lines that are worth most.
+//! Selects the most relevant lines that fit a budget of characters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use super::page::Page;
 use super::prefilter::prefilter;
 use super::score::score;
 
-/// How many lines that differ in a number only get in.
-const MAX_ALIKE: u32 = 3;
+/// Maximum number of selected lines that differ only in their digits.
+const MAX_SIMILAR_LINES: u32 = 3;
 
-/// Stands for lines that were left out.
-const GAP: &str = "…";
+/// Replaces lines that are left out.
+const OMISSION: &str = "…";
 
-/// Returns what a line costs in worth by its kind: less is better.
-fn cost(kind: LineKind) -> u32 {
+/// Returns the base cost of a line of this kind. Cheaper lines are selected first; all costs are on one scale.
+fn base_cost(kind: LineKind) -> u32 {
     match kind {
         LineKind::Head | LineKind::Message | LineKind::Location => 0,
         LineKind::Value => 5,
@@ -27,78 +27,78 @@ fn cost(kind: LineKind) -> u32 {
     }
 }
 
-/// Returns the excerpt of a page in `budget` characters.
+/// Returns an excerpt of the page of at most `budget` characters.
 pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String {
-    if let Some(whole) = whole(page, budget) {
-        return whole;
+    if let Some(text) = whole_page(page, budget) {
+        return text;
     }
-    let (wanted, groups) = wanted(page, failures);
+    let (candidates, groups) = candidates(page, failures);
     let mut reserved = 0;
-    let (chosen, more) = loop {
-        let chosen = chosen(page, &wanted, budget, reserved);
-        let more = more(failures, &groups, &chosen);
+    let (picked, more) = loop {
+        let picked = pick(page, &candidates, budget, reserved);
+        let more = hidden_failures_line(failures, &groups, &picked);
         let more = if more.len() * 4 < budget { more } else { String::new() };
         if more.len() <= reserved {
-            break (chosen, more);
+            break (picked, more);
         }
-        // What is said of the others takes room too, so that they may become more.
+        // The `+N more` line takes characters too, which may push out further failures.
         reserved = more.len();
     };
-    if chosen.is_empty() && budget > 0 {
-        // In very little room the end of the best line is still better than nothing.
-        let first = wanted.first().map(|(_, index)| page.line(*index).trim_start());
+    if picked.is_empty() && budget > 0 {
+        // With a very small budget, part of the best line is better than nothing.
+        let first = candidates.first().map(|candidate| page.line(candidate.index).trim_start());
         return first.map_or_else(String::new, |line| shorten(line, budget));
     }
     let mut out = String::new();
-    let mut last: Option<usize> = None;
-    for (index, line) in chosen {
-        if let Some(last) = last {
+    let mut previous: Option<usize> = None;
+    for (index, line) in picked {
+        if let Some(previous) = previous {
             out.push('\n');
-            if (last + 1..index).any(|between| !page.line(between).is_empty()) {
-                out.push_str(GAP);
+            if (previous + 1..index).any(|between| !page.line(between).is_empty()) {
+                out.push_str(OMISSION);
                 out.push('\n');
             }
         }
         out.push_str(&line);
-        last = Some(index);
+        previous = Some(index);
     }
     out.push_str(&more);
     out
 }
 
-/// Returns the lines that `budget` has room for beside `reserved` characters, as they are shown.
-fn chosen(page: &Page, wanted: &[(u32, usize)], budget: usize, reserved: usize) -> BTreeMap<usize, String> {
+/// Picks candidates until `budget - reserved` characters are used. Returns the shortened lines by index.
+fn pick(page: &Page, candidates: &[Candidate], budget: usize, reserved: usize) -> BTreeMap<usize, String> {
     let mut texts: HashSet<&str> = HashSet::new();
-    let mut alike: HashMap<String, u32> = HashMap::new();
+    let mut similar: HashMap<String, u32> = HashMap::new();
     let mut room = budget.saturating_sub(reserved);
-    // A single line never takes all.
-    let longest = (budget * 3 / 5).max(80).min(budget);
+    // A single line never takes the whole budget.
+    let max_line_chars = (budget * 3 / 5).max(80).min(budget);
     let mut shortened: BTreeMap<usize, String> = BTreeMap::new();
-    for &(_, index) in wanted {
+    for &Candidate { index, .. } in candidates {
         let line = page.line(index);
         let text = line.trim();
         if text.is_empty() || shortened.contains_key(&index) || !texts.insert(text) {
             continue;
         }
-        // Of a row of lines that say nothing and differ in a number only, some stand for all.
+        // Of lines without signs of failure that differ only in digits, a few are enough.
         if prefilter(line).score == 0 && text.contains(|c: char| c.is_ascii_digit()) {
-            let count = alike.entry(shape(text)).or_default();
+            let count = similar.entry(shape(text)).or_default();
             *count += 1;
-            if *count > MAX_ALIKE {
+            if *count > MAX_SIMILAR_LINES {
                 continue;
             }
         }
-        let line = shorten(line, longest);
-        // Its line end, and the gap that it may leave in front.
-        let price = line.chars().count() + 1 + GAP.len().min(2);
-        if price > room {
+        let line = shorten(line, max_line_chars);
+        // Its newline, and an omission with its newline that it may need in front.
+        let width = line.chars().count() + 3;
+        if width > room {
             if room < 24 {
                 break;
             }
             texts.remove(text);
             continue;
         }
-        room -= price;
+        room -= width;
         shortened.insert(index, line);
     }
     shortened
@@ -117,35 +117,35 @@ fn shape(text: &str) -> String {
     shape
 }
 
-/// Returns how many failures none of the chosen lines is of.
-fn more(failures: &[Failure], groups: &[u32], chosen: &BTreeMap<usize, String>) -> String {
-    let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| chosen.contains_key(index));
+/// Returns the `+N more` line, which counts the failures without a picked line, or an empty string.
+fn hidden_failures_line(failures: &[Failure], groups: &[u32], picked: &BTreeMap<usize, String>) -> String {
+    let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| picked.contains_key(index));
     let (shown, hidden): (Vec<_>, Vec<_>) = failures
         .iter()
         .zip(groups)
         .filter(|(failure, _)| failure.stage != Stage::Secondary)
         .partition(|(failure, _)| is_shown(failure));
-    let kinds: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
+    let shown_groups: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
     match hidden.len() {
         0 => String::new(),
-        count if hidden.iter().all(|(_, group)| kinds.contains(group)) => {
+        count if hidden.iter().all(|(_, group)| shown_groups.contains(group)) => {
             format!("\n+{count} more of the same kind")
         }
         count => format!("\n+{count} more"),
     }
 }
 
-/// Returns all of the page, where it fits.
-fn whole(page: &Page, budget: usize) -> Option<String> {
+/// Returns the whole page if it fits.
+fn whole_page(page: &Page, budget: usize) -> Option<String> {
     let mut out = String::new();
     let mut length = 0;
-    let mut is_gap = false;
+    let mut was_blank = false;
     for index in 0..page.len() {
         let line = page.line(index);
-        if line.is_empty() && (is_gap || out.is_empty()) {
+        if line.is_empty() && (was_blank || out.is_empty()) {
             continue;
         }
-        is_gap = line.is_empty();
+        was_blank = line.is_empty();
         length += line.chars().count() + 1;
         if length > budget + 1 {
             return None;
@@ -157,49 +157,58 @@ fn whole(page: &Page, budget: usize) -> Option<String> {
     Some(out)
 }
 
-/// Returns a line cut to `longest` characters, with less blank in front.
-fn shorten(line: &str, longest: usize) -> String {
+/// Shortens a line to `max_chars` characters in the middle, with at most 4 columns of indentation.
+fn shorten(line: &str, max_chars: usize) -> String {
     let text = line.trim_start();
     let indent = (line.len() - text.len()).min(4);
     let length = text.chars().count();
     let mut out = " ".repeat(indent);
-    if indent + length <= longest {
+    if indent + length <= max_chars {
         out.push_str(text);
         return out;
     }
-    let tail = longest / 4;
-    let head = longest.saturating_sub(indent + tail + 1);
+    let tail = max_chars / 4;
+    let head = max_chars.saturating_sub(indent + tail + 1);
     out.extend(text.chars().take(head));
     out.push('…');
     out.extend(text.chars().skip(length - tail));
     out
 }
 
-/// Lines with what each costs, best first; and of what kind each failure is.
-fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
-    let mut wanted: Vec<(u32, usize)> = Vec::new();
-    let mut groups: HashMap<String, u32> = HashMap::new();
+/// A line that may be picked.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    cost: u32,
+    index: usize,
+}
+
+/// Returns the candidates, cheapest first, and the group of each failure: those in one group differ only in their digits.
+fn candidates(page: &Page, failures: &[Failure]) -> (Vec<Candidate>, Vec<u32>) {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut group_ids: HashMap<String, u32> = HashMap::new();
     let mut members: Vec<u32> = Vec::new();
-    let mut kinds: Vec<u32> = Vec::new();
-    let is_known = failures.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
+    let mut groups: Vec<u32> = Vec::new();
+    let is_partly_explained =
+        failures.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     for failure in failures {
-        let key = format!("{}\0{}", failure.code, group_of(&failure.message));
-        let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        let group = *groups.entry(key).or_insert(next);
-        kinds.push(group);
+        let key = format!("{}\0{}", failure.code, group_key(&failure.message));
+        let next = u32::try_from(group_ids.len()).unwrap_or(u32::MAX);
+        let group = *group_ids.entry(key).or_insert(next);
+        groups.push(group);
         if group as usize == members.len() {
             members.push(0);
         }
         let member = members[group as usize];
         members[group as usize] += 1;
         if failure.stage == Stage::Secondary {
-            wanted.extend(failure.parts.iter().map(|part| (34, part.0)));
+            candidates
+                .extend(failure.parts.iter().map(|part| Candidate { cost: SECONDARY_COST, index: part.0 }));
             continue;
         }
-        if member > 40 {
+        if member > MAX_GROUP_MEMBERS {
             continue;
         }
-        // The first groups in full, the others by their names first.
+        // The first groups in full; of the others, the names before the details.
         let base = group.min(12) * 4
             + match member {
                 0 => 0,
@@ -211,27 +220,28 @@ fn wanted(page: &Page, failures: &[Failure]) -> (Vec<(u32, usize)>, Vec<u32>) {
                 // The first failure gets its values before any other is named.
                 (0, LineKind::Value) if group == 0 => 1,
                 (0, LineKind::Frame) if group == 0 => 8,
-                (0 | 1, kind) => cost(kind),
+                (0 | 1, kind) => base_cost(kind),
                 (_, LineKind::Head) => 0,
-                (_, kind) => cost(kind) + 12,
+                (_, kind) => base_cost(kind) + 12,
             };
-            wanted.push((base + cost, index));
+            candidates.push(Candidate { cost: base + cost, index });
         }
     }
-    // A hang has no message: how far it came is all there is.
-    let is_enough = failures
+    // A hang has no message: the last lines show how far the run got.
+    let is_explained = failures
         .iter()
         .any(|failure| !matches!(failure.stage, Stage::Secondary | Stage::Hang) && failure.is_explained());
-    let explained = match (is_known, is_enough) {
+    let explained = match (is_partly_explained, is_explained) {
         (_, true) => Explained::Enough,
         (true, false) => Explained::Partly,
         (false, false) => Explained::Nothing,
     };
-    let base = unexplained(page, &mut wanted, explained);
-    let last = page.len();
-    // Of equals, the first of the page; what has no worth, from the end.
-    wanted.sort_by_key(|&(cost, index)| (cost, if cost >= base { last - index } else { index }));
-    (wanted, kinds)
+    let noise_cost = add_unexplained(page, &mut candidates, explained);
+    // Of equal cost, earlier lines come first, but of noise the later ones.
+    candidates.sort_by_key(|&Candidate { cost, index }| {
+        (cost, if cost >= noise_cost { page.len() - index } else { index })
+    });
+    (candidates, groups)
 }
 
 /// How much of a failure tools have explained.
@@ -242,54 +252,60 @@ enum Explained {
     Enough,
 }
 
-/// What a line costs at least that says nothing.
-const WORTHLESS: u32 = 40;
+/// The cost of a line of a failure that only follows from another.
+const SECONDARY_COST: u32 = 34;
 
-/// How many lines at the start and at the end of a page are looked at where tools have explained the rest.
-const BORDER: usize = 300;
+/// Minimum cost of a line without signs of failure if a tool explained one.
+const MIN_NOISE_COST: u32 = 40;
 
-/// Adds what no tool explains, and gives the cost from which on a line has no worth: such lines come first if no tool
-/// explains anything.
-fn unexplained(page: &Page, wanted: &mut Vec<(u32, usize)>, explained: Explained) -> u32 {
+/// Maximum number of failures of one group whose lines are candidates.
+const MAX_GROUP_MEMBERS: u32 = 40;
+
+/// Number of lines at each end of the page that are scored even if a tool explained the failure.
+const EDGE_LINES: usize = 300;
+
+/// Adds the lines that no tool explained, and returns the cost from which on a line counts as noise.
+fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, explained: Explained) -> u32 {
     let is_known = explained != Explained::Nothing;
-    let known: HashSet<usize> = wanted.iter().map(|(_, index)| *index).collect();
+    let added: HashSet<usize> = candidates.iter().map(|candidate| candidate.index).collect();
+    // Without a known tool, these lines are all there is.
     let base = if is_known { 26 } else { 2 };
-    let last = page.len();
-    let is_near_border = |index: usize| index < BORDER || last - index <= BORDER;
-    let worth_of = |index: usize| match page.line(index) {
-        _ if known.contains(&index) => 12,
-        line if is_near_border(index) => score(line),
+    let line_count = page.len();
+    let is_near_edge = |index: usize| index < EDGE_LINES || line_count - index <= EDGE_LINES;
+    let score_of = |index: usize| match page.line(index) {
+        _ if added.contains(&index) => 12,
+        line if is_near_edge(index) => score(line),
         line if is_known || prefilter(line).score == 0 => -10,
         line => score(line),
     };
-    let scores: Vec<i32> = (0..last).map(worth_of).collect();
-    for index in 0..last {
-        let is_worthless = scores[index] <= -10 && !is_near_border(index);
-        if is_worthless || known.contains(&index) || page.line(index).trim().is_empty() {
+    let scores: Vec<i32> = (0..line_count).map(score_of).collect();
+    for index in 0..line_count {
+        let is_noise = scores[index] <= -10 && !is_near_edge(index);
+        if is_noise || added.contains(&index) || page.line(index).trim().is_empty() {
             continue;
         }
         let near = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or(0);
         let beside = near(index.checked_sub(1)).max(near(Some(index + 1)));
-        let worth = if scores[index] < 0 { scores[index] } else { scores[index] + beside / 3 };
-        let late = i32::from(last - index < 40);
-        let price = match worth + late {
+        let score = if scores[index] < 0 { scores[index] } else { scores[index] + beside / 3 };
+        let is_late = i32::from(line_count - index < 40);
+        let cost = match score + is_late {
             15.. => 0,
             11..=14 => 3,
             8..=10 => 6,
             5..=7 => 12,
             2..=4 => 20,
-            0..=1 => WORTHLESS,
-            _ => WORTHLESS + 30,
+            0..=1 => MIN_NOISE_COST,
+            _ => MIN_NOISE_COST + 30,
         };
-        // Where tools have explained what went wrong, what says nothing only is in the way of it.
-        if explained != Explained::Enough || price < WORTHLESS {
-            wanted.push((base + price, index));
+        // If a tool explained the failure, noise is left out.
+        if explained != Explained::Enough || cost < MIN_NOISE_COST {
+            candidates.push(Candidate { cost: base + cost, index });
         }
     }
-    base + WORTHLESS
+    base + MIN_NOISE_COST
 }
 
-/// Messages that differ in numbers alone are of one group.
-fn group_of(message: &str) -> String {
+/// Returns the key under which messages that differ only in digits are grouped.
+fn group_key(message: &str) -> String {
     normalize(message).chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -43,7 +43,7 @@ impl Features {
             }
         }
         if examined.failures.is_empty() {
-            for line in examined.telling_lines() {
+            for line in examined.most_relevant_lines() {
                 add(line, 1.0);
             }
         }

@@ -1,11 +1,11 @@
-//! The end of an output, whatever it says.
+//! The end of an output, without regard to what it says.
 
 use super::clean;
 
-/// Stands where something in front was left out.
+/// Replaces the start of a truncated text.
 pub const TRUNCATED: &str = "...[truncated]...";
 
-/// Which of two streams lost its front before it came here.
+/// Which of two streams were truncated at their start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cut {
     /// Both are whole.
@@ -20,7 +20,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// Returns which of the two lost its front.
+    /// Returns the variant for two flags.
     pub fn of(is_stdout_cut: bool, is_stderr_cut: bool) -> Self {
         match (is_stdout_cut, is_stderr_cut) {
             (false, false) => Self::Nothing,

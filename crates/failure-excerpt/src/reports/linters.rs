@@ -1,17 +1,18 @@
-//! Reports of compilers and linters that are one JSON value, recognized by their shape: whatever has a message and a line, in a
-//! file that it names itself or that is above it.
+//! Reports of compilers and linters that are one JSON value, recognized by their shape: any object with a message and a line,
+//! whose file is given by itself or by an object around it.
 
 use serde_json::{Map, Value};
 
-/// Values deeper than this are not looked at.
+/// Maximum depth of nesting that is searched.
 const MAX_DEPTH: usize = 8;
 
-const MESSAGES: [&str; 6] = ["message", "Text", "issue_text", "description", "text", "msg"];
-const FILES: [&str; 9] =
+// The keys under which tools put each field, the most specific first.
+const MESSAGE_KEYS: [&str; 6] = ["message", "Text", "issue_text", "description", "text", "msg"];
+const FILE_KEYS: [&str; 9] =
     ["file", "filePath", "filename", "file_path", "path", "source", "Filename", "uri", "File"];
-const LINES: [&str; 7] = ["line", "row", "startLine", "line_number", "Line", "start_line", "line_no"];
-const COLUMNS: [&str; 6] = ["column", "col", "character", "startColumn", "Column", "line_pos"];
-const RULES: [&str; 10] = [
+const LINE_KEYS: [&str; 7] = ["line", "row", "startLine", "line_number", "Line", "start_line", "line_no"];
+const COLUMN_KEYS: [&str; 6] = ["column", "col", "character", "startColumn", "Column", "line_pos"];
+const RULE_KEYS: [&str; 10] = [
     "ruleId",
     "messageId",
     "cop_name",
@@ -23,11 +24,11 @@ const RULES: [&str; 10] = [
     "check_name",
     "identifier",
 ];
-const SEVERITIES: [&str; 5] = ["severity", "level", "type", "Severity", "issue_severity"];
+const SEVERITY_KEYS: [&str; 5] = ["severity", "level", "type", "Severity", "issue_severity"];
 
-/// Where a problem is, as far as it is known from the values above it.
+/// The location of a problem, as far as the objects around it give one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Spot<'a> {
+struct JsonLocation<'a> {
     file: &'a str,
     line: Option<u64>,
     column: Option<u64>,
@@ -35,38 +36,38 @@ struct Spot<'a> {
 
 /// Writes a line for each problem. Returns false if `value` names none.
 pub(super) fn report(value: &Value, out: &mut String) -> bool {
-    // A program's log has places and messages too.
+    // Structured logs have a file, a line and a message too.
     let is_log = value.get("level").is_some()
         && ["timestamp", "@timestamp", "time", "ts"].iter().any(|key| value.get(key).is_some());
     if is_log {
         return false;
     }
     let before = out.len();
-    walk(value, Spot::default(), MAX_DEPTH, out);
+    walk(value, JsonLocation::default(), MAX_DEPTH, out);
     out.len() > before
 }
 
-fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
+fn walk<'a>(value: &'a Value, inherited: JsonLocation<'a>, depth: usize, out: &mut String) {
     if depth == 0 {
         return;
     }
     match value {
-        Value::Array(items) => items.iter().for_each(|item| walk(item, above, depth - 1, out)),
+        Value::Array(items) => items.iter().for_each(|item| walk(item, inherited, depth - 1, out)),
         Value::Object(members) => {
-            let spot = spot(members, above, MAX_DEPTH);
+            let location = location(members, inherited, MAX_DEPTH);
             if let Some(message) = message(members)
-                && spot.line.is_some()
-                && !spot.file.is_empty()
+                && location.line.is_some()
+                && !location.file.is_empty()
             {
-                problem(members, spot, message, out);
+                write_problem(members, location, message, out);
                 return;
             }
             for (key, member) in members {
-                // PHPStan has the file as the key.
+                // PHPStan uses file names as keys.
                 let is_file = key.contains('.') && member.is_object();
-                let spot = if is_file { Spot { file: key, ..spot } } else { spot };
+                let location = if is_file { JsonLocation { file: key, ..location } } else { location };
                 if !matches!(key.as_str(), "fix" | "fixes" | "suggestions" | "suppressedMessages" | "edits") {
-                    walk(member, spot, depth - 1, out);
+                    walk(member, location, depth - 1, out);
                 }
             }
         }
@@ -74,8 +75,8 @@ fn walk<'a>(value: &'a Value, above: Spot<'a>, depth: usize, out: &mut String) {
     }
 }
 
-/// Members that hold the location of a problem.
-const NESTED: [&str; 10] = [
+/// Keys of the objects that hold the location of a problem.
+const LOCATION_KEYS: [&str; 10] = [
     "location",
     "locations",
     "physicalLocation",
@@ -89,47 +90,55 @@ const NESTED: [&str; 10] = [
 ];
 
 /// Returns the location that an object names, itself or in its members.
-fn spot<'a>(members: &'a Map<String, Value>, above: Spot<'a>, depth: usize) -> Spot<'a> {
-    let mut spot = above;
-    if let Some(file) = first_text(members, &FILES).filter(|file| file.contains(['.', '/'])) {
-        spot.file = file;
+fn location<'a>(
+    members: &'a Map<String, Value>,
+    inherited: JsonLocation<'a>,
+    depth: usize,
+) -> JsonLocation<'a> {
+    let mut location = inherited;
+    if let Some(file) = first_text(members, &FILE_KEYS).filter(|file| file.contains(['.', '/'])) {
+        location.file = file;
     }
     let number = |keys: &[&str]| keys.iter().find_map(|key| members.get(*key).and_then(Value::as_u64));
-    spot.line = number(&LINES).or(spot.line);
-    spot.column = number(&COLUMNS).or(spot.column);
-    for key in NESTED {
+    location.line = number(&LINE_KEYS).or(location.line);
+    location.column = number(&COLUMN_KEYS).or(location.column);
+    for key in LOCATION_KEYS {
         let inner = match members.get(key) {
             Some(Value::Array(items)) => items.first(),
             inner => inner,
         };
         if let Some(inner) = inner.and_then(Value::as_object).filter(|_| depth > 0) {
-            let found = self::spot(inner, spot, depth - 1);
-            // `range` counts from 0, as editors do.
-            let more = u64::from(key == "range");
-            spot = Spot {
+            // The Language Server Protocol's `range` counts from 0.
+            let base = u64::from(key == "range");
+            let unplaced = JsonLocation { file: location.file, ..JsonLocation::default() };
+            let found = self::location(inner, unplaced, depth - 1);
+            location = JsonLocation {
                 file: found.file,
-                line: found.line.map(|line| line + more),
-                column: found.column.map(|column| column + more),
+                line: found.line.map(|line| line.saturating_add(base)).or(location.line),
+                column: found.column.map(|column| column.saturating_add(base)).or(location.column),
             };
         }
     }
-    spot
+    location
 }
 
 /// Returns the message of a problem: SARIF has it one level deeper.
 fn message(members: &Map<String, Value>) -> Option<&str> {
     let inner = members.get("message").and_then(Value::as_object);
-    first_text(members, &MESSAGES).or_else(|| first_text(inner?, &["text"]))
+    first_text(members, &MESSAGE_KEYS).or_else(|| first_text(inner?, &["text"]))
 }
 
 fn first_text<'a>(members: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| members.get(*key).and_then(Value::as_str)).filter(|text| !text.is_empty())
 }
 
-/// `file:line:column: error: message [rule]`
-fn problem(members: &Map<String, Value>, spot: Spot<'_>, message: &str, out: &mut String) {
-    let severity = match SEVERITIES.iter().find_map(|key| members.get(*key)) {
-        Some(Value::Number(number)) if number.as_u64() == Some(1) => "warning",
+/// Appends `file:line:column: error: message [rule]`.
+fn write_problem(members: &Map<String, Value>, location: JsonLocation<'_>, message: &str, out: &mut String) {
+    let severity = match SEVERITY_KEYS.iter().find_map(|key| members.get(*key)) {
+        // ESLint's 1 is a warning; that of the Language Server Protocol, which has a `range`, an error.
+        Some(Value::Number(number)) if number.as_u64() == Some(1) && !members.contains_key("range") => {
+            "warning"
+        }
         Some(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
             "warning" | "warn" | "info" | "information" | "hint" | "style" | "convention" | "refactor"
             | "note" | "low" => "warning",
@@ -137,18 +146,19 @@ fn problem(members: &Map<String, Value>, spot: Spot<'_>, message: &str, out: &mu
         },
         _ => "error",
     };
-    let (file, line) = (spot.file, spot.line.unwrap_or_default());
+    let (file, line) = (location.file, location.line.unwrap_or_default());
     let file = file.strip_prefix("file://").unwrap_or(file);
-    let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
-    let rule = RULES.iter().find_map(|key| match members.get(*key) {
+    let column = location.column.map_or(String::new(), |column| format!(":{column}"));
+    let rule = RULE_KEYS.iter().find_map(|key| match members.get(*key) {
         Some(Value::String(rule)) if !rule.is_empty() => Some(rule.clone()),
-        // shellcheck's rules are numbers.
-        Some(Value::Number(rule)) => Some(format!("SC{rule}")),
+        // shellcheck has the number of SC2086 as its `code`, beside a `level`.
+        Some(Value::Number(rule)) if members.contains_key("level") => Some(format!("SC{rule}")),
+        Some(Value::Number(rule)) => Some(rule.to_string()),
         _ => None,
     });
-    // GitLab's form has the rule before the words as well.
-    let coded = rule.as_deref().and_then(|rule| message.strip_prefix(rule)?.strip_prefix(": "));
-    let mut lines = coded.unwrap_or(message).lines();
+    // GitLab Code Quality repeats the rule at the start of the message.
+    let without_rule = rule.as_deref().and_then(|rule| message.strip_prefix(rule)?.strip_prefix(": "));
+    let mut lines = without_rule.unwrap_or(message).lines();
     let first = lines.next().unwrap_or_default();
     let rule = rule.map_or(String::new(), |rule| format!(" [{rule}]"));
     out.push_str(&format!("{file}:{line}{column}: {severity}: {first}{rule}\n"));

@@ -41,7 +41,7 @@ pub(super) fn stylish(page: &Page, at: usize, state: &mut ScanState) -> Option<(
     if !is_location || !line.contains("  ") {
         return None;
     }
-    let file = state.file?;
+    let file = state.file_heading?;
     let rest = rest.trim_start();
     let word = STYLISH.iter().find_map(|(word, severity)| Some((*severity, rest.strip_prefix(word)?)));
     let (severity, code, message) = if let Some((severity, rest)) = word {

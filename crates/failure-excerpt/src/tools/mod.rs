@@ -20,7 +20,7 @@ use super::scan_state::ScanState;
 
 pub(super) use native::bracketed;
 pub(super) use runner_lines::is_result_summary;
-pub(super) use shell::is_echo;
+pub(super) use shell::is_secondary;
 
 /// Looks at a line: the failure that begins there, and the line after its last.
 pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;
@@ -63,7 +63,7 @@ pub(super) fn matchers() -> &'static [Matcher] {
         report_lines::console,
         listed::shellcheck,
         diagnostic::line,
-        shell::format,
+        shell::unformatted_file,
         shell::line,
     ]
 }

@@ -11,14 +11,14 @@ use super::super::words::{contains_any, starts_with_any, starts_with_digit};
 pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Failure, usize)> {
     let (number, title) = numbered(page.line(at))?;
     let indent = indent_of(page.line(at));
-    let is_listed_later = state.failing.is_some_and(|failing| at < failing);
+    let is_listed_later = state.failing_count.is_some_and(|failing| at < failing);
     if is_listed_later {
         // mocha numbers them where they happen, and prints them at the end.
         let mut failure = Failure::new(Stage::Test, SUITE).with_id(title);
         failure.add(at, LineKind::Note);
         return Some((failure, at + 1));
     }
-    if number != 1 && number != state.number + 1 {
+    if number != 1 && number != state.last_item_number + 1 {
         return None;
     }
     let end = page.find_end(at + 1, |line| {
@@ -66,7 +66,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
         names.collect::<Vec<_>>().join(" ").trim_end_matches(':').clone_into(&mut failure.id);
         body = body.max(last + 1);
     }
-    state.number = number;
+    state.last_item_number = number;
     failure.add_body(page, body, end, FrameOrder::NewestFirst);
     if !failure.is_explained() {
         return None;

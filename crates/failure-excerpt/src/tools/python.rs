@@ -13,10 +13,11 @@ pub(super) fn pytest(page: &Page, at: usize, state: &mut ScanState) -> Option<(F
     match line.as_bytes().first().copied().unwrap_or(b' ') {
         b'=' => {
             let title = line.trim_matches('=').trim();
-            state.is_pytest = matches!(title, "FAILURES" | "ERRORS") || (state.is_pytest && title.is_empty());
+            state.in_pytest_failures =
+                matches!(title, "FAILURES" | "ERRORS") || (state.in_pytest_failures && title.is_empty());
             None
         }
-        b'_' if state.is_pytest => block(page, at),
+        b'_' if state.in_pytest_failures => block(page, at),
         b'F' | b'E' => summary(page, at).or_else(|| conftest(page, at)),
         b'I' => conftest(page, at),
         b'[' => {

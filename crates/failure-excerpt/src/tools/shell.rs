@@ -1,4 +1,4 @@
-//! Messages of build tools, package managers, shells and formatters about something that they ran.
+//! Error lines of no particular tool: of make, shells, linkers and formatters, of crashes and assertions, and `…Error: …`.
 
 use super::super::failure::{Failure, FrameOrder, Stage};
 use super::super::line_kind::{LineKind, is_value};
@@ -8,8 +8,8 @@ use super::super::scan_state::ScanState;
 use super::super::words::{contains_any, starts_with_any, strip_any};
 use super::runner_lines::is_result_summary;
 
-/// Starts of lines that only say that something before them failed.
-const ECHO_STARTS: &[&str] = &[
+/// Prefixes of lines that only report that an earlier step failed.
+const SECONDARY_PREFIXES: &[&str] = &[
     "error: could not compile",
     "error: test failed, to rerun",
     "error: aborting due to",
@@ -37,9 +37,9 @@ const ECHO_STARTS: &[&str] = &[
     "error: process didn't exit successfully",
 ];
 
-/// Lines that only say that something before them failed.
-pub(in super::super) fn is_echo(text: &str) -> bool {
-    if starts_with_any(text, ECHO_STARTS)
+/// Returns true if `text` only reports that an earlier step failed.
+pub(in super::super) fn is_secondary(text: &str) -> bool {
+    if starts_with_any(text, SECONDARY_PREFIXES)
         || text.ends_with("[build failed]")
         || text.ends_with("[setup failed]")
         || text.contains(" did not complete successfully: exit code: ")
@@ -47,16 +47,17 @@ pub(in super::super) fn is_echo(text: &str) -> bool {
         return true;
     }
     // `make: *** [Makefile:6: test] Error 1`, in any language
-    is_make(text) && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
+    is_make_error(text) && text.contains("] ") && text.ends_with(|c: char| c.is_ascii_digit())
 }
 
-fn is_make(text: &str) -> bool {
+/// Returns true for `make: *** …` and `gmake[1]: *** …`, whatever the path.
+fn is_make_error(text: &str) -> bool {
     let Some((program, _)) = text.split_once(": *** ") else { return false };
     program.split('[').next().is_some_and(|program| program.ends_with("make"))
 }
 
 /// Messages about processes that crashed or were killed.
-const DEATHS: [&str; 16] = [
+const CRASH_MARKERS: [&str; 16] = [
     "Segmentation fault",
     "core dumped",
     "Killed",
@@ -75,25 +76,25 @@ const DEATHS: [&str; 16] = [
     "SIGABRT",
 ];
 
-/// What linkers complain of.
-const LINKER_WORDS: &[&str] = &["undefined reference to", "undefined symbol", "multiple definition of"];
+/// Parts of linker errors.
+const LINKER_ERRORS: &[&str] = &["undefined reference to", "undefined symbol", "multiple definition of"];
 
-/// Anything that calls itself an error, and what follows it.
+/// Matches an error line of no particular tool, and the lines that belong to it.
 pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
-    if is_echo(text) {
+    if is_secondary(text) {
         return Some(Failure::new(Stage::Secondary, "echo").with_message(text).in_line(at));
     }
-    if is_make(text) {
-        let is_death = contains_any(text, &DEATHS);
-        let stage = if is_death { Stage::Crash } else { Stage::Build };
-        let message = text.split_once(": *** ").map_or(text, |(_, said)| said);
+    if is_make_error(text) {
+        let is_crash = contains_any(text, &CRASH_MARKERS);
+        let stage = if is_crash { Stage::Crash } else { Stage::Build };
+        let message = text.split_once(": *** ").map_or(text, |(_, message)| message);
         return Some(Failure::new(stage, "make").with_message(message).in_line(at));
     }
     if line.len() < 400 && !line.starts_with([' ', '\t']) {
-        if let Some(word) = DEATHS.iter().find(|word| text.contains(**word)) {
-            // A process id comes first; some runtimes print their progress first.
+        if let Some(word) = CRASH_MARKERS.iter().find(|word| text.contains(**word)) {
+            // Drop a process id or progress before the message, up to ` - `.
             let start = text.find(word).unwrap_or(0);
             let start = text[..start].rfind(" - ").map_or(start, |at| at + 3);
             let mut failure = Failure::new(Stage::Crash, "process")
@@ -117,7 +118,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             Failure::new(Stage::Crash, "assert").with_message(message).with_file(file_in(text)).in_line(at),
         );
     }
-    if text.starts_with("ld: ") || contains_any(text, LINKER_WORDS) {
+    if text.starts_with("ld: ") || contains_any(text, LINKER_ERRORS) {
         let message = text.rfind(": ").map_or(text, |at| &text[at + 2..]);
         return Some(
             Failure::new(Stage::Build, "linker").with_message(message).with_file(file_in(text)).in_line(at),
@@ -126,7 +127,7 @@ pub(super) fn line(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     error(page, at, line, text)
 }
 
-/// What shells say of a command that could not run.
+/// Parts of shell errors about a command that could not run.
 const SHELL_ERRORS: &[&str] = &[
     ": command not found",
     ": not found",
@@ -139,17 +140,19 @@ const SHELL_ERRORS: &[&str] = &[
     ": parameter not set",
 ];
 
-/// `run.sh: line 3: jq: command not found`, `sh: 1: jq: not found`
+/// Returns the message of a shell error: `jq: command not found` of `run.sh: line 3: jq: command not found`.
 fn shell_error(text: &str) -> Option<&str> {
     if !contains_any(text, SHELL_ERRORS) {
         return None;
     }
-    let (front, said) = text.split_once(": ")?;
-    let is_program = !front.contains(' ') && front.len() < 80;
-    let said =
-        said.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(said, |(_, said)| said);
-    let said = said.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ");
-    is_program.then_some(said)
+    let (program, rest) = text.split_once(": ")?;
+    let is_program = !program.contains(' ') && program.len() < 80;
+    let message = rest
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "))
+        .map_or(rest, |(_, message)| message);
+    let message = message.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ");
+    is_program.then_some(message)
 }
 
 /// Returns glibc's message about a failed assertion: `prog: a.c:12: f: Assertion x failed.`
@@ -183,12 +186,12 @@ const ERROR_WORDS: &[&str] = &[
     "ERR!",
 ];
 
-/// Returns a line that begins with an error's name or word.
+/// Matches a line that starts with the name of an exception (`FooError:`) or with an error word (`fatal:`).
 fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usize)> {
     if line.len() > 2000 {
         return None;
     }
-    let (head, said) = text.split_once(':')?;
+    let (head, message) = text.split_once(':')?;
     let head = head
         .trim_start_matches("Uncaught ")
         .trim_start_matches("Unhandled exception. ")
@@ -201,13 +204,12 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
     let is_word = ERROR_WORDS.contains(&head)
         || starts_with_any(head, &["CMake Error at", "error[", "** ("])
         || starts_with_any(head, &["ERROR ", "npm ERR! "]) && head.len() < 24;
-    if !(is_name || is_word)
-        || said.trim().is_empty() && !head.starts_with("CMake")
-        || line.starts_with("    ") && !line.starts_with("    Error")
-    {
+    // Logs mention errors in passing: only one at the start of a line, with a message, counts.
+    let has_message = !message.trim().is_empty() || head.starts_with("CMake");
+    let is_indented = line.starts_with("    ") && !line.starts_with("    Error");
+    if !(is_name || is_word) || !has_message || is_indented {
         return None;
     }
-    // In logs an error is nothing unusual; at the start of a line, with words of its own, it counts.
     let code = if is_name { kind.rsplit(['.', ':', '\\']).next().unwrap_or(kind) } else { "" };
     let mut failure =
         Failure::new(Stage::Other, "error").with_code(code).with_message(text).with_line(at, LineKind::Head);
@@ -245,24 +247,25 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Option<(Failure, usi
 
 /// Adds the indented lines below an error, and returns the line after them.
 fn frames_below(page: &Page, failure: &mut Failure, at: usize) -> usize {
-    let is_comment = page.line(at).starts_with("# ");
+    let is_tap_diagnostic = page.line(at).starts_with("# ");
     let end = page.find_end(at + 1, |line| {
-        let line = if is_comment { line.strip_prefix("# ").unwrap_or(line) } else { line };
+        let line = if is_tap_diagnostic { line.strip_prefix("# ").unwrap_or(line) } else { line };
         !(line.is_empty()
             || line.starts_with([' ', '\t'])
             || line.starts_with("Caused by")
             || line.starts_with("at ")
             || is_value(line))
     });
-    // Without blank lines at its end, and nothing after two of them.
-    let end =
-        (at + 1..end).find(|&at| page.line(at).is_empty() && page.line(at + 1).is_empty()).unwrap_or(end);
-    let end = (at + 1..end).rev().find(|&at| !page.line(at).is_empty()).map_or(at + 1, |last| last + 1);
+    // Stop at two blank lines in a row, and drop those at the end.
+    let end = (at + 1..end)
+        .find(|&below| page.line(below).is_empty() && page.line(below + 1).is_empty())
+        .unwrap_or(end);
+    let end = (at + 1..end).rev().find(|&below| !page.line(below).is_empty()).map_or(at + 1, |last| last + 1);
     failure.add_body(page, at + 1, end.min(at + 60), FrameOrder::NewestFirst);
     end
 }
 
-/// What formatters say before the name of a file that they would change.
+/// What formatters print before the name of a file that they would change.
 const UNFORMATTED: &[&str] = &[
     "would reformat ",
     "Would reformat: ",
@@ -273,8 +276,8 @@ const UNFORMATTED: &[&str] = &[
     "ERROR: Not formatted: ",
 ];
 
-/// Formatters that would change a file: `would reformat a.py`, `Diff in a.rs:3:`, `[warn] a.js`.
-pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+/// Matches the report of a formatter that would change a file: `would reformat a.py`, `Diff in a.rs:3:`, `[warn] a.js`.
+pub(super) fn unformatted_file(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let line = page.line(at);
     let failure = |file: &str| {
         let file = file.trim_start_matches("./").trim_end_matches([':', '.']).to_owned();
@@ -291,12 +294,12 @@ pub(super) fn format(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
             .map_or_else(|| rest.split(" at line").next().unwrap_or(rest), |location| location.file);
         let end = page.find_end(at + 1, |line| line.starts_with("Diff in ") || line.is_empty());
         let mut failure = failure(file).with_line(at, LineKind::Head);
-        for at in at + 1..end.min(at + 20) {
-            let is_change = page.line(at).starts_with(['-', '+']);
+        for below in at + 1..end.min(at + 20) {
+            let is_change = page.line(below).starts_with(['-', '+']);
             if is_change && failure.values.len() < 8 {
-                failure.values.push(page.line(at).to_owned());
+                failure.values.push(page.line(below).to_owned());
             }
-            failure.add(at, if is_change { LineKind::Value } else { LineKind::Code });
+            failure.add(below, if is_change { LineKind::Value } else { LineKind::Code });
         }
         return Some((failure, end));
     }

@@ -2,7 +2,7 @@
 
 use specify_ralph::record::{FACTS_VERSION, Facts, Failing, Iteration, Outcome, SessionId, Timestamp};
 
-use super::synthetic::{self, BEGIN, Random, iteration_json};
+use super::synthetic::{self, BEGIN, Random, synthetic_iteration};
 
 /// So many iterations, as they are once their records are read: two of three failed, each for one of fifty causes.
 pub fn past(count: u32) -> Vec<Iteration> {
@@ -10,7 +10,7 @@ pub fn past(count: u32) -> Vec<Iteration> {
     let session = SessionId::new(Timestamp::from_seconds(BEGIN), 1);
     let mut past = Vec::new();
     for number in 1..=count {
-        let mut iteration = iteration_json(&session, number, BEGIN + i64::from(number), &mut random);
+        let mut iteration = synthetic_iteration(&session, number, BEGIN + i64::from(number), &mut random);
         if iteration.outcome == Outcome::Failure {
             let cause = random.below(50);
             let message = format!("assertion failed: {} is {cause}, not {}", random.word(), random.word());

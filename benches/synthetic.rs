@@ -1,4 +1,4 @@
-//! Made-up projects and records that look like real ones, written through the real store.
+//! Synthetic projects and records, written with the real store.
 
 use std::fs;
 
@@ -15,19 +15,19 @@ use specify_ralph::repository::{AuthorVariables, Repository};
 use specify_ralph::store::{Draft, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Store, Syncing, names};
 use specify_ralph::worktree::{PrivateIndex, WorkTree};
 
-/// The feature of every made-up project, from the repository's root.
+/// The feature of every synthetic project, from the repository's root.
 pub const FEATURE: &str = "specs/001-login";
 
-/// Tasks of its list.
-const TASKS: usize = 60;
+/// Number of tasks in its list.
+const TASK_COUNT: usize = 60;
 
-/// Files that an iteration changes where snapshots are taken.
-const CHANGED: usize = 5;
+/// Number of files that an iteration changes if snapshots are taken.
+const CHANGED_FILES: usize = 5;
 
-/// The first second of the first session.
+/// The start of the first session, in Unix seconds (2026-01-01T00:00:00Z).
 pub const BEGIN: i64 = 1_767_225_600;
 
-/// What the records hold.
+/// The size of the records.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Bytes of what the validation printed.
@@ -98,7 +98,7 @@ impl<'a> Writer<'a> {
         let seconds = BEGIN + 86_400 * i64::from(number);
         let id = SessionId::new(Timestamp::from_seconds(seconds), number.wrapping_mul(2_654_435_761));
         let session = session(&id, seconds);
-        let spool = Spool::create(store.repository(), &place(store, &session))?;
+        let spool = Spool::create(store.repository(), &spool_meta(store, &session))?;
         fs::create_dir_all(spool.scratch()).context("create the folder of the index")?;
         let found = fs::read(dir.join(FEATURE).join("progress.txt")).unwrap_or_default();
         let mut writer = Self {
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         self.iterate_with(None)
     }
 
-    /// Records one more iteration, whose validation printed what stands in `output`.
+    /// Records one more iteration, with the file `output` as the output of its validation.
     pub fn iterate_with(&mut self, output: Option<&Utf8Path>) -> Result<()> {
         self.written += 1;
         let number = self.written;
@@ -152,12 +152,12 @@ impl<'a> Writer<'a> {
             snapshot: snapshot.clone(),
             head_before: self.head.clone(),
             head_after: self.head.clone(),
-            ..iteration_json(&self.session.id, number, self.seconds, &mut random)
+            ..synthetic_iteration(&self.session.id, number, self.seconds, &mut random)
         };
         let mut files = Vec::new();
         let texts = [
             ("prompt.md", names::PROMPT, prompt(number, self.shape.prompt)),
-            ("agent/stdout", names::AGENT_STDOUT, said(&mut random)),
+            ("agent/stdout", names::AGENT_STDOUT, final_message(&mut random)),
             ("agent/stderr", names::AGENT_STDERR, String::new()),
             ("validation/stdout", names::VALIDATION_STDOUT, test_output(number, self.shape.output)),
             ("validation/stderr", names::VALIDATION_STDERR, "    Finished test profile\n".to_owned()),
@@ -184,7 +184,7 @@ impl<'a> Writer<'a> {
         self.session.stop_reason = Some(StopReason::LimitReached);
         self.session.iterations_run = self.written;
         self.session.tasks_done = done_after(self.written);
-        self.session.tasks_remaining = TASKS - self.session.tasks_done;
+        self.session.tasks_remaining = TASK_COUNT - self.session.tasks_done;
         let ended = self.session.clone();
         let snapshot = self.snapshot.clone();
         self.append(&slot, (RecordKind::End, (None, Some(ended))), snapshot, Vec::new())?;
@@ -259,11 +259,11 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What the record says of an iteration that ended at `seconds`.
+/// Returns a synthetic iteration that ended at `seconds` (Unix time).
 #[expect(clippy::too_many_lines, reason = "one field after the other")]
-pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
+pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
     let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
-    let task = format!("T{:03}", done_after(number - 1) % TASKS + 1);
+    let task = format!("T{:03}", done_after(number - 1) % TASK_COUNT + 1);
     let (started, ended) = (seconds - 90, seconds);
     let done = done_after(number);
     Iteration {
@@ -299,7 +299,7 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         exit: Exits { agent: Some(0), validation: Some(if outcome == Outcome::Success { 0 } else { 101 }) },
         exit_reason: None,
         validation_command: Some("cargo test".to_owned()),
-        files_changed: (0..CHANGED).map(|_| format!("src/{}.rs", random.word())).collect(),
+        files_changed: (0..CHANGED_FILES).map(|_| format!("src/{}.rs", random.word())).collect(),
         agent: "claude".to_owned(),
         agent_version: Some("2.0.1".to_owned()),
         model: Some("claude-sonnet-4-5".to_owned()),
@@ -328,18 +328,18 @@ pub fn iteration_json(session: &SessionId, number: u32, seconds: i64, random: &m
         hints: Vec::new(),
         memory: None,
         tasks_done: done,
-        tasks_open: TASKS - done,
+        tasks_open: TASK_COUNT - done,
     }
 }
 
 /// Every third iteration is a success, until two tasks are left for ever.
 fn is_success(number: u32) -> bool {
-    number.is_multiple_of(3) && done_after(number - 1) < TASKS - 2
+    number.is_multiple_of(3) && done_after(number - 1) < TASK_COUNT - 2
 }
 
 /// Tasks that are done after iteration `number`.
 fn done_after(number: u32) -> usize {
-    usize::try_from(number / 3).unwrap_or(TASKS).min(TASKS - 2)
+    usize::try_from(number / 3).unwrap_or(TASK_COUNT).min(TASK_COUNT - 2)
 }
 
 fn session(id: &SessionId, seconds: i64) -> Session {
@@ -359,7 +359,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         iterations_run: 0,
         tasks_completed: 0,
         tasks_done: 0,
-        tasks_remaining: TASKS,
+        tasks_remaining: TASK_COUNT,
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,
@@ -377,7 +377,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
     }
 }
 
-fn place(store: &Store, session: &Session) -> SpoolMeta {
+fn spool_meta(store: &Store, session: &Session) -> SpoolMeta {
     let dir = store.repository().top.clone().unwrap_or_default().join(FEATURE);
     SpoolMeta {
         session: session.id.clone(),
@@ -400,7 +400,7 @@ fn place(store: &Store, session: &Session) -> SpoolMeta {
 /// A task list with the first `done` tasks done.
 fn task_list(done: usize) -> String {
     let mut text = String::from("# Tasks: Logging in\n\n**Input**: `/specs/001-login/`\n");
-    for task in 0..TASKS {
+    for task in 0..TASK_COUNT {
         if task % 10 == 0 {
             text.push_str(&format!(
                 "\n## Phase {}: User Story {} - Logging in\n\n",
@@ -422,10 +422,10 @@ fn file_path(dir: &Utf8Path, number: usize) -> Utf8PathBuf {
     dir.join(format!("src/group{}/module{}/file{number}.rs", number / 1_000, number / 50))
 }
 
-/// Changes five files of the project, in another way for every `number`.
+/// Rewrites up to [`CHANGED_FILES`] of the first thousand files; `number` decides which and how.
 pub fn change_files(dir: &Utf8Path, number: u32) -> Result<()> {
     let mut random = Random(u64::from(number));
-    for _ in 0..CHANGED {
+    for _ in 0..CHANGED_FILES {
         let file = usize::try_from(random.below(1_000))?;
         let path = file_path(dir, file);
         fs::create_dir_all(path.parent().context("find the folder of a file")?)?;
@@ -459,8 +459,8 @@ fn prompt(number: u32, bytes: usize) -> String {
     text
 }
 
-/// What an agent says at its end.
-fn said(random: &mut Random) -> String {
+/// Returns the final message of an agent.
+fn final_message(random: &mut Random) -> String {
     let mut text: String = (0..12).map(|_| sentence(random)).collect();
     text.push_str(&format!("\nLearnings:\n- The {} needs a {} first\n", random.word(), random.word()));
     text

@@ -72,7 +72,7 @@ fn what_was_staged_stays_staged_and_what_was_dirty_stays_out() {
     assert_eq!(files_of(&scene, "main~1"), ["specs/001-login/tasks.md", "work-T001"]);
     assert_eq!(scene.git("show main:work-T001"), "by me\n1");
     assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md"]);
-    run.stdout_has("committed with changes that were there before the session began: work-T001")
+    run.stdout_has("the commit includes changes from before the session: work-T001")
         .stdout_has("not committed, because they were staged before the session began: work-T002\n  hint: ");
     assert!(scene.git("status --porcelain").contains(" M dirty"), "{}", scene.git("status --porcelain"));
 }
@@ -117,7 +117,7 @@ fn hooks_of_the_user_run_and_one_that_refuses_costs_a_warning_and_no_task() {
     );
     hook(&scene, "commit-msg", "echo 'Checked: yes' >> \"$1\"");
     let run = scene.ralph("").code(0);
-    run.stdout_has("T001 is done, and not committed: `git commit` exited 1: two is missing");
+    run.stdout_has("T001 is done, but not committed: `git commit` exited 1: two is missing");
     assert_eq!(scene.git("log --format=%s -2"), "T002 Two\nReady");
     assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T001", "work-T002"]);
     assert_eq!(scene.git("log -1 --format=%(trailers:key=Checked,valueonly)"), "yes");
@@ -136,13 +136,13 @@ fn where_no_commit_can_be_made_no_session_begins() {
         assert!(scene.sessions().is_empty(), "{run}");
     };
     scene.git("checkout --quiet --detach");
-    refused("`commit = \"task\"` is set, and no branch is checked out to commit on");
+    refused("`commit = \"task\"` is set, but HEAD is detached");
     scene.git("checkout --quiet main");
     scene.write(".git/MERGE_HEAD", scene.git("rev-parse HEAD"));
     refused("a merge is in progress in this work tree");
     std::fs::remove_file(scene.path(".git/MERGE_HEAD")).unwrap();
     scene.gitconfig("[user]\nuseConfigOnly = true\n");
-    refused("git does not know who commits");
+    refused("git has no author identity");
     scene.gitconfig("[user]\nname = Ada\nemail = ada@example.org\n");
     scene.ralph("").code(0);
     assert_eq!(scene.git("log -1 --format=%s"), "T001 One");

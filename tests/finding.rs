@@ -16,7 +16,7 @@ fn with_commits() -> Sandbox {
 }
 
 #[test]
-fn a_commit_names_the_iteration_that_it_belongs_to() {
+fn iterations_can_be_named_by_commit() {
     let scene = with_commits();
     let session = scene.session();
     let id = session.id().to_owned();
@@ -41,14 +41,14 @@ fn a_commit_names_the_iteration_that_it_belongs_to() {
     scene.ralph(format!("restore {} --dry-run", &snapshot(1)[..10]).as_str()).code(0).stdout_has("src/T002");
     let bisect = format!("bisect {} HEAD -- test ! -e src/T002", &snapshot(1)[..10]);
     scene.ralph(bisect.as_str()).code(0).stdout_has(&format!("{id}:2 is the first"));
-    // Without the notes the records say it.
+    // Without refs/notes/ralph, the records are searched.
     scene.git("update-ref -d refs/notes/ralph");
     scene.ralph("show HEAD").code(0).stdout_has("iteration 2: ");
     scene.unchecked();
 }
 
 #[test]
-fn a_name_that_means_no_iteration_is_an_error_that_says_why() {
+fn an_unknown_iteration_is_an_error_with_a_reason() {
     let scene = with_commits();
     let id = scene.session().id().to_owned();
     let ready = scene.git("rev-parse HEAD~1");
@@ -161,7 +161,7 @@ fn iterations_are_found_by_paths_exits_and_fields() {
 }
 
 #[test]
-fn a_condition_that_is_none_is_an_error_of_usage() {
+fn an_invalid_filter_is_a_usage_error() {
     let scene = Sandbox::new();
     for (words, complaint) in [
         ("log --where task", "expected FIELD=VALUE, as in `captured.port=8080`"),

@@ -157,7 +157,7 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     );
     scene.ralph("fsck --repair").code(0);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
-    finding(&scene, "doctor", "WRONG", &["no branch is checked out to commit on", "git switch -c NAME"]);
+    finding(&scene, "doctor", "WRONG", &["HEAD is detached", "git switch -c NAME"]);
     scene
         .call("doctor")
         .env("SPECIFY_INIT_DIR", "nowhere")

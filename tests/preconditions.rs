@@ -91,7 +91,7 @@ fn what_cannot_work_is_refused_by_run_and_named_by_doctor() {
     refused(&scene, "feature", &["progress.txt is a directory"], false);
     let scene = Sandbox::with_willing_agent(1);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
-    refused(&scene, "commits", &["no branch is checked out to commit on"], false);
+    refused(&scene, "commits", &["HEAD is detached"], false);
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn a_story_is_one_commit() {
     assert!(message.starts_with("Done:\n- T003 Three\n- T004 Four\n"), "{message}");
     assert_eq!(
         scene.session().iteration(3)["uncommitted"],
-        "it waits for the rest of US1, which is open: T004"
+        "the commit waits for all of US1; still open: T004"
     );
     // A resumed session knows what waits.
     scene

@@ -51,11 +51,9 @@ PHASES = [
     ]),
 ]
 
-PASSED = "PASS  {count} suites\n\nTests:       {tests} passed, {tests} total\nTime:        {time} s\n"
-
 
 def jest(suite, test, message, where):
-    """What jest prints of one test that fails."""
+    """Returns jest's output for one failed test; `where` is the file and the line of source that failed."""
     return (
         f"PASS src/db/pool.test.ts\nPASS src/models/board.test.ts\nFAIL {suite}\n  ● {test}\n\n    {message}\n\n"
         f"      41 |   const board = await load(id);\n    > 42 |   {where[1]}\n         |        ^\n\n"

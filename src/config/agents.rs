@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Parser, PromptVia};
 
-use super::value::{Misfit, Raw, Value};
+use super::value::{InvalidValue, Raw, Value};
 
 /// A command as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub enum AgentCommand {
 }
 
 impl AgentCommand {
-    pub(super) fn new(raw: &Raw) -> Result<Self, Misfit> {
+    pub(super) fn new(raw: &Raw) -> Result<Self, InvalidValue> {
         let are_words = |words: &&[String]| {
             words.first().is_some_and(|program| !program.is_empty())
                 && words.iter().all(|word| !word.contains('\0'))
         };
         let line = raw.line().map(|line| Self::Line(line.to_owned()));
         let words = || raw.list().filter(are_words).map(|words| Self::Words(words.to_vec()));
-        line.or_else(words).ok_or_else(|| Misfit {
+        line.or_else(words).ok_or_else(|| InvalidValue {
             expected: "a command line, or a list of program and arguments".to_owned(),
             detail: None,
         })

@@ -1,4 +1,4 @@
-//! `.specify/ralph.toml`: settings in tables, and what can be there alone: `[agents.*]` and `[loop.*]`.
+//! `.specify/ralph.toml`: settings in tables, and `[agents.*]` and `[loop.*]`, which only this file can have.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,14 +8,14 @@ use camino::Utf8Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::record::{Parser, PromptVia, RALPH, Refusal, did_you_mean};
+use crate::record::{Parser, PromptVia, Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::loops::{LoopSettings, Until};
 use super::mistake;
 use super::origin::Origin;
 use super::settings::{self, KEYS};
-use super::value::{Misfit, Raw, Value};
+use super::value::{InvalidValue, Raw, Value};
 use super::values::Setting;
 
 /// What a file says, in its order within each table.
@@ -27,28 +27,25 @@ pub(super) struct Contents {
     pub loops: BTreeMap<String, LoopSettings>,
 }
 
-/// Stands where a value must not be shown.
+/// Replaces a value that must not be shown.
 pub const HIDDEN: &str = "***";
 
 pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let place = place(path, bytes, error.valid_up_to());
-            return Err(Refusal::new(format!("{}: not UTF-8", place.place()))
+            let origin = origin_at(path, bytes, error.valid_up_to());
+            return Err(Refusal::new(format!("{}: not UTF-8", origin.place()))
                 .hinted("save the file as UTF-8")
                 .into());
         }
     };
     let source = Source { path, bytes };
-    let table =
-        DeTable::parse(text).map_err(|error| {
-            let place = source.origin(&error.span().unwrap_or_default()).place();
-            let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
-            Error::from(refusal.hinted(format!(
-                "the file is TOML, like `timeout = \"60m\"`; `{RALPH} init` shows a whole one"
-            )))
-        })?;
+    let table = DeTable::parse(text).map_err(|error| {
+        let place = source.origin(&error.span().unwrap_or_default()).place();
+        let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
+        Error::from(refusal.hinted("expected TOML, such as `timeout = \"60m\"`"))
+    })?;
     let mut contents = Contents::default();
     for (name, value) in table.get_ref() {
         match (name.get_ref().as_ref(), value.get_ref()) {
@@ -56,8 +53,8 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
             ("loop", DeValue::Table(loops)) => source.loops(loops, &mut contents)?,
             ("agents" | "loop", _) => {
                 let name = name.get_ref();
-                let expected = Misfit { expected: format!("tables `[{name}.<name>]`"), detail: None };
-                return Err(mistake::wrong(&source.origin(&value.span()), name, &expected));
+                let expected = InvalidValue { expected: format!("tables `[{name}.<name>]`"), detail: None };
+                return Err(mistake::invalid_value(&source.origin(&value.span()), name, &expected));
             }
             _ => source.settings("", (name, value), &["agents", "loop"], &mut contents.settings)?,
         }
@@ -65,10 +62,10 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
     Ok(contents)
 }
 
-fn place(path: &Utf8Path, bytes: &[u8], offset: usize) -> Origin {
+fn origin_at(path: &Utf8Path, bytes: &[u8], offset: usize) -> Origin {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-    // Columns are characters: every byte but the later ones of a character counts.
+    // Columns count characters: UTF-8 continuation bytes are skipped.
     let column = before[line_start..].iter().filter(|byte| (**byte & 0xC0) != 0x80).count() + 1;
     let line = before.split(|byte| *byte == b'\n').count();
     Origin::File { path: path.to_owned(), line, column }
@@ -84,16 +81,16 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
-        place(self.path, self.bytes, span.start)
+        origin_at(self.path, self.bytes, span.start)
     }
 
-    /// Reads one item as the setting `prefix` + its name, or as the table of all settings that begin so.
-    /// `further` names what else may be beside it.
+    /// Reads an item as the setting `{prefix}{name}`, or as a table of the settings with that prefix. `other_keys` are further
+    /// keys that are allowed there, for suggestions.
     fn settings(
         &self,
         prefix: &str,
         (name, value): Item<'_, '_>,
-        further: &[&str],
+        other_keys: &[&str],
         settings: &mut Vec<Setting>,
     ) -> Result<()> {
         let full = format!("{prefix}{}", name.get_ref());
@@ -103,13 +100,13 @@ impl Source<'_> {
                 return Err(mistake::never_in_file(&origin, key));
             }
             let read = key.read(&raw(value.get_ref()));
-            let value = read.map_err(|misfit| mistake::wrong(&origin, &full, &misfit))?;
+            let value = read.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
             settings.push(Setting { key: full, value, origin });
             return Ok(());
         }
         let section = format!("{full}.");
         if !KEYS.iter().any(|key| key.name.starts_with(&section)) {
-            return Err(mistake::unknown(&self.origin(&name.span()), &full, further));
+            return Err(mistake::unknown(&self.origin(&name.span()), &full, other_keys));
         }
         self.table(value, &full)?.iter().try_for_each(|item| self.settings(&section, item, &[], settings))
     }
@@ -122,22 +119,22 @@ impl Source<'_> {
                 let full = format!("{prefix}.{}", field.get_ref());
                 let origin = self.origin(&value.span());
                 let raw = raw(value.get_ref());
-                let wrong = |misfit: Misfit| mistake::wrong(&origin, &full, &misfit);
+                let wrong = |invalid: InvalidValue| mistake::invalid_value(&origin, &full, &invalid);
                 let shown = match field.get_ref().as_ref() {
                     "command" => {
                         let command = AgentCommand::new(&raw).map_err(wrong)?;
                         agent.command.insert(command).to_value()
                     }
                     "prompt" => {
-                        let mode = word(&raw, PromptVia::ALL).map_err(wrong)?;
+                        let mode = one_of(&raw, PromptVia::ALL).map_err(wrong)?;
                         Value::Text(agent.prompt.insert(mode).as_str().to_owned())
                     }
                     "parser" => {
-                        let parser = word(&raw, Parser::ALL).map_err(wrong)?;
+                        let parser = one_of(&raw, Parser::ALL).map_err(wrong)?;
                         Value::Text(agent.parser.insert(parser).as_str().to_owned())
                     }
                     "model" => {
-                        let expected = || Misfit { expected: "text".to_owned(), detail: None };
+                        let expected = || InvalidValue { expected: "a string".to_owned(), detail: None };
                         let model = raw.line().ok_or_else(|| wrong(expected()))?;
                         Value::Text(agent.model.insert(model.to_owned()).clone())
                     }
@@ -145,7 +142,7 @@ impl Source<'_> {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
                         continue;
                     }
-                    unknown => return Err(self.unknown_field(field, &full, unknown, AgentSettings::FIELDS)),
+                    _ => return Err(self.unknown_field(field, &full, AgentSettings::FIELDS)),
                 };
                 contents.settings.push(Setting { key: full, value: shown, origin });
             }
@@ -166,11 +163,12 @@ impl Source<'_> {
             let origin = self.origin(&value.span());
             let is_name = !variable.get_ref().is_empty() && !variable.get_ref().contains(['=', '\0']);
             let Some(text) = value.get_ref().as_str().filter(|text| is_name && !text.contains('\0')) else {
-                let expected = Misfit { expected: "a variable and its text".to_owned(), detail: None };
-                return Err(mistake::wrong(&origin, &key, &expected));
+                let expected = if is_name { "a string" } else { "a name of a variable, without `=`" };
+                let expected = InvalidValue { expected: expected.to_owned(), detail: None };
+                return Err(mistake::invalid_value(&origin, &key, &expected));
             };
             agent.env.insert(variable.get_ref().to_string(), text.to_owned());
-            // It may be a key: session.json and the screen must not have it.
+            // The value may be a secret: it is never recorded or shown.
             settings.push(Setting { key, value: Value::Text(HIDDEN.to_owned()), origin });
         }
         Ok(())
@@ -185,12 +183,12 @@ impl Source<'_> {
                 let full = format!("{prefix}.{}", field.get_ref());
                 let origin = self.origin(&value.span());
                 let raw = raw(value.get_ref());
-                let wrong = |misfit: Misfit| mistake::wrong(&origin, &full, &misfit);
+                let wrong = |invalid: InvalidValue| mistake::invalid_value(&origin, &full, &invalid);
                 let shown = match field.get_ref().as_ref() {
                     "template" => settings.template.insert(path(&raw).map_err(wrong)?).clone(),
                     "artifact" => settings.artifact.insert(path(&raw).map_err(wrong)?).clone(),
                     "until" => {
-                        let until = word(&raw, Until::ALL).map_err(wrong)?;
+                        let until = one_of(&raw, Until::ALL).map_err(wrong)?;
                         settings.until.insert(until).as_str().to_owned()
                     }
                     _ => {
@@ -212,17 +210,17 @@ impl Source<'_> {
 
     fn table<'t, 'i>(&self, value: &'t Spanned<DeValue<'i>>, full: &str) -> Result<&'t DeTable<'i>> {
         let DeValue::Table(table) = value.get_ref() else {
-            let expected = Misfit { expected: format!("a table `[{full}]`"), detail: None };
-            return Err(mistake::wrong(&self.origin(&value.span()), full, &expected));
+            let expected = InvalidValue { expected: format!("a table `[{full}]`"), detail: None };
+            return Err(mistake::invalid_value(&self.origin(&value.span()), full, &expected));
         };
         Ok(table)
     }
 
-    fn unknown_field(&self, field: &Name<'_>, full: &str, name: &str, known: &[&str]) -> Error {
+    fn unknown_field(&self, field: &Name<'_>, full: &str, known: &[&str]) -> Error {
         let refusal = Refusal::new(format!("{}: unknown key `{full}`", self.origin(&field.span()).place()));
-        match did_you_mean(name, known.iter().copied()) {
+        match did_you_mean(field.get_ref(), known.iter().copied()) {
             Some(known) => refusal.hinted(format!("did you mean `{known}`?")).into(),
-            None => refusal.hinted(format!("known here: {}", known.join(", "))).into(),
+            None => refusal.hinted(format!("known keys: {}", known.join(", "))).into(),
         }
     }
 }
@@ -241,18 +239,19 @@ fn raw(value: &DeValue<'_>) -> Raw {
     }
 }
 
-/// In decimal, whatever it was written in.
+/// Returns an integer in decimal; TOML has hexadecimal, octal and binary ones too.
 fn integer_text(digits: &str, radix: u32) -> String {
     i128::from_str_radix(digits, radix).map_or_else(|_| digits.to_owned(), |integer| integer.to_string())
 }
 
-fn word<T: Copy>(raw: &Raw, words: &[(&str, T)]) -> Result<T, Misfit> {
+fn one_of<T: Copy>(raw: &Raw, words: &[(&str, T)]) -> Result<T, InvalidValue> {
     let found = raw.line().and_then(|text| words.iter().find(|(word, _)| *word == text));
-    let expected = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    found.map(|(_, value)| *value).ok_or_else(|| Misfit { expected: expected(), detail: None })
+    let expected =
+        || format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "));
+    found.map(|(_, value)| *value).ok_or_else(|| InvalidValue { expected: expected(), detail: None })
 }
 
-fn path(raw: &Raw) -> Result<String, Misfit> {
-    let expected = || Misfit { expected: "the path of a file".to_owned(), detail: None };
+fn path(raw: &Raw) -> Result<String, InvalidValue> {
+    let expected = || InvalidValue { expected: "the path of a file, in one line".to_owned(), detail: None };
     raw.line().map(str::to_owned).ok_or_else(expected)
 }

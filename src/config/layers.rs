@@ -75,9 +75,9 @@ pub fn check(key: &str, text: &str) -> Result<()> {
             None => anyhow!("unknown key `{key}`"),
         });
     };
-    found.read(&Raw::Bare(text.to_owned())).map(drop).map_err(|misfit| {
-        let detail = misfit.detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
-        anyhow!("expected {}{detail}", misfit.expected)
+    found.read(&Raw::Bare(text.to_owned())).map(drop).map_err(|invalid| {
+        let detail = invalid.detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
+        anyhow!("expected {}{detail}", invalid.expected)
     })
 }
 
@@ -125,7 +125,7 @@ struct Layers {
 
 impl Layers {
     fn put(&mut self, key: &Key, name: String, raw: &Raw, origin: Origin) -> Result<()> {
-        let value = key.read(raw).map_err(|misfit| mistake::wrong(&origin, &name, &misfit))?;
+        let value = key.read(raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
         self.values.put(Setting { key: name, value, origin });
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Layers {
         let origin = Origin::Flag { flag: "--agent-command".to_owned() };
         let key = format!("agents.{COMMAND_AGENT}.command");
         let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
-            .map_err(|misfit| mistake::wrong(&origin, &key, &misfit))?;
+            .map_err(|invalid| mistake::invalid_value(&origin, &key, &invalid))?;
         self.values.put(Setting { key, value: command.to_value(), origin: origin.clone() });
         agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
         let value = Value::List(vec![COMMAND_AGENT.to_owned()]);

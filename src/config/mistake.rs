@@ -8,7 +8,7 @@ use super::key::Key;
 use super::origin::Origin;
 use super::settings::KEYS;
 use super::spelling::{git_name, variable_name};
-use super::value::Misfit;
+use super::value::InvalidValue;
 
 /// `name` is spelled as the layer of `origin` spells it.
 pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
@@ -34,10 +34,10 @@ fn spelled(key: &Key, origin: &Origin) -> String {
     }
 }
 
-pub(super) fn wrong(origin: &Origin, name: &str, misfit: &Misfit) -> Error {
-    let detail = misfit.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-    Refusal::new(format!("{}: wrong value for `{name}`{detail}", origin.place()))
-        .hinted(format!("expected {}", misfit.expected))
+pub(super) fn invalid_value(origin: &Origin, name: &str, invalid: &InvalidValue) -> Error {
+    let detail = invalid.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    Refusal::new(format!("{}: invalid value for `{name}`{detail}", origin.place()))
+        .hinted(format!("expected {}", invalid.expected))
         .into()
 }
 

@@ -105,15 +105,15 @@ fn mistakes_name_place_key_and_form() {
     );
     refused(
         &inputs("timeout = \"soon\"\n"),
-        ".specify/ralph.toml:1:11: wrong value for `timeout`\nhint: expected a duration such as 10s, 60m or 1h30m, or none (also 0)",
+        ".specify/ralph.toml:1:11: invalid value for `timeout`\nhint: expected a duration such as 10s, 60m or 1h30m, or none (also 0)",
     );
     refused(
         &inputs("progress = 5\n"),
-        ".specify/ralph.toml:1:12: wrong value for `progress`\nhint: expected a table `[progress]`",
+        ".specify/ralph.toml:1:12: invalid value for `progress`\nhint: expected a table `[progress]`",
     );
     refused(
         &inputs("[redaction]\nrules = ['(']\n"),
-        ".specify/ralph.toml:2:9: wrong value for `redaction.rules` (unclosed group)\nhint: expected a list of regular expressions, or none",
+        ".specify/ralph.toml:2:9: invalid value for `redaction.rules` (unclosed group)\nhint: expected a list of regular expressions, or none",
     );
     refused(
         &inputs("[agents.fake]\ncomand = 'x'\n"),
@@ -125,7 +125,7 @@ fn mistakes_name_place_key_and_form() {
     );
     refused(
         &inputs("[agents.fake]\ncommand = []\n"),
-        ".specify/ralph.toml:2:11: wrong value for `agents.fake.command`\nhint: expected a command line, or a list of program and arguments",
+        ".specify/ralph.toml:2:11: invalid value for `agents.fake.command`\nhint: expected a command line, or a list of program and arguments",
     );
     refused(
         &Inputs { git: git(&[("ralph.maxiteration", "3")]), ..Inputs::default() },
@@ -141,12 +141,12 @@ fn mistakes_name_place_key_and_form() {
     );
     refused(
         &Inputs { flags: vec![flag("--set", "untick", "maybe")], ..Inputs::default() },
-        "--set: wrong value for `untick`\nhint: expected true or false",
+        "--set: invalid value for `untick`\nhint: expected true or false",
     );
     let error = Config::read(&inputs("a = \n")).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.starts_with(".specify/ralph.toml:1:"), "{error}");
-    assert!(error.contains("\nhint: the file is TOML"), "{error}");
+    assert!(error.contains("\nhint: expected TOML"), "{error}");
     let file = FileInput { path: Utf8Path::new(PATH), bytes: b"a = 1\nb = '\xff'\n" };
     refused(
         &Inputs { file: Some(file), ..Inputs::default() },

@@ -80,7 +80,7 @@ impl Raw {
 
 /// Why a value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct InvalidValue {
     /// The form that is wanted, to be put after "expected".
     pub expected: String,
     /// What is wrong in particular, if there is more to say.
@@ -113,7 +113,7 @@ impl Key {
     }
 
     /// Returns the checked value of what a layer gives.
-    pub(super) fn read(&self, raw: &Raw) -> Result<Value, Misfit> {
+    pub(super) fn read(&self, raw: &Raw) -> Result<Value, InvalidValue> {
         if self.is_absent(raw) {
             return Ok(Value::Unset);
         }
@@ -154,7 +154,7 @@ impl Key {
             (ValueKind::Patterns, Raw::List(list)) => Some(self.patterns(list.iter().map(String::as_str))?),
             _ => None,
         };
-        value.ok_or_else(|| self.misfit(None))
+        value.ok_or_else(|| self.invalid(None))
     }
 
     fn is_absent(&self, raw: &Raw) -> bool {
@@ -170,25 +170,25 @@ impl Key {
             }
     }
 
-    fn patterns<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Result<Value, Misfit> {
+    fn patterns<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Result<Value, InvalidValue> {
         let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
         texts.iter().try_for_each(|text| self.check_pattern(text))?;
         Ok(Value::List(texts))
     }
 
-    fn check_pattern(&self, text: &str) -> Result<(), Misfit> {
+    fn check_pattern(&self, text: &str) -> Result<(), InvalidValue> {
         match Regex::new(text) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let words = error.to_string();
                 let reason = words.lines().rev().find_map(|line| line.trim().strip_prefix("error: "));
-                Err(self.misfit(Some(reason.unwrap_or(&words).to_owned())))
+                Err(self.invalid(Some(reason.unwrap_or(&words).to_owned())))
             }
         }
     }
 
-    fn misfit(&self, detail: Option<String>) -> Misfit {
-        Misfit { expected: self.expected(), detail }
+    fn invalid(&self, detail: Option<String>) -> InvalidValue {
+        InvalidValue { expected: self.expected(), detail }
     }
 }
 

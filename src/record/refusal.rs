@@ -1,8 +1,8 @@
-//! A reason not to start: a mistake that the user can correct, with a hint.
+//! An error that the user can correct, with a hint.
 
 use std::fmt;
 
-/// An error that means "nothing was begun". It travels inside `anyhow::Error` and is found by downcast.
+/// An error that the user can correct. Nothing was changed. `anyhow::Error` carries it; `downcast_ref` finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub message: String,
@@ -14,7 +14,7 @@ impl Refusal {
         Self { message: message.into(), hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint: what the user can do.
     #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -200,7 +200,7 @@ impl Running<'_> {
 
     /// Ends the session for what an iteration showed, or gives up its task.
     fn after_turn(&mut self, task: &Task, iteration: Iteration) -> Result<Option<Ending>> {
-        if let Some(ending) = self.cannot_commit_here()? {
+        if let Some(ending) = self.commit_obstacle()? {
             return Ok(Some(ending));
         }
         self.warn_about_vain_limits(&iteration);

@@ -23,7 +23,7 @@ use crate::store::{
 };
 use crate::tasks::{self, set_marks};
 
-use super::committing::follow_cut_off;
+use super::committing::finish_index_update;
 use super::iteration::unfinished;
 use super::judge::{self, Evidence};
 use super::plan::Plan;
@@ -144,11 +144,15 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say);
             let name = format!("{}:{}", place.session, begin.iteration);
-            let followed =
-                follow_cut_off(recorder.work_tree(), plan.store.head()?.as_ref(), &spool.scratch(), &name);
-            if let Err(error) = followed {
+            let updated = finish_index_update(
+                recorder.work_tree(),
+                plan.store.head()?.as_ref(),
+                &spool.scratch(),
+                &name,
+            );
+            if let Err(error) = updated {
                 let message = format!(
-                    "the index could not be updated to the last commit: {error:#}\nhint: run `git reset`"
+                    "the index could not be updated to the last commit: {error:#}\nhint: `git reset` updates it, and also unstages what you had staged"
                 );
                 warn(say, message);
             }

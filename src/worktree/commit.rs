@@ -41,21 +41,21 @@ impl StagedEntries {
         self.0.contains_key(path)
     }
 
-    /// Those that are the same in `others`.
+    /// Returns the entries that are equal in both.
     #[must_use]
-    pub fn that_are_in(&self, others: &Self) -> Self {
+    pub fn intersection(&self, others: &Self) -> Self {
         let same = self.0.iter().filter(|(path, entry)| others.0.get(*path) == Some(entry));
         Self(same.map(|(path, entry)| (path.clone(), entry.clone())).collect())
     }
 
-    /// Adds the paths that are not the same in both.
+    /// Adds the paths whose entries differ between `then` and `now`.
     pub fn extend_by_changes(&mut self, then: &Self, now: &Self) {
         let paths = then.0.keys().chain(now.0.keys());
         let changed = paths.filter(|path| then.0.get(*path) != now.0.get(*path));
         self.0.extend(changed.map(|path| (path.clone(), Entry::default())));
     }
 
-    /// Puts it into a file.
+    /// Writes the entries into a file.
     pub fn write(&self, file: &Utf8Path) -> Result<()> {
         fs::write(file, self.lines()).with_context(|| format!("write {file}"))
     }
@@ -74,8 +74,8 @@ impl StagedEntries {
         Ok(Some(Self(split(&bytes).filter_map(entry).collect())))
     }
 
-    /// Takes that file away.
-    pub fn forget(file: &Utf8Path) -> Result<()> {
+    /// Removes that file.
+    pub fn remove_file(file: &Utf8Path) -> Result<()> {
         users_index::remove(file)
     }
 
@@ -195,9 +195,9 @@ impl WorkTree {
         &self.top
     }
 
-    /// Returns true if `commit` is a child of what it was prepared from. Else it would undo a commit that another
-    /// process made at the same time, and is taken back.
-    pub fn keep_only_on(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {
+    /// Returns true if `commit` is a child of the HEAD that it was prepared from. Otherwise it would undo a commit that
+    /// another process made at the same time, and HEAD moves back to that one.
+    pub fn undo_unless_child(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {
         let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
         let expected = prepared.head.as_ref().map_or("", ObjectId::as_str);
         if parents == expected {
@@ -218,8 +218,13 @@ impl WorkTree {
         Ok((parent.map(str::parse).transpose()?, value.to_owned()))
     }
 
-    /// Brings the user's index along to `commit` in what it changed since `base`, and leaves all else in it as it is.
-    pub fn follow(&self, base: Option<&ObjectId>, commit: &ObjectId, held: &StagedEntries) -> Result<()> {
+    /// Updates the user's index for the paths that `commit` changed since `base`, and leaves its other entries as they are.
+    pub fn update_user_index(
+        &self,
+        base: Option<&ObjectId>,
+        commit: &ObjectId,
+        held: &StagedEntries,
+    ) -> Result<()> {
         let base = self.base(base)?;
         let raw = self
             .git()
@@ -304,7 +309,7 @@ mod tests {
         assert_eq!(staged.0.len(), 2);
         staged.write(&file).unwrap();
         assert_eq!(StagedEntries::read(&file).unwrap(), Some(staged));
-        StagedEntries::forget(&file).unwrap();
+        StagedEntries::remove_file(&file).unwrap();
         assert_eq!(StagedEntries::read(&file).unwrap(), None);
     }
 }

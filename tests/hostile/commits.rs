@@ -45,7 +45,7 @@ fn a_clean_filter_that_fails_refuses_the_commit_and_the_work_stays() {
             scene.git(["config", "filter.lfs.required", required]);
             let head = scene.git("rev-parse HEAD");
             let run = scene.ralph("").code(0);
-            let said = "T001 is done, and not committed: the clean filter `lfs` failed";
+            let said = "T001 is done, but not committed: the clean filter `lfs` failed";
             let run = run.stdout_has(said).stdout_has("a.bin is in the work tree only\n  hint: ");
             run.stdout_has("T001, T002 are done, and their work is not committed");
             assert_eq!(scene.git("rev-parse HEAD"), head);
@@ -120,7 +120,7 @@ fn a_filter_that_works_again_commits_what_it_had_refused() {
     scene.write(".gitattributes", "*.bin filter=up\n").commit("Attributes");
     scene.git(["config", "filter.up.clean", "test -e ../works && tr a-z A-Z"]);
     let run = scene.ralph("").code(0);
-    run.stdout_has("T001 is done, and not committed: ").stdout_lacks("work is not committed");
+    run.stdout_has("T001 is done, but not committed: ").stdout_lacks("work is not committed");
     assert_eq!(files_of(&scene, "HEAD"), ["a.bin", "specs/001-login/tasks.md"]);
     assert_eq!(scene.git("show HEAD:a.bin"), "T001\nT002");
 }
@@ -226,8 +226,8 @@ fn the_session_stops_where_the_agent_left_the_branch() {
         let scene = scene(TWO, &format!("echo 1 > made; {meddling}"));
         let commits = scene.git("rev-list --count --branches");
         let run = scene.ralph("").code(5);
-        let run = run.stdout_has(&format!("T001 is done, and not committed: {said}"));
-        let run = run.stdout_has(&format!("`commit = \"task\"` stops here: {said}; the work so far is in "));
+        let run = run.stdout_has(&format!("T001 is done, but not committed: {said}"));
+        let run = run.stdout_has(&format!("cannot commit: {said}; the work so far is in "));
         let run = run.stdout_has("T001 is done, and its work is not committed");
         assert!(run.text().contains("\n  hint: "), "{run}");
         assert_eq!(scene.git("rev-list --count --branches"), commits);

@@ -47,12 +47,12 @@ fn words(words: &[&str]) -> AgentSettings {
 
 #[test]
 fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
-    let room = TestDir::new(1);
+    let dir = TestDir::new(1);
     let settings = AgentSettings {
         env: vec![("EXTRA".to_owned(), "more".to_owned())],
         ..AgentSettings::shell("cat; echo \"$RALPH_TASK $EXTRA\"; echo oops >&2")
     };
-    let (run, said) = room.run(&settings, "do it\n");
+    let (run, said) = dir.run(&settings, "do it\n");
     assert!(run.succeeded);
     assert_eq!(run.final_text, "do it\nT001 more\n");
     assert_eq!((run.failure_class, run.error, run.duration_ms), (None, None, 1000));
@@ -129,8 +129,8 @@ fn a_line_whose_only_program_is_missing_is_refused() {
 
 #[test]
 fn placeholders_are_replaced_in_words_and_in_shell_commands() {
-    let room = TestDir::new(4);
-    let prompt_file = room.path("prompt.md");
+    let dir = TestDir::new(4);
+    let prompt_file = dir.path("prompt.md");
     let model = |settings| AgentSettings { model: Some("big one".to_owned()), ..settings };
     for (settings, text) in [
         (words(&["cat", "{prompt_file}"]), "it's {model}"),
@@ -141,8 +141,8 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
         (AgentSettings::shell("printf '%s\\n' {model} {prompt_file}"), &format!("big one\n{prompt_file}\n")),
     ] {
         let settings = model(settings);
-        let _old = std::fs::remove_file(room.path("stdout"));
-        let (run, _) = room.run(&settings, "it's {model}");
+        let _old = std::fs::remove_file(dir.path("stdout"));
+        let (run, _) = dir.run(&settings, "it's {model}");
         assert_eq!(run.final_text, text, "{settings:?}");
         assert_eq!(run.model.as_deref(), Some("big one"));
     }
@@ -150,18 +150,18 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
 
 #[test]
 fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
-    let room = TestDir::new(5);
-    let (run, _) = room.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
-    assert_eq!(run.final_text, format!("Read {} and do exactly what it says.\n", room.path("prompt.md")));
+    let dir = TestDir::new(5);
+    let (run, _) = dir.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
+    assert_eq!(run.final_text, format!("Read {} and do exactly what it says.\n", dir.path("prompt.md")));
     let fits = "y".repeat(100 << 10);
-    let _old = std::fs::remove_file(room.path("stdout"));
-    let (run, _) = room.run(&words(&["printf", "%s", "{prompt}"]), &fits);
+    let _old = std::fs::remove_file(dir.path("stdout"));
+    let (run, _) = dir.run(&words(&["printf", "%s", "{prompt}"]), &fits);
     assert!(run.exit.is_success() && run.final_text.len() == 64 << 10);
 }
 
 #[test]
 fn a_stream_decides_over_the_exit_code() {
-    let room = TestDir::new(6);
+    let dir = TestDir::new(6);
     let good = r#"{"type":"result","is_error":false,"result":"done","usage":{"input_tokens":7}}"#;
     let bad = r#"{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
     for (script, succeeded, class) in [
@@ -176,10 +176,10 @@ fn a_stream_decides_over_the_exit_code() {
         ),
     ] {
         for name in ["stdout", "stderr"] {
-            let _old = std::fs::remove_file(room.path(name));
+            let _old = std::fs::remove_file(dir.path(name));
         }
         let settings = AgentSettings { parser: Parser::Claude, ..AgentSettings::shell(&script) };
-        let (run, _) = room.run(&settings, "");
+        let (run, _) = dir.run(&settings, "");
         assert_eq!((run.succeeded, run.failure_class), (succeeded, class), "{script}");
         assert_eq!(run.error.is_some(), !succeeded);
     }
@@ -217,12 +217,12 @@ fn tokens_in_a_file_are_of_this_run_and_not_of_one_before() {
     let usage =
         r#"{"modelMetrics": {"m": {"usage": {"inputTokens": 5, "cacheReadTokens": 2, "outputTokens": 1}}}}"#;
     let settings = |line: &str| AgentSettings { parser: Parser::Copilot, ..AgentSettings::shell(line) };
-    let room = TestDir::new(90);
-    std::fs::write(room.path("stdout.usage.json"), usage).unwrap();
-    let (run, _) = room.run(&settings("true"), "");
+    let dir = TestDir::new(90);
+    std::fs::write(dir.path("stdout.usage.json"), usage).unwrap();
+    let (run, _) = dir.run(&settings("true"), "");
     assert!(run.tokens.is_unknown() && !run.succeeded);
     let line = format!("echo '{usage}' > {{usage_file}}; echo '{{\"type\":\"result\",\"exitCode\":0}}'");
-    let (run, _) = room.run(&settings(&line), "");
+    let (run, _) = dir.run(&settings(&line), "");
     assert!(run.succeeded, "{run:?}");
     assert_eq!((run.tokens.input, run.tokens.cache_read, run.tokens.output), (Some(3), Some(2), Some(1)));
     assert_eq!(run.model.as_deref(), Some("m"));

@@ -1,19 +1,19 @@
 //! How many tokens a text takes in a prompt.
 //!
-//! No agent reports which tokenizer its model has; the counts of the current ones differ by a few percent. One vocabulary
-//! in the program is enough to keep a budget. It is unpacked when something is counted for the first time.
+//! No agent reports which tokenizer its model has; the counts of the current ones differ by a few percent. One
+//! embedded encoding is accurate enough for a budget. It is decoded on first use.
 
-/// The vocabulary that is in the program.
-const VOCABULARY: &str = "cl100k_base";
+/// The encoding that is embedded in the program.
+const ENCODING: &str = "cl100k_base";
 
 /// Returns the number of tokens of `text`.
 pub fn count(text: &str) -> usize {
-    tiktoken::get_encoding(VOCABULARY).expect("the vocabulary is a feature of the crate").count(text)
+    tiktoken::get_encoding(ENCODING).expect("tiktoken is built with this encoding").count(text)
 }
 
-/// Returns true if `text` takes at most `budget` tokens. A token is at least a byte, so that short texts need no
-/// counting.
+/// Returns true if `text` takes at most `budget` tokens.
 pub fn fits(text: &str, budget: usize) -> bool {
+    // A token is at least one byte.
     text.len() <= budget || count(text) <= budget
 }
 

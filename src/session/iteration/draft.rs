@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::store::Begin;
 
-use super::super::committing::FinishedTask;
+use super::super::committing::CommitSubject;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;
@@ -54,7 +54,7 @@ impl Running<'_> {
         let ended_at = self.plan.clock.now();
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
         let rest = self.rest_of_unit(task);
-        let done = FinishedTask {
+        let done = CommitSubject {
             task,
             unit: rest.as_ref(),
             closed: &verdict.closed,

@@ -9,7 +9,7 @@ use crate::store::{Repair, VerifyReport};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::args::ReadArgs;
-use super::{Context, ExitCode, emit, rebuild, sessions};
+use super::{Context, ExitCode, emit, rebuild};
 
 #[derive(Debug, Args)]
 pub struct FsckArgs {
@@ -23,8 +23,8 @@ pub struct FsckArgs {
 pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let mut unreadable = Vec::new();
-    let logs = sessions::readable(store, &args.read.choice, &mut unreadable)?;
-    let mut verified = store.verify(&logs)?;
+    let settled = args.read.choice.settle(store)?;
+    let (mut verified, logs) = store.verify(|tip| settled.takes_tip(tip), &mut unreadable)?;
     for error in unreadable {
         verified.found_beside(None, format!("{error:#}"), Repair::None);
     }

@@ -79,7 +79,7 @@ impl ResolvedChoice {
             && self.feature.as_ref().is_none_or(|wanted| wanted == feature)
     }
 
-    fn takes_tip(&self, tip: &LogEntry) -> bool {
+    pub fn takes_tip(&self, tip: &LogEntry) -> bool {
         self.takes(&tip.session, &tip.feature)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Context, Result, anyhow, bail};
-use gix::objs::FindExt;
+use gix::objs::{Find, FindExt};
 
 use crate::record::{ObjectId, Timestamp};
 
@@ -91,16 +91,17 @@ fn entries(git: &gix::Repository, tree: &gix::ObjectId) -> Result<Vec<(String, g
 
 pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn Write) -> Result<()> {
     let mut buffer = Vec::new();
-    to.write_all(blob_of(git, id, &mut buffer)?).context("write a file of the record")
+    to.write_all(blob_of(git, &git.objects, id, &mut buffer)?).context("write a file of the record")
 }
 
-/// Returns the bytes of a blob, which git refuses to unpack if it is longer than [`MAX_BLOB_BYTES`].
+/// Returns the bytes of a blob, read from `objects` of `git`, which refuses to unpack more than [`MAX_BLOB_BYTES`].
 pub(super) fn blob_of<'a>(
     git: &gix::Repository,
+    objects: &impl Find,
     id: &gix::ObjectId,
     buffer: &'a mut Vec<u8>,
 ) -> Result<&'a [u8]> {
-    match git.objects.find_blob(id, buffer) {
+    match objects.find_blob(id, buffer) {
         Ok(blob) => Ok(blob.data),
         Err(error) => {
             // Only an object that cannot be read is worth a second look.

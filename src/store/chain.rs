@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use gix::objs::FindExt;
+use gix::hashtable::HashMap;
+use gix::objs::{CommitRef, Find, FindExt};
 
 use crate::record::{LogEntry, ObjectId, RecordKind};
 
@@ -18,9 +19,9 @@ use super::session_log::SessionLog;
 use super::unreadable::Unreadable;
 
 /// Where a walk down a chain of records ends before the first.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Chain<'a> {
-    pub git: &'a gix::Repository,
+    pub objects: &'a dyn Find,
     pub refs: &'a SessionRefs,
     /// Commits that have no parents as far as this clone is concerned.
     pub ends: &'a BTreeSet<gix::ObjectId>,
@@ -30,7 +31,27 @@ pub(super) struct Chain<'a> {
     pub lookup: Option<&'a Lookup>,
     /// If it is noted which records cannot be read.
     pub unreadable: &'a Unreadable,
+    /// Where commits are kept for who needs more of them than their records.
+    pub commits: Option<&'a Commits>,
 }
+
+/// Commits that a walk kept. Those that it came to after the first [`MAX_KEPT_COMMITS`] are not among them.
+pub(super) type Commits = RefCell<HashMap<gix::ObjectId, KeptCommit>>;
+
+/// What a walk kept of a commit.
+pub(super) struct KeptCommit {
+    pub message: String,
+    pub tree: gix::ObjectId,
+}
+
+impl KeptCommit {
+    pub fn of(commit: &CommitRef<'_>) -> Self {
+        Self { message: String::from_utf8_lossy(commit.message).into_owned(), tree: commit.tree() }
+    }
+}
+
+/// Commits that are kept at most; each takes as much memory as its message.
+const MAX_KEPT_COMMITS: usize = 10_000;
 
 /// Number of records that are read from their commits before the cache is used.
 const UNCACHED_RECORDS: usize = 300;
@@ -116,7 +137,7 @@ impl Chain<'_> {
             }
             #[cfg(test)]
             super::counters::count(&super::counters::COMMITS_WALKED);
-            let found = self.git.objects.find_commit(&id, &mut buffer);
+            let found = self.objects.find_commit(&id, &mut buffer);
             let commit = match found.map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex())) {
                 Ok(commit) => commit,
                 Err(error) if entries.is_empty() => return Err(error),
@@ -125,6 +146,11 @@ impl Chain<'_> {
                     break;
                 }
             };
+            if let Some(commits) = self.commits
+                && entries.len() < MAX_KEPT_COMMITS
+            {
+                commits.borrow_mut().insert(id, KeptCommit::of(&commit));
+            }
             let parent = commit.parents().next();
             let (message, envelope) = envelope_of(id, &commit)?;
             let parsed = message::parse(&message, &envelope).or_else(|error| {
@@ -157,7 +183,7 @@ impl Chain<'_> {
 }
 
 /// Returns the message of a commit, and what its record has from the commit itself.
-fn envelope_of<'a>(id: gix::ObjectId, commit: &gix::objs::CommitRef<'a>) -> Result<(Cow<'a, str>, Envelope)> {
+fn envelope_of<'a>(id: gix::ObjectId, commit: &CommitRef<'a>) -> Result<(Cow<'a, str>, Envelope)> {
     let envelope = Envelope {
         commit: objects::from_gix(&id)?,
         parent: commit.parents().next().as_deref().map(objects::from_gix).transpose()?,

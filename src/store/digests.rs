@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 use gix::hashtable::HashMap;
 use gix::objs::tree::EntryRef;
-use gix::objs::{CommitRef, FindExt, Kind, TreeRef};
+use gix::objs::{FindExt, TreeRef};
 use sha2::{Digest, Sha256};
 
 use crate::record::ObjectId;
 
 use super::MAX_BLOB_BYTES;
 use super::blobs::{blob_of, bounded};
-use super::loose::LooseObjects;
+use super::chain::{Commits, KeptCommit};
+use super::loose::Objects;
 use super::objects;
 
 /// Blobs whose digests are remembered; an entry takes about 100 bytes.
@@ -84,7 +85,9 @@ struct Named {
 /// Reads records to verify them.
 pub(super) struct Digests<'a> {
     git: &'a gix::Repository,
-    loose: LooseObjects,
+    pub objects: Objects<'a>,
+    /// Commits of records that were read before.
+    pub commits: Commits,
     known: HashMap<gix::ObjectId, FileDigest>,
     /// The full chunks of files, by the first of them.
     beginnings: HashMap<gix::ObjectId, Vec<Hashed>>,
@@ -95,25 +98,23 @@ pub(super) struct Digests<'a> {
 
 impl<'a> Digests<'a> {
     pub fn new(git: &'a gix::Repository) -> Self {
-        let loose = LooseObjects::of(git);
-        let (known, beginnings, folders) = Default::default();
-        Self { git, loose, known, beginnings, folders, buffer: Vec::new() }
+        let objects = Objects::of(git);
+        let (commits, known, beginnings, folders, buffer) = Default::default();
+        Self { git, objects, commits, known, beginnings, folders, buffer }
     }
 
     /// Returns the commit of a record, with all paths below it.
     pub fn tree(&mut self, commit: &ObjectId) -> Result<RecordTree> {
         let id = objects::to_gix(commit)?;
-        let (message, root) = {
-            let found = if self.loose.read(&id, &mut self.buffer) == Some(Kind::Commit) {
-                CommitRef::from_bytes(&self.buffer, id.kind())
-                    .map_err(|error| anyhow!("read {commit}: {error}"))?
-            } else {
-                let found = self.git.objects.find_commit(&id, &mut self.buffer);
-                found.map_err(|error| anyhow!("read {commit}: {error}"))?
-            };
-            (String::from_utf8_lossy(found.message).into_owned(), found.tree())
+        let kept = self.commits.borrow_mut().remove(&id);
+        let KeptCommit { message, tree } = match kept {
+            Some(kept) => kept,
+            None => {
+                let found = self.objects.find_commit(&id, &mut self.buffer);
+                KeptCommit::of(&found.map_err(|error| anyhow!("read {commit}: {error}"))?)
+            }
         };
-        let mut unread = vec![(String::new(), root, 0)];
+        let mut unread = vec![(String::new(), tree, 0)];
         let mut blobs = BTreeMap::new();
         while let Some((prefix, tree, depth)) = unread.pop() {
             if depth > MAX_DEPTH {
@@ -205,15 +206,11 @@ impl<'a> Digests<'a> {
     fn read_folder(&mut self, tree: &gix::ObjectId) -> Result<TreeRef<'_>> {
         #[cfg(test)]
         super::counters::count(&super::counters::OBJECTS_VERIFIED);
-        let failed = |error: &dyn std::fmt::Display| anyhow!("read {}: {error}", tree.to_hex());
-        if self.loose.read(tree, &mut self.buffer) == Some(Kind::Tree) {
-            return TreeRef::from_bytes(&self.buffer, tree.kind()).map_err(|error| failed(&error));
-        }
-        match self.git.objects.find_tree(tree, &mut self.buffer) {
+        match self.objects.find_tree(tree, &mut self.buffer) {
             Ok(found) => Ok(found),
             Err(error) => {
                 bounded(self.git, *tree, MAX_BLOB_BYTES)?;
-                Err(failed(&error))
+                Err(anyhow!("read {}: {error}", tree.to_hex()))
             }
         }
     }
@@ -221,10 +218,7 @@ impl<'a> Digests<'a> {
     fn read(&mut self, blob: &gix::ObjectId) -> Result<&[u8]> {
         #[cfg(test)]
         super::counters::count(&super::counters::OBJECTS_VERIFIED);
-        if self.loose.read(blob, &mut self.buffer) == Some(Kind::Blob) {
-            return Ok(&self.buffer);
-        }
-        blob_of(self.git, blob, &mut self.buffer)
+        blob_of(self.git, &self.objects, blob, &mut self.buffer)
     }
 }
 

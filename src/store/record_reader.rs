@@ -17,7 +17,7 @@ use super::{SessionRefs, Store, snapshots};
 /// Reads records, with git held open.
 pub struct RecordReader<'a> {
     store: &'a Store,
-    git: gix::Repository,
+    pub(super) git: gix::Repository,
     /// The commits where a shallow clone ends.
     pub(super) ends: BTreeSet<gix::ObjectId>,
     lookup: Lookup,
@@ -51,7 +51,16 @@ impl RecordReader<'_> {
     /// Returns what is to be known to walk down the records of a session.
     pub(super) fn chain<'c>(&'c self, refs: &'c SessionRefs) -> Chain<'c> {
         let unreadable = &self.store.unreadable;
-        Chain { git: &self.git, refs, ends: &self.ends, known: None, lookup: Some(&self.lookup), unreadable }
+        let lookup = Some(&self.lookup);
+        Chain {
+            objects: &self.git.objects,
+            refs,
+            ends: &self.ends,
+            known: None,
+            lookup,
+            unreadable,
+            commits: None,
+        }
     }
 
     /// Returns what the record of an iteration says.

@@ -1,6 +1,7 @@
 //! Every record held against itself: its files against its manifest, its trailers against its JSON, its place in
 //! the chain against the records before it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Error, Result, anyhow};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
 
 use super::blobs::shallow_ends;
+use super::chain::Chain;
 use super::digests::Digests;
 use super::files::Manifest;
 use super::incoming::{self, Arrival, Inspection};
@@ -80,47 +82,44 @@ impl VerifyReport {
 const REPEATED_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progress.md"];
 
 impl Store {
-    /// Verifies the records of sessions against themselves. Each object is read once, whatever the number of records.
-    pub fn verify(&self, logs: &[SessionLog]) -> Result<VerifyReport> {
+    /// Verifies the records of the sessions whose newest record `is_wanted` against themselves, and returns the sessions;
+    /// those that cannot be read go to `unreadable`. Each object is read once, whatever the number of records.
+    pub fn verify(
+        &self,
+        is_wanted: impl Fn(&LogEntry) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<(VerifyReport, Vec<SessionLog>)> {
         let mut verified = VerifyReport::default();
-        let mut git = self.open_git()?;
-        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
-        let mut digests = Digests::new(&git);
-        let is_deep = shallow_ends(&git)?.is_empty();
-        let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
-        let replaced = self.replaced()?;
-        // In packs the older of two alike is a delta on the newer one: in this order, each is made from one that is known.
-        let mut found = Vec::new();
-        for log in logs.iter().rev() {
-            verified.sessions += 1;
-            let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
-            for entry in log.entries.iter().rev() {
-                verified.records += 1;
-                if replaced.contains(entry.commit.as_str()) {
-                    let commit = &entry.commit;
-                    let what = format!(
-                        "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` removes the replacement"
-                    );
-                    verified.found(log, Some(entry), what);
+        let mut reader = self.reader()?;
+        reader.git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
+        let mut digests = Digests::new(&reader.git);
+        let beside = Beside {
+            git: &reader.git,
+            is_deep: reader.ends.is_empty(),
+            snapshots: self.refs_of_ours(SNAPSHOT_PREFIX)?,
+            replaced: self.replaced()?,
+        };
+        let (mut found, mut logs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        for (refs, tip) in self.log_tips()?.iter().rev() {
+            digests.commits.borrow_mut().clear();
+            let (objects, commits) = (&digests.objects, Some(&digests.commits));
+            // No cache is believed.
+            let chain = Chain { objects, commits, lookup: None, ..reader.chain(refs) };
+            match chain.log(tip, &is_wanted, &mut failed) {
+                Ok(Some(log)) => {
+                    verify_log(&log, &beside, &mut digests, &mut verified)?;
+                    found.push(std::mem::take(&mut verified.findings));
+                    logs.push(log);
                 }
-                if let Err(error) = verify_record(log, entry, &mut digests, &mut verified) {
-                    // What to do about it is not said for each record.
-                    let words = format!("{error:#}");
-                    verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
-                }
-                let snapshot = entry.snapshot.as_ref().filter(|_| has_snapshots);
-                if let Some(snapshot) = snapshot
-                    && !snapshots::has(&git, snapshot)?
-                {
-                    verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
-                }
-                found.push(std::mem::take(&mut verified.findings));
+                Ok(None) => {}
+                Err(error) => failed.push(error),
             }
-            verify_chain(log, is_deep, &mut verified);
-            found.push(std::mem::take(&mut verified.findings));
         }
         verified.findings = found.into_iter().rev().flatten().collect();
-        Ok(verified)
+        logs.reverse();
+        unreadable.extend(failed.into_iter().rev());
+        unreadable.extend(self.symbolic_sessions()?);
+        Ok((verified, logs))
     }
 
     /// Objects for which git shows others, in hexadecimal.
@@ -213,6 +212,54 @@ impl Store {
     }
 }
 
+/// What records are held against beside their own objects.
+struct Beside<'a> {
+    git: &'a gix::Repository,
+    /// False if this is a shallow clone.
+    is_deep: bool,
+    snapshots: BTreeMap<String, ObjectId>,
+    /// Objects for which git shows others, in hexadecimal.
+    replaced: BTreeSet<String>,
+}
+
+/// Verifies a session. In packs the older of two alike is a delta on the newer one: from the newest record to the
+/// oldest, each is made from one that is known.
+fn verify_log(
+    log: &SessionLog,
+    beside: &Beside<'_>,
+    digests: &mut Digests<'_>,
+    verified: &mut VerifyReport,
+) -> Result<()> {
+    verified.sessions += 1;
+    let mut found = Vec::new();
+    for entry in log.entries.iter().rev() {
+        verified.records += 1;
+        if beside.replaced.contains(entry.commit.as_str()) {
+            let commit = &entry.commit;
+            let what = format!(
+                "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` removes the replacement"
+            );
+            verified.found(log, Some(entry), what);
+        }
+        if let Err(error) = verify_record(log, entry, digests, verified) {
+            // What to do about it is not said for each record.
+            let words = format!("{error:#}");
+            verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
+        }
+        let has_snapshots = beside.is_deep && beside.snapshots.contains_key(&log.refs.snapshot());
+        if let Some(snapshot) = entry.snapshot.as_ref().filter(|_| has_snapshots)
+            && !snapshots::has(beside.git, snapshot)?
+        {
+            verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
+        }
+        found.push(std::mem::take(&mut verified.findings));
+    }
+    verify_chain(log, beside.is_deep, verified);
+    found.push(std::mem::take(&mut verified.findings));
+    verified.findings = found.into_iter().rev().flatten().collect();
+    Ok(())
+}
+
 /// Verifies the files of a record against its manifest, and its message against its files.
 fn verify_record(
     log: &SessionLog,
@@ -228,13 +275,13 @@ fn verify_record(
     let manifest = record.chunks("manifest.json").context("find manifest.json")?;
     let (manifest, _) = digests.bytes(&manifest)?;
     let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
-    let mut expected: BTreeSet<String> = ["manifest.json".to_owned()].into();
+    let mut expected: BTreeSet<Cow<'_, str>> = ["manifest.json".into()].into();
     let mut repeated: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     for (path, proof) in &manifest.files {
         verified.files += 1;
         match proof.chunks {
-            None => drop(expected.insert(path.clone())),
-            Some(chunks) => expected.extend((0..chunks).map(|chunk| format!("{path}/{chunk:05}"))),
+            None => drop(expected.insert(path.into())),
+            Some(chunks) => expected.extend((0..chunks).map(|chunk| format!("{path}/{chunk:05}").into())),
         }
         let Some(chunks) = record.chunks(path) else {
             verified.found(log, Some(entry), format!("{path} is missing"));
@@ -252,10 +299,10 @@ fn verify_record(
             verified.found(log, Some(entry), format!("{path} does not match manifest.json"));
         }
     }
-    for path in record.blobs.keys().filter(|path| !expected.contains(*path)) {
+    for path in record.blobs.keys().filter(|path| !expected.contains(path.as_str())) {
         verified.found(log, Some(entry), format!("{path} is not in manifest.json"));
     }
-    for path in expected.iter().filter(|path| !record.blobs.contains_key(*path)) {
+    for path in expected.iter().filter(|path| !record.blobs.contains_key(path.as_ref())) {
         verified.found(log, Some(entry), format!("{path} is missing"));
     }
     // A file that the manifest forgot is read anyway: the message must agree with it.
@@ -294,15 +341,9 @@ fn verify_message(
     };
     let wanted = message::trailer_lines(subject);
     let found = message::trailers_in(message);
-    let of = |lines: &[String]| -> BTreeMap<String, String> {
-        let pair = |line: &String| {
-            line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
-        };
-        lines.iter().filter_map(pair).collect()
-    };
-    let (wanted, found) = (of(&wanted), of(&found));
+    let (wanted, found) = (values_by_key(&wanted), values_by_key(&found));
     for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
-        let is_older = !found.contains_key(key) && message::ADDED_LATER.contains(&key.as_str());
+        let is_older = !found.contains_key(key) && message::ADDED_LATER.contains(key);
         if wanted.get(key) != found.get(key) && !is_older {
             verified.found(log, Some(entry), format!("the trailer {key} does not match the JSON"));
         }
@@ -316,6 +357,11 @@ fn verify_message(
         verified.found(log, Some(entry), "its message differs from progress.md");
     }
     Ok(())
+}
+
+fn values_by_key(trailers: &[String]) -> BTreeMap<&str, &str> {
+    let pairs = trailers.iter().filter_map(|line| line.split_once(": "));
+    pairs.map(|(key, value)| (key, value.trim())).collect()
 }
 
 /// The records of a session must follow each other.

@@ -244,7 +244,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
             format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
-    for error in store.replaced_records()?.iter().chain(&store.symbolic_sessions()?) {
+    for error in store.replaced_records()?.iter().chain(&store.unusable_sessions()?) {
         findings.push(Finding { state: Severity::Note, ..Finding::wrong("records", error) });
     }
     for holder in &sessions::running(store)? {

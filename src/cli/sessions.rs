@@ -277,7 +277,7 @@ pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
 pub fn nothing_recorded(store: &Store) -> String {
     let mut unreadable = Vec::new();
     let looked = store.sessions_where(|_| false, &mut unreadable);
-    let symbolic = store.symbolic_sessions().map_or(0, |symbolic| symbolic.len());
+    let symbolic = store.symbolic_sessions().unwrap_or_default();
     match (looked, unreadable.len().saturating_sub(symbolic)) {
         (Ok(_), 0) => format!("no session is recorded here\n{}", nothing_here(store)),
         (Ok(_), count) => {

@@ -121,7 +121,7 @@ impl Store {
                 Err(error) => unreadable.push(error),
             }
         }
-        unreadable.extend(self.symbolic_sessions()?);
+        unreadable.extend(self.unusable_sessions()?);
         let listing = Listing { cached: cache.text, sessions };
         if is_whole && read >= WORTH {
             // A cache that cannot be written costs time, and nothing else.

@@ -9,6 +9,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 use super::Store;
 use super::chain::Chain;
 use super::range_read::Ask;
+use super::ref_database::NoTip;
 use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::session_log::SessionLog;
 
@@ -40,7 +41,7 @@ impl Store {
                 Err(error) => unreadable.push(error),
             }
         }
-        unreadable.extend(self.symbolic_sessions()?);
+        unreadable.extend(self.unusable_sessions()?);
         Ok(sessions)
     }
 
@@ -59,20 +60,31 @@ impl Store {
                 Err(error) => unreadable.push(error),
             }
         }
-        unreadable.extend(self.symbolic_sessions()?);
+        unreadable.extend(self.unusable_sessions()?);
         Ok(None)
     }
 
-    /// Refs with names of sessions that name another ref. They are not read: a branch would be taken for a record.
-    pub fn symbolic_sessions(&self) -> Result<Vec<Error>> {
-        let mut found = self.symbolic_refs(LOG_PREFIX)?;
-        found.extend(self.symbolic_refs(SNAPSHOT_PREFIX)?);
-        let parsed = |(name, target): (String, String)| {
-            anyhow!(
+    /// Refs with names of sessions that cannot be read, or name another ref. These are not read: a branch would be taken
+    /// for a record.
+    pub fn unusable_sessions(&self) -> Result<Vec<Error>> {
+        let mut found = self.refs_without_tip(LOG_PREFIX)?;
+        found.extend(self.refs_without_tip(SNAPSHOT_PREFIX)?);
+        let error = |(name, why): (String, NoTip)| match why {
+            NoTip::Symbolic(target) => anyhow!(
                 "{name} is a symbolic ref to {target}, which no session of ours is; `git symbolic-ref --delete {name}` removes it"
-            )
+            ),
+            NoTip::Broken(error) => anyhow!(
+                "{error:#}; remove this file, then `git update-ref {name} COMMIT` with the commit that `git fsck` calls dangling"
+            ),
         };
-        Ok(found.into_iter().map(parsed).collect())
+        Ok(found.into_iter().map(error).collect())
+    }
+
+    /// Returns the number of refs with names of sessions that name another ref.
+    pub fn symbolic_sessions(&self) -> Result<usize> {
+        let mut found = self.refs_without_tip(LOG_PREFIX)?;
+        found.extend(self.refs_without_tip(SNAPSHOT_PREFIX)?);
+        Ok(found.iter().filter(|(_, why)| matches!(why, NoTip::Symbolic(_))).count())
     }
 
     /// Returns the iterations of a feature, over all sessions that can be read: at least `most` of the newest where

@@ -10,6 +10,15 @@ use crate::record::ObjectId;
 use super::ref_update::{Reason, RefUpdate};
 use super::{Store, objects};
 
+/// Why a ref points at no object itself.
+#[derive(Debug)]
+pub(super) enum NoTip {
+    /// It names this ref.
+    Symbolic(String),
+    /// Its file holds something else, as after a power cut.
+    Broken(Error),
+}
+
 /// The refs of one repository. What is symbolic, or cannot be read, is none.
 pub(super) trait RefDatabase {
     /// Returns what a ref points at, if it is there.
@@ -18,8 +27,8 @@ pub(super) trait RefDatabase {
     /// Returns all refs below a prefix, which ends in `/`.
     fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>>;
 
-    /// Returns the refs below a prefix, which ends in `/`, or of just this name, that name another ref, and which one.
-    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>>;
+    /// Returns the refs below a prefix, which ends in `/`, or of just this name, that point at no object themselves.
+    fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>>;
 
     /// Returns the names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
     fn names(&self, prefix: &str) -> Result<Vec<String>> {

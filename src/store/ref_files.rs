@@ -12,7 +12,7 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 use crate::record::ObjectId;
 use crate::repository::Repository;
 
-use super::ref_database::{RefDatabase, update_ref};
+use super::ref_database::{NoTip, RefDatabase, update_ref};
 use super::ref_update::{Reason, RefUpdate};
 use super::refs::SessionRefs;
 use super::{Store, Syncing, caused, disk, objects};
@@ -107,11 +107,11 @@ impl RefDatabase for RefFiles<'_> {
         read_until_unchanged(|| version(&packed), || self.list_below(prefix))
     }
 
-    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>> {
+    fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>> {
         let git = self.store.open_git()?;
         let pair = |reference: &gix::Reference<'_>| {
             let target = reference.target().try_name()?.as_bstr().to_string();
-            Some((reference.name().as_bstr().to_string(), target))
+            Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
         };
         if !pattern.ends_with('/') {
             let found = git.try_find_reference(pattern);
@@ -120,7 +120,17 @@ impl RefDatabase for RefFiles<'_> {
         }
         let platform = git.references().map_err(|error| caused("list refs", &error))?;
         let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
-        Ok(found.flatten().filter_map(|reference| pair(&reference)).collect())
+        let (mut without_tip, mut is_whole) = (Vec::new(), true);
+        for reference in found {
+            is_whole &= reference.is_ok();
+            without_tip.extend(reference.ok().as_ref().and_then(pair));
+        }
+        if !is_whole {
+            // What was packed or deleted meanwhile is not broken.
+            let broken = |name: String| self.look_up(&name).err().map(|error| (name, NoTip::Broken(error)));
+            without_tip.extend(self.names(pattern)?.into_iter().filter_map(broken));
+        }
+        Ok(without_tip)
     }
 
     /// Reads no ref that has a file of its own. What is packed meanwhile is found among the packed ones, for these are

@@ -6,7 +6,7 @@ use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::RefFormat;
 
-use super::ref_database::RefDatabase;
+use super::ref_database::{NoTip, RefDatabase};
 use super::ref_files::RefFiles;
 use super::ref_tables::RefTables;
 use super::{Store, disk};
@@ -39,15 +39,18 @@ impl Store {
         self.refs().below(prefix)
     }
 
-    /// Returns the refs below a prefix that name another ref, and which one.
-    pub(super) fn symbolic_refs(&self, prefix: &str) -> Result<Vec<(String, String)>> {
-        self.refs().symbolic(prefix)
+    /// Returns the refs below a prefix that point at no object themselves.
+    pub(super) fn refs_without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
+        self.refs().without_tip(prefix)
     }
 
     /// Returns the ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
     pub(super) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
-        let found = self.refs().symbolic(name)?.into_iter().find(|(found, _)| found == name);
-        Ok(found.map(|(_, target)| target))
+        let found = self.refs().without_tip(name)?.into_iter().find(|(found, _)| found == name);
+        Ok(found.and_then(|(_, why)| match why {
+            NoTip::Symbolic(target) => Some(target),
+            NoTip::Broken(_) => None,
+        }))
     }
 
     /// Deletes a symbolic ref, and not what it names.

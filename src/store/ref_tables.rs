@@ -9,7 +9,7 @@ use camino::Utf8PathBuf;
 use crate::process::{Captured, Tool};
 use crate::record::ObjectId;
 
-use super::ref_database::{RefDatabase, update_ref};
+use super::ref_database::{NoTip, RefDatabase, update_ref};
 use super::ref_update::{Reason, RefUpdate};
 use super::{Store, Syncing, disk};
 
@@ -66,12 +66,12 @@ impl RefDatabase for RefTables<'_> {
         self.list(prefix)
     }
 
-    fn symbolic(&self, pattern: &str) -> Result<Vec<(String, String)>> {
+    fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>> {
         let listed = self.git().args(["for-each-ref", "--format=%(symref) %(refname)", pattern]).read()?;
         let text = String::from_utf8_lossy(&listed).into_owned();
         let pairs = text.lines().filter_map(|line| line.split_once(' '));
         let symbolic = pairs.filter(|(target, _)| !target.is_empty());
-        Ok(symbolic.map(|(target, name)| (name.to_owned(), target.to_owned())).collect())
+        Ok(symbolic.map(|(target, name)| (name.to_owned(), NoTip::Symbolic(target.to_owned()))).collect())
     }
 
     fn head(&self) -> Result<Option<ObjectId>> {

@@ -118,7 +118,7 @@ impl Store {
         verified.findings = found.into_iter().rev().flatten().collect();
         logs.reverse();
         unreadable.extend(failed.into_iter().rev());
-        unreadable.extend(self.symbolic_sessions()?);
+        unreadable.extend(self.unusable_sessions()?);
         Ok((verified, logs))
     }
 

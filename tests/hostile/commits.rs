@@ -390,6 +390,31 @@ fn a_symbolic_ref_with_the_name_of_a_session_is_reported_and_not_read() {
 }
 
 #[test]
+fn a_ref_of_a_session_that_a_power_cut_emptied_is_reported() {
+    let scene = meddling("");
+    scene.ralph("").code(0);
+    let name = format!("refs/ralph/001-login/{}", scene.session().id());
+    let file = scene.path(&format!(".git/{name}"));
+    let tip = std::fs::read(&file).unwrap();
+    for damaged in ["", "no object id\n"] {
+        std::fs::write(&file, damaged).unwrap();
+        for words in ["log", "log --json", "stats", "show", "report -o ../page.html", "rebuild --all"] {
+            let run = scene.ralph(words);
+            assert!(run.talk().contains(&format!("read {name}")), "{run}");
+            assert!(!run.talk().contains("no session is recorded"), "{run}");
+        }
+        scene.ralph("fsck").code(1).stdout_has(&format!("`git update-ref {name} COMMIT`"));
+        scene.ralph("doctor").stdout_has(&format!("note   records       read {name}"));
+    }
+    std::fs::remove_file(&file).unwrap();
+    let lost = scene.git("fsck --no-reflogs");
+    let lost = lost.lines().find_map(|line| line.strip_prefix("dangling commit ")).unwrap();
+    scene.git(["update-ref", &name, lost]);
+    assert_eq!(std::fs::read(&file).unwrap(), tip);
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
 fn records_that_git_replace_or_grafts_hide_are_read_as_they_were_written() {
     let scene = meddling("");
     scene.ralph("").code(0);

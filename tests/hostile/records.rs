@@ -295,6 +295,21 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
 }
 
 #[test]
+fn a_manifest_that_claims_chunks_without_end_is_verified_like_any_other() {
+    let scene = Sandbox::with_willing_agent(1);
+    scene.unchecked().ralph("").code(0);
+    let name = scene.session().refname().to_owned();
+    let commit = scene.session().iterations()[0].clone();
+    let manifest = scene.git(["show", &format!("{commit}:manifest.json")]);
+    let mut claims: Value = serde_json::from_str(&manifest).unwrap();
+    claims["files"]["agent/stdout"]["chunks"] = json!(500_000);
+    let claims = file("manifest.json", File::Bytes(claims.to_string().into_bytes()));
+    rewrite(&scene, &name, &[(commit, claims)]);
+    let run = scene.ralph("fsck").code(1).stdout_has("agent/stdout/00000 is missing");
+    assert!(run.text().lines().count() < 100, "{} lines", run.text().lines().count());
+}
+
+#[test]
 fn a_record_that_cannot_be_read_is_synced_and_stops_nobody_who_gets_it() {
     let scene = Sandbox::with_willing_agent(4);
     scene.with_remote();

@@ -498,6 +498,7 @@ fn tool_call(random: &mut Random) -> ToolCall {
         arguments_summary: format!("{{\"file_path\": \"src/{}.rs\"}}", random.word()),
         result_summary: sentence(random),
         is_error: false,
+        at_ms: None,
         exit_code: None,
         last_line: String::new(),
     }

@@ -615,6 +615,7 @@ fn tokens_cost_and_tool_calls_of_a_stream_are_recorded() {
     assert_eq!((&record["cost_usd"], &record["model"]), (&json!(0.25), &json!("opus-x")));
     let call = &record["tool_calls"][0];
     assert_eq!((&call["kind"], &call["is_error"]), (&json!("shell"), &Value::Bool(true)));
+    assert!(call["at_ms"].as_u64().unwrap() <= record["duration_ms"]["agent"].as_u64().unwrap(), "{call}");
     let command = &record["facts"]["commands"][0];
     for end in [call, command] {
         assert_eq!(end["exit_code"], json!(3));

@@ -115,6 +115,7 @@ impl Launch {
                     watchdog.observe(&event);
                     say(event);
                 };
+                stream.set_time(stopwatch.elapsed_ms());
                 failure = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
             }
             watchdog.pulse()
@@ -123,6 +124,7 @@ impl Launch {
         if let Some(error) = failure {
             return Err(error.context("follow the agent's output"));
         }
+        stream.set_time(duration_ms);
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
         let report = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
         Ok(FollowedRun { ended, duration_ms, report, last_error: watchdog.last_error() })

@@ -281,6 +281,7 @@ mod tests {
             arguments_summary: arguments.to_owned(),
             result_summary: String::new(),
             is_error,
+            at_ms: None,
             exit_code: is_error.then_some(3),
             last_line: if is_error { "no".to_owned() } else { String::new() },
         }

@@ -89,6 +89,10 @@ pub struct ToolCall {
     pub arguments_summary: String,
     pub result_summary: String,
     pub is_error: bool,
+    /// When it was seen to begin, in milliseconds since the agent's start; `None` in older records, and of a stream
+    /// that was not read while it grew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ms: Option<u64>,
     /// The exit code of a command; `None` if the agent does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

@@ -60,6 +60,11 @@ impl StreamReader {
         Self { parser: line_parser(parser), transcript: Transcript::default() }
     }
 
+    /// Says how long the agent has been running.
+    pub(super) fn set_time(&mut self, ms: u64) {
+        self.transcript.set_time(ms);
+    }
+
     /// Reads the next line, and hands on what happened by it.
     pub(super) fn line(&mut self, line: &[u8], emit: &mut dyn FnMut(AgentEvent)) {
         self.parser.line(line, &mut self.transcript);

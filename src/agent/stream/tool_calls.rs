@@ -16,6 +16,8 @@ pub(super) struct ToolCalls {
     list: Vec<ToolCall>,
     /// Where in the list they stand, by their ids.
     pending: HashMap<String, usize>,
+    /// Of the stream that is read while it grows: the time since the agent's start.
+    pub now_ms: Option<u64>,
 }
 
 impl ToolCalls {
@@ -35,6 +37,7 @@ impl ToolCalls {
                 arguments_summary: arguments_summary.clone(),
                 result_summary: String::new(),
                 is_error: false,
+                at_ms: self.now_ms,
                 exit_code: None,
                 last_line: String::new(),
             });

@@ -143,6 +143,11 @@ impl Transcript {
         }
     }
 
+    /// Takes the time since the agent's start, at which all that follows was seen.
+    pub(super) fn set_time(&mut self, ms: u64) {
+        self.tool_calls.now_ms = Some(ms);
+    }
+
     pub(super) fn start_tool(&mut self, id: &str, tool_name: &str, input: &Value) {
         self.events.extend(self.tool_calls.start(id, tool_name, input));
     }

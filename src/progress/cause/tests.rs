@@ -39,6 +39,7 @@ fn shell(command: &str, last_line: &str) -> ToolCall {
         arguments_summary: command.to_owned(),
         result_summary: String::new(),
         is_error: !last_line.is_empty(),
+        at_ms: None,
         exit_code: None,
         last_line: last_line.to_owned(),
     }

@@ -246,6 +246,7 @@ mod tests {
                 arguments_summary: words(),
                 result_summary: words(),
                 is_error: true,
+                at_ms: None,
                 exit_code: None,
                 last_line: words(),
             });

@@ -289,7 +289,7 @@ fn parts(turn: &Turn, most: Most) -> Vec<Section<'_>> {
     }
     parts.extend(diff(turn, most, show("--patch")));
     if !record.tool_calls.is_empty() {
-        parts.push(calls(&record.tool_calls, most, show("--json")));
+        parts.push(calls(record, most, show("--json")));
     }
     if let Some(text) = &turn.prompt {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
@@ -332,7 +332,8 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Section<'_>> {
     Some(Section { cut, ..Section::new(["changes", "Changes"], note, body, command) })
 }
 
-fn calls(calls: &[ToolCall], most: Most, command: String) -> Section<'_> {
+fn calls(record: &Iteration, most: Most, command: String) -> Section<'_> {
+    let calls = record.tool_calls.as_slice();
     let mut left = most.text;
     let fits = |call: &&ToolCall| {
         let rest = left.checked_sub(call_size(call));
@@ -340,9 +341,9 @@ fn calls(calls: &[ToolCall], most: Most, command: String) -> Section<'_> {
         rest.is_some()
     };
     let count = calls.iter().take_while(fits).count();
-    let strip = call_strip(calls);
+    let strip = call_strip(calls, record.duration_ms.agent);
     let note = match &strip {
-        Some(strip) => format!("{}: {}", grouped(calls.len() as u64), strip.label),
+        Some(strip) => format!("{}: {}, {}", grouped(calls.len() as u64), strip.label, strip.order),
         None if calls.iter().any(|call| call.is_error) => "1, failed".to_owned(),
         None => calls.len().to_string(),
     };

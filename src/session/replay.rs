@@ -51,23 +51,25 @@ impl Replay<'_> {
         let mut tasks = TaskList::default();
         let mut replayed = Vec::new();
         let mut begin = None;
-        let mut failure = None;
+        let mut baseline_failure = None;
         for entry in &self.log.entries {
             if entry.kind.begins() {
                 begin = Some(entry);
                 let baseline = self.store.readable_session(entry).and_then(|session| session.baseline);
-                failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
+                baseline_failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
             }
+            // Failures in a row are counted anew in the next session.
             if entry.kind == RecordKind::End {
                 history = History::default();
             }
-            if entry.kind == RecordKind::Iteration {
-                let Some(iteration) = self.store.readable_iteration(entry) else { continue };
+            if entry.kind == RecordKind::Iteration
+                && let Some(iteration) = self.store.readable_iteration(entry)
+            {
                 if iteration.outcome != Outcome::Skipped {
                     let task = task_of(&iteration, &tasks);
                     let unit = self.config.settings.unit;
                     let unit = units::unit_tasks(&tasks, &task.name, unit, &|name| !history.is_skipped(name));
-                    let turn = PromptRequest {
+                    let request = PromptRequest {
                         tasks: &tasks,
                         task: &task,
                         unit: unit.as_ref(),
@@ -79,18 +81,18 @@ impl Replay<'_> {
                     let prompting = Prompting {
                         max_iterations: self.max_iterations,
                         hints: iteration.hints.clone(),
-                        baseline_failure: failure.clone(),
+                        baseline_failure: baseline_failure.clone(),
                         validation_command: iteration.validation_command.as_deref(),
                         ..Prompting::new(self.config, self.assignment, strategy.as_ref())
                     };
-                    let made = prompting.prompt(&turn, self.store, &mut memory, None)?;
+                    let made = prompting.prompt(&request, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
                 let context = recorded_context(self.store, (entry, begin), &iteration, self.assignment.root);
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }
-                failure = failure.filter(|_| iteration.exit.validation != Some(0));
+                baseline_failure = baseline_failure.filter(|_| iteration.exit.validation != Some(0));
                 history.push(&iteration);
                 memory.push(iteration);
             }

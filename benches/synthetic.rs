@@ -118,7 +118,7 @@ impl<'a> Writer<'a> {
         let slot = writer.slot("start")?;
         let mut files = vec![("tasks.md".to_owned(), names::TASKS.to_owned())];
         slot.write(names::TASKS, task_list(0).as_bytes())?;
-        let mut text = journal::session_line(&id);
+        let mut text = journal::session_marker(&id);
         if found.is_empty() {
             text.insert_str(0, &journal::header("001-login", Timestamp::from_seconds(seconds)));
         } else {

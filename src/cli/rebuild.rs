@@ -172,7 +172,7 @@ impl Journal<'_> {
             state,
             bytes: self.rebuilt.len(),
             added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
-            difference: found.and_then(|found| journal::difference(expected, found)).map(
+            difference: found.and_then(|found| journal::first_difference(expected, found)).map(
                 |Difference { line, expected, found }| Differing { line, record: expected, file: found },
             ),
             action: Action::Checked,

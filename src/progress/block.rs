@@ -1,4 +1,4 @@
-//! What every block about an earlier iteration begins with, whatever the strategy: its task, attempt, outcome and cause.
+//! Formats an earlier iteration for a prompt: its task, attempt, outcome and cause, then what the strategy adds.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::markdown::one_line;
 use super::{IterationContext, ProgressTurn, newest::Newest};
 use crate::record::SessionId;
 
-/// The text of an iteration, and whose task it was.
+/// An earlier iteration in a prompt.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     task: Option<String>,
@@ -19,24 +19,25 @@ pub(super) struct Block {
     iteration: u32,
 }
 
-/// What follows the facts of an iteration.
+/// The text after the facts of an iteration.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Body {
-    /// What the last attempt of a prompt has too: the validation's output, the agent's final message, the files that changed.
-    pub repeated: String,
-    /// What only this block has.
+    /// The validation's output, the final message and the changed files. Left out if the prompt shows this iteration as its last
+    /// attempt.
+    pub shared_text: String,
+    /// Always shown: the last attempt does not have it.
     pub stderr: String,
 }
 
 impl Block {
-    /// A block of the facts of `context`, of `text` below them, and of `body`.
+    /// Creates a block from the facts of `context`, followed by `text` and `body`.
     pub(super) fn new(context: &IterationContext, text: &str, body: Body) -> Self {
         let session = context.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
         let left_open = if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
         let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}{left_open}\n", context.outcome));
         let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
         Self {
-            task: context.task.as_deref().map(|task| task_of(task, context.attempt)),
+            task: context.task.as_deref().map(|task| format_task(task, context.attempt)),
             heading: format!("## Iteration {}{session}\n", context.iteration),
             text: [outcome.unwrap_or_default(), cause.unwrap_or_default(), text.to_owned()].concat(),
             body,
@@ -47,32 +48,33 @@ impl Block {
 
     /// Returns the whole block.
     pub(super) fn whole(&self) -> String {
-        self.with("", &self.body.repeated)
+        self.render("", &self.body.shared_text)
     }
 
-    /// Returns the block for the prompt of `turn`; it says so if it is of another task. What the prompt has above is not given again.
+    /// Formats the block for a prompt. It says if it is about another task, and points to the last attempt for what the prompt
+    /// shows there.
     pub(super) fn for_turn(&self, turn: &ProgressTurn<'_>, is_other: bool) -> String {
-        let is_above = turn.shown_attempt == Some((self.session.as_ref(), self.iteration));
-        let repeated = match self.body.repeated.as_str() {
+        let is_already_shown = turn.shown_attempt == Some((self.session.as_ref(), self.iteration));
+        let shared_text = match self.body.shared_text.as_str() {
             "" => "",
-            _ if is_above => "(For the rest see the last attempt at this task.)\n",
-            repeated => repeated,
+            _ if is_already_shown => "(For the rest see the last attempt at this task.)\n",
+            text => text,
         };
-        self.with(if is_other { ", another task" } else { "" }, repeated)
+        self.render(if is_other { ", another task" } else { "" }, shared_text)
     }
 
-    fn with(&self, mark: &str, repeated: &str) -> String {
+    fn render(&self, mark: &str, shared_text: &str) -> String {
         let task = self.task.as_ref().map(|task| format!("**Task:** {task}{mark}\n")).unwrap_or_default();
-        format!("{}{task}{}{repeated}{}\n", self.heading, self.text, self.body.stderr)
+        format!("{}{task}{}{shared_text}{}\n", self.heading, self.text, self.body.stderr)
     }
 }
 
-fn task_of(task: &str, attempt: Option<u32>) -> String {
+fn format_task(task: &str, attempt: Option<u32>) -> String {
     let attempt = attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
     format!("{}{attempt}", one_line(task))
 }
 
-/// Returns the same facts for machines.
+/// Returns the facts of `context` as JSON fields.
 pub(super) fn facts(context: &IterationContext) -> Map<String, Value> {
     let mut facts = Map::new();
     if let Some(session) = &context.session {
@@ -91,14 +93,15 @@ pub(super) fn facts(context: &IterationContext) -> Map<String, Value> {
 /// Entries with the name of their task.
 pub(super) type Entries<T> = Newest<(Option<String>, T)>;
 
-/// Entries about `task` first, then those of others; each with whether it is of another task.
-pub(super) fn ordered<'a, T>(
+/// Returns the entries about `task`, then those about other tasks. The flag is true for the latter.
+pub(super) fn own_task_first<'a, T>(
     entries: &'a Entries<T>,
     task: Option<&'a str>,
 ) -> impl Iterator<Item = (bool, &'a T)> {
-    let is_other =
-        move |of: &Option<String>| task.is_some_and(|task| of.as_deref().is_some_and(|of| of != task));
-    let own = entries.all().iter().filter(move |(of, _)| !is_other(of));
-    let others = entries.all().iter().filter(move |(of, _)| is_other(of));
+    let is_other = move |owner: &Option<String>| {
+        task.is_some_and(|task| owner.as_deref().is_some_and(|owner| owner != task))
+    };
+    let own = entries.all().iter().filter(move |(owner, _)| !is_other(owner));
+    let others = entries.all().iter().filter(move |(owner, _)| is_other(owner));
     own.map(|(_, entry)| (false, entry)).chain(others.map(|(_, entry)| (true, entry)))
 }

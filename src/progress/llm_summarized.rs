@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use failure_excerpt::clean;
 
 use super::attempts::{changed_files, failed_commands};
-use super::block::{Block, Body, Entries, ordered};
+use super::block::{Block, Body, Entries, own_task_first};
 use super::markdown::one_line;
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn, SystemCapturedProgress};
@@ -83,7 +83,9 @@ impl ProgressStrategy for LlmSummarizedProgress {
     }
 
     fn progress(&self, turn: &ProgressTurn<'_>) -> String {
-        ordered(&self.entries, turn.task).map(|(is_other, block)| block.for_turn(turn, is_other)).collect()
+        own_task_first(&self.entries, turn.task)
+            .map(|(is_other, block)| block.for_turn(turn, is_other))
+            .collect()
     }
 
     fn clear(&mut self) {

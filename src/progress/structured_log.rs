@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::block::{Entries, facts, ordered};
+use super::block::{Entries, facts, own_task_first};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn};
 
@@ -51,7 +51,7 @@ impl ProgressStrategy for StructuredLogProgress {
         if self.is_empty() {
             return String::new();
         }
-        let entries = ordered(&self.entries, turn.task).map(|(is_other, entry)| {
+        let entries = own_task_first(&self.entries, turn.task).map(|(is_other, entry)| {
             let mut entry = entry.clone();
             if is_other {
                 entry.insert("is_other_task".to_owned(), json!(true));

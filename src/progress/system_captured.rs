@@ -1,6 +1,6 @@
 //! The strategy that does not use agents' words: what the validation wrote, for the last few iterations.
 
-use super::block::{Block, Body, Entries, ordered};
+use super::block::{Block, Body, Entries, own_task_first};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn};
@@ -34,7 +34,7 @@ impl SystemCapturedProgress {
     pub(super) fn body(&self, context: &IterationContext) -> Body {
         let most = self.max_output_chars;
         if most == 0 {
-            return Body { repeated: facts(context), ..Body::default() };
+            return Body { shared_text: facts(context), ..Body::default() };
         }
         let shown = |title: &str, text: &str| {
             if text.is_empty() { String::new() } else { format!("**{title}:**\n{}", fenced(text)) }
@@ -44,7 +44,7 @@ impl SystemCapturedProgress {
         let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
         let output = excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default();
         Body {
-            repeated: facts(context) + &output + &shown("Final message", &words),
+            shared_text: facts(context) + &output + &shown("Final message", &words),
             stderr: shown("Stderr of the agent", &stderr),
         }
     }
@@ -84,7 +84,9 @@ impl ProgressStrategy for SystemCapturedProgress {
     }
 
     fn progress(&self, turn: &ProgressTurn<'_>) -> String {
-        ordered(&self.entries, turn.task).map(|(is_other, block)| block.for_turn(turn, is_other)).collect()
+        own_task_first(&self.entries, turn.task)
+            .map(|(is_other, block)| block.for_turn(turn, is_other))
+            .collect()
     }
 
     fn clear(&mut self) {

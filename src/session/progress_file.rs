@@ -1,7 +1,7 @@
-//! progress.txt on the disk: what we left there, what we find there, and what comes next.
+//! Appends to progress.txt, and detects edits by others.
 //!
 //! The file is a view of the record. It is only ever appended to in place, so that open editors and `tail -f`
-//! follow it; it is written after the record, and the next start appends what a crash kept from it.
+//! follow it; it is written after the record, and after a crash the next start appends what is missing.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -11,45 +11,47 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::progress::journal;
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles};
 
+/// The progress.txt of a feature, with what was last written to it.
 #[derive(Debug)]
 pub struct ProgressFile {
     files: ProjectFiles,
     path: Utf8PathBuf,
-    /// What we left there last; none before the first look.
-    left: Option<Vec<u8>>,
-    /// The entries that we appended, to notice if one was changed.
+    /// The content that was last written; `None` before the first read.
+    last_written: Option<Vec<u8>>,
+    /// The entries that were appended, to notice if one was changed.
     entries: Vec<Vec<u8>>,
 }
 
-/// A text to append, held against the file as it is.
+/// A planned append, computed from the present content of the file.
 #[derive(Debug)]
 pub struct ProgressPlan {
-    /// The file as found, if it is not what we left there: an edit of an agent's or a person's.
+    /// The content found, if an agent or the user edited the file.
     pub base: Option<Vec<u8>>,
-    /// The bytes to append for this record: `progress.md`.
+    /// The bytes to append. The iteration's tree has them as `progress.md`.
     pub appended: Vec<u8>,
-    /// What the file lacks of what we left there: it was deleted, or an older one was checked out.
+    /// The end of the last written content that the file lacks: it was deleted, or an older one was checked out.
     missing: Vec<u8>,
-    /// The part of it that is the entry itself, without what begins a file or a line.
+    /// `appended` without the header of a new file or the newline in front.
     entry: Vec<u8>,
-    /// How many of our past entries are no longer there.
+    /// The number of earlier entries that are no longer there as written.
     pub changed_entries: usize,
 }
 
 impl ProgressFile {
     pub fn new(files: &ProjectFiles, path: &Utf8Path) -> Self {
-        Self { files: files.clone(), path: path.to_owned(), left: None, entries: Vec::new() }
+        Self { files: files.clone(), path: path.to_owned(), last_written: None, entries: Vec::new() }
     }
 
-    /// Says what the file should be now, by the record.
-    pub fn expect(&mut self, left: Vec<u8>) {
-        self.left = Some(left);
+    /// Sets the content that the file should have according to the record.
+    pub fn set_last_written(&mut self, content: Vec<u8>) {
+        self.last_written = Some(content);
     }
 
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }
 
+    /// Returns the content, or `None` if there is no file.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         match self.files.read(&self.path, MAX_PROGRESS_BYTES) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -58,19 +60,19 @@ impl ProgressFile {
         }
     }
 
-    /// Looks at the file and works out how `text` gets into it; `header` begins a file that is new.
+    /// Reads the file and plans how to append `text`; a new file starts with `header`.
     pub fn plan(&self, header: &str, text: &str) -> Result<ProgressPlan> {
         let found = self.read()?;
         Ok(self.plan_upon(found.as_deref(), header, text))
     }
 
-    /// Returns the same for a file that cannot be read: as if it were what we left there.
-    pub fn plan_unseen(&self, header: &str, text: &str) -> ProgressPlan {
-        self.plan_upon(self.left.as_deref(), header, text)
+    /// Like [`Self::plan`] for a file that cannot be read: it is assumed to be as it was last written.
+    pub fn plan_for_unreadable(&self, header: &str, text: &str) -> ProgressPlan {
+        self.plan_upon(self.last_written.as_deref(), header, text)
     }
 
     fn plan_upon(&self, found: Option<&[u8]>, header: &str, text: &str) -> ProgressPlan {
-        let (base, missing) = match (found, &self.left) {
+        let (base, missing) = match (found, &self.last_written) {
             (None, None) => (None, Vec::new()),
             (Some(found), None) => (Some(found.to_vec()), Vec::new()),
             (None, Some(left)) => (None, left.clone()),
@@ -79,7 +81,7 @@ impl ProgressFile {
                 None => (Some(found.to_vec()), Vec::new()),
             },
         };
-        let before: &[u8] = match (&base, &self.left) {
+        let before: &[u8] = match (&base, &self.last_written) {
             (Some(base), _) => base,
             (None, Some(left)) => left,
             (None, None) => b"",
@@ -94,35 +96,35 @@ impl ProgressFile {
         ProgressPlan { base, appended: appended.into_bytes(), entry: text.into(), missing, changed_entries }
     }
 
-    /// Remembers what was planned, and appends it. If that fails, the file is behind what we remember, and the
-    /// next plan appends what is missing.
-    pub fn carry_out(&mut self, planned: ProgressPlan) -> Result<()> {
-        let mut left = planned.base.or_else(|| self.left.take()).unwrap_or_default();
-        left.extend_from_slice(&planned.appended);
-        self.left = Some(left);
-        self.entries.push(planned.entry);
-        self.append(&[planned.missing.as_slice(), planned.appended.as_slice()].concat())
+    /// Appends what was planned. If that fails, the next plan appends what is missing.
+    pub fn apply(&mut self, plan: ProgressPlan) -> Result<()> {
+        let mut content = plan.base.or_else(|| self.last_written.take()).unwrap_or_default();
+        content.extend_from_slice(&plan.appended);
+        self.last_written = Some(content);
+        self.entries.push(plan.entry);
+        self.append(&[plan.missing.as_slice(), plan.appended.as_slice()].concat())
     }
 
-    /// Inserts text in place, where the file is as `found`. What is before it stays as it is.
+    /// Inserts `text` at byte `at` by writing the file anew from there on. `found` is its content, which was just read.
     pub fn insert(&self, found: &[u8], at: usize, text: &str) -> Result<()> {
-        let moved = [text.as_bytes(), &found[at..]].concat();
+        let rewritten = [text.as_bytes(), &found[at..]].concat();
         self.files
             .open_to_edit(&self.path)
             .and_then(|mut file| {
                 file.seek(SeekFrom::Start(at as u64))?;
-                file.write_all(&moved)
+                file.write_all(&rewritten)
             })
             .with_context(|| format!("write into {}", self.path))
     }
 
-    /// Returns true if the file lacks something of what it should hold.
-    pub fn is_behind(&self) -> bool {
+    /// Returns true if the file is as it was last written, but for something missing at its end.
+    pub fn is_truncated(&self) -> bool {
         let found = self.read().ok().flatten().unwrap_or_default();
-        self.left.as_ref().is_some_and(|left| found.len() < left.len() && left.starts_with(&found))
+        let is_prefix = |content: &Vec<u8>| found.len() < content.len() && content.starts_with(&found);
+        self.last_written.as_ref().is_some_and(is_prefix)
     }
 
-    /// Appends in place. Not synced: what a power cut takes from it, the next start appends again.
+    /// Appends in place, without fsync: after a power failure the next start appends what was lost.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -150,14 +152,14 @@ mod tests {
         let path = Utf8PathBuf::from_path_buf(dir.path().join("progress.txt")).unwrap();
         let mut file = ProgressFile::new(&ProjectFiles::new(path.parent().unwrap(), &[], &[]), &path);
         let planned = file.plan("# Log\n", "one\n").unwrap();
-        file.carry_out(planned).unwrap();
+        file.apply(planned).unwrap();
         Scene { file, _dir: dir }
     }
 
     fn add(scene: &mut Scene, text: &str) -> (bool, usize) {
         let planned = scene.file.plan("# Log\n", text).unwrap();
         let facts = (planned.base.is_some(), planned.changed_entries);
-        scene.file.carry_out(planned).unwrap();
+        scene.file.apply(planned).unwrap();
         facts
     }
 

@@ -40,7 +40,7 @@ fn readable(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry, path: &s
 pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
     let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
-    let patterns = journal::patterns(&text).map(|range| text[range].to_owned()).unwrap_or_default();
+    let patterns = journal::patterns_range(&text).map(|range| text[range].to_owned()).unwrap_or_default();
     let name = newest.feature().rsplit('/').next().unwrap_or_default();
     let mut sessions = Vec::new();
     let reader = store.reader()?;

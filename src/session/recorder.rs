@@ -131,14 +131,14 @@ impl<'a> Recorder<'a> {
     fn plan_progress(&mut self, header: &str, text: &str) -> ProgressPlan {
         self.progress.plan(header, text).unwrap_or_else(|error| {
             self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
-            self.progress.plan_unseen(header, text)
+            self.progress.plan_for_unreadable(header, text)
         })
     }
 
     /// Writes learnings that came again into the section of patterns, as proposals. The next record finds the file
     /// changed and keeps it as found, as it does with whatever people write.
     pub fn propose_patterns(&mut self, past: &[Iteration], fresh: &[Iteration]) {
-        if self.progress.is_behind() {
+        if self.progress.is_truncated() {
             return;
         }
         let written = self.progress.read().and_then(|found| {
@@ -156,13 +156,13 @@ impl<'a> Recorder<'a> {
 
     /// Tries once more to bring progress.txt up to the record. Returns true if it is.
     pub fn settle_progress(&mut self) -> bool {
-        if self.progress.is_behind() {
-            let settled = self.progress.plan("", "").and_then(|planned| self.progress.carry_out(planned));
+        if self.progress.is_truncated() {
+            let settled = self.progress.plan("", "").and_then(|planned| self.progress.apply(planned));
             if let Err(error) = settled {
                 self.warnings.push(format!("{error:#}; the next start brings it up to the record"));
             }
         }
-        !self.progress.is_behind()
+        !self.progress.is_truncated()
     }
 
     /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.
@@ -184,7 +184,7 @@ impl<'a> Recorder<'a> {
         // One that cannot be read is said where the next text is planned.
         let found = self.progress.read().ok().flatten().unwrap_or_default();
         let is_equal = self.redactor.redact_bytes(&found).0 == rebuilt;
-        self.progress.expect(if is_equal { found } else { rebuilt });
+        self.progress.set_last_written(if is_equal { found } else { rebuilt });
     }
 
     /// Recreates the spool if an agent deleted it. Returns true if it had to.
@@ -316,7 +316,7 @@ impl<'a> Recorder<'a> {
         let commit = self.store.append(slot, &draft, &self.redactor)?;
         self.moved(&draft, &commit);
         if let Some(planned) = planned
-            && let Err(error) = self.progress.carry_out(planned)
+            && let Err(error) = self.progress.apply(planned)
         {
             // The record has it; the next start, or `rebuild`, brings the file up to it.
             self.warnings.push(format!("{error:#}"));

@@ -5,34 +5,30 @@ use jiff::tz::TimeZone;
 use crate::record::Timestamp;
 use crate::store::Elsewhere;
 
-/// `2026-11-23 02:15:07`, in the time zone that `TZ` names, or else in that of the machine.
+/// Formats `2026-11-23 02:15:07`, in the time zone that `TZ` names, or else in that of the machine.
 pub fn local(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S")
 }
 
-/// `2026-11-23 02:15`
+/// Formats `2026-11-23 02:15`.
 pub fn local_minute(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M")
 }
 
-/// `02:15`
+/// Formats `02:15`.
 pub fn clock(at: Timestamp) -> String {
     shown(at, zone(), "%H:%M")
 }
 
-/// The same with what it is ahead of UTC: `2026-11-23 02:15:07 +01:00`.
+/// Formats date, time and UTC offset: `2026-11-23 02:15:07 +01:00`.
 pub fn local_with_offset(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S %:z")
 }
 
-/// `22:41`
-pub fn clock_time(at: Timestamp) -> String {
-    shown(at, zone(), "%H:%M")
-}
-
-/// The day and the time of two moments, as short as it can be: `Sat 21 Nov 22:41 – Sun 04:12`.
+/// Formats a time range without a date that repeats: `Sat 21 Nov 22:41 – Sun 04:12`.
 pub fn span_of(from: Timestamp, to: Timestamp) -> String {
     let day = |at| shown(at, zone(), "%a %-d %b");
+    // Within a week, the weekday alone is unambiguous.
     let is_near = to.seconds().saturating_sub(from.seconds()) < 6 * 24 * 3600;
     let end = match (day(from) == day(to), is_near) {
         (true, true) => "%H:%M",
@@ -42,23 +38,23 @@ pub fn span_of(from: Timestamp, to: Timestamp) -> String {
     format!("{} – {}", shown(from, zone(), "%a %-d %b %H:%M"), shown(to, zone(), end))
 }
 
-/// Returns true if the time between is one night: hours, over midnight, and less than a day.
+/// Returns true if the range crosses midnight and lasts from 2 to 24 hours.
 pub fn is_overnight(from: Timestamp, to: Timestamp) -> bool {
     let day = |at| shown(at, zone(), "%F");
     let seconds = to.seconds().saturating_sub(from.seconds());
     (2 * 3600..24 * 3600).contains(&seconds) && day(from) != day(to)
 }
 
-/// What is known of a session that runs on another machine.
+/// Describes a session that runs on another machine: `running on HOST as of TIME (last sync)`.
 pub fn elsewhere(elsewhere: &Elsewhere) -> String {
     let Elsewhere { host, as_of, is_synced } = elsewhere;
     let what = if *is_synced { "last sync" } else { "last record" };
     format!("running on {host} as of {} ({what})", local(*as_of))
 }
 
-/// Jiff reads the time zone itself: asking libc for it is unsound beside other threads.
+/// Jiff reads the time zone itself: libc's `localtime` is unsound in a program with threads.
 fn zone() -> TimeZone {
-    // Pictures of screens are compared.
+    // Snapshots of screens are compared.
     if cfg!(test) { TimeZone::UTC } else { TimeZone::system() }
 }
 
@@ -74,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_shown_as_the_clock_on_the_wall_shows_it() {
+    fn times_are_formatted_in_the_given_zone() {
         let winter = Timestamp::from_seconds(1_795_294_626);
         let summer = Timestamp::from_seconds(1_782_000_000);
         for (zone, at, expected) in [

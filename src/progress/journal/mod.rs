@@ -1,4 +1,4 @@
-//! progress.txt: the journal of a feature, for people. A view of the records, so that it can be made again.
+//! Formats progress.txt: a view of the records for people, which can be rebuilt from them at any time.
 
 mod proposals;
 mod rebuild;
@@ -12,11 +12,12 @@ use super::markdown::{code, fenced, one_line};
 use crate::record::{Claim, ExitReason, Iteration, Outcome, SessionId, Timestamp};
 
 pub use proposals::{Proposals, proposals};
-pub use rebuild::{CatchUp, Difference, catch_up, difference, rebuild, rebuild_all, with_patterns_of};
+pub use rebuild::{CatchUp, Difference, catch_up, first_difference, rebuild, rebuild_all, with_patterns_of};
 
-const PATTERNS: &str = "codebase patterns";
+/// The heading of the section that users and agents edit, in lower case.
+const PATTERNS_HEADING: &str = "codebase patterns";
 
-/// Returns what a new file begins with.
+/// Returns the header of a new progress.txt.
 pub fn header(feature: &str, started: Timestamp) -> String {
     header_with(feature, started, "")
 }
@@ -30,19 +31,19 @@ fn header_with(feature: &str, started: Timestamp, patterns: &str) -> String {
     )
 }
 
-/// Stands before the first entry of a session.
-pub fn session_line(session: &SessionId) -> String {
+/// Returns the marker line before the first entry of a session.
+pub fn session_marker(session: &SessionId) -> String {
     format!("<!-- session {session} -->\n\n")
 }
 
-/// Returns what an appended text needs before it: a line end where the file has none.
+/// Returns a newline if `file` does not end with one, or else an empty string.
 pub fn separator(file: &[u8]) -> &'static str {
     if file.last().is_none_or(|&last| last == b'\n') { "" } else { "\n" }
 }
 
-/// Returns the entry of an iteration. Ends so that the next one can follow at once.
+/// Returns the entry of an iteration, with a blank line at its end.
 ///
-/// `excerpt` is of the validation's output, or of the agent's final text if no validation ran. Only the entry
+/// `excerpt` comes from the validation's output, or from the agent's final message if no validation ran. Only the entry
 /// of a failure shows it.
 pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     let task = [iteration.task.as_deref(), iteration.task_text.as_deref()];
@@ -56,10 +57,10 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         status(iteration.outcome)
     );
     if let Some(cause) = &iteration.cause {
-        writeln!(entry, "**Cause**: {}", one_line(cause)).expect("a string takes everything");
+        writeln!(entry, "**Cause**: {}", one_line(cause)).expect("writing to a String cannot fail");
     }
     if let Some(restored) = iteration.restoration() {
-        writeln!(entry, "**Restored**: {}", one_line(&restored)).expect("a string takes everything");
+        writeln!(entry, "**Restored**: {}", one_line(&restored)).expect("writing to a String cannot fail");
     }
     push_list(&mut entry, "Files Changed", &iteration.files_changed);
     push_list(&mut entry, "Learnings", &iteration.learnings);
@@ -69,10 +70,10 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         }
     }
     if iteration.outcome == Outcome::Failure {
-        push_check(&mut entry, iteration);
+        push_failed_command(&mut entry, iteration);
         let excerpt = clean(excerpt);
         if !excerpt.trim().is_empty() {
-            entry.push_str(&fenced(&without_headings(excerpt.trim())));
+            entry.push_str(&fenced(&escape_headings(excerpt.trim())));
         }
     }
     entry.push_str("---\n\n");
@@ -93,23 +94,23 @@ fn push_list(entry: &mut String, title: &str, items: &[String]) {
     let lines: Vec<String> =
         items.iter().map(|item| one_line(item)).filter(|item| !item.is_empty()).collect();
     let lines = if lines.is_empty() { vec!["none".to_owned()] } else { lines };
-    writeln!(entry, "**{title}**:\n- {}", lines.join("\n- ")).expect("a string takes everything");
+    writeln!(entry, "**{title}**:\n- {}", lines.join("\n- ")).expect("writing to a String cannot fail");
 }
 
-/// The line that says what failed: the validation, or the agent if no validation ran.
-fn push_check(entry: &mut String, iteration: &Iteration) {
+/// Appends the line about the command that failed: the validation, or the agent if no validation ran.
+fn push_failed_command(entry: &mut String, iteration: &Iteration) {
     let (title, name, exit, reason) = match (&iteration.validation_command, iteration.exit.validation) {
         (Some(command), Some(exit)) => {
             ("Validation", command, Some(exit), iteration.validation_exit_reason())
         }
         _ => ("Agent", &iteration.agent, iteration.exit.agent, iteration.exit_reason),
     };
-    if let Some(how) = ending(exit, reason) {
-        writeln!(entry, "**{title}**: {} {how}", code(name)).expect("a string takes everything");
+    if let Some(how) = describe_exit(exit, reason) {
+        writeln!(entry, "**{title}**: {} {how}", code(name)).expect("writing to a String cannot fail");
     }
 }
 
-fn ending(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
+fn describe_exit(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
     match (reason, exit) {
         (Some(reason), _) => Some(reason.description().to_owned()),
         (None, Some(exit)) => Some(format!("exited {exit}")),
@@ -117,8 +118,8 @@ fn ending(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String> {
     }
 }
 
-/// `excerpt` with lines indented that readers of the journal would take for its own.
-fn without_headings(excerpt: &str) -> String {
+/// Indents the lines of `excerpt` that would be read as headings of entries or markers of sessions.
+fn escape_headings(excerpt: &str) -> String {
     let is_ours = |line: &&str| line.starts_with("## ") || line.starts_with("<!-- session ");
     excerpt
         .lines()
@@ -127,9 +128,9 @@ fn without_headings(excerpt: &str) -> String {
         .join("\n")
 }
 
-/// Returns the text under the first heading that speaks of codebase patterns, to the next heading of the same or a
-/// higher level, or to a line of dashes.
-pub fn patterns(text: &str) -> Option<Range<usize>> {
+/// Returns the byte range of the text under the first heading that contains "codebase patterns", up to the next heading of
+/// the same or a higher level, or to a line of dashes.
+pub fn patterns_range(text: &str) -> Option<Range<usize>> {
     let mut section: Option<(usize, usize)> = None;
     let mut at = 0;
     let mut is_fenced = false;
@@ -144,9 +145,11 @@ pub fn patterns(text: &str) -> Option<Range<usize>> {
             continue;
         }
         match (section, heading_level(line)) {
-            (None, Some(level)) if line.to_lowercase().contains(PATTERNS) => section = Some((level, end)),
+            (None, Some(level)) if line.to_lowercase().contains(PATTERNS_HEADING) => {
+                section = Some((level, end))
+            }
             (Some((own, from)), Some(level)) if level <= own => return Some(from..start),
-            (Some((_, from)), None) if is_rule(line) => return Some(from..start),
+            (Some((_, from)), None) if is_thematic_break(line) => return Some(from..start),
             _ => {}
         }
     }
@@ -158,7 +161,7 @@ fn heading_level(line: &str) -> Option<usize> {
     (matches!(level, 1..=6) && line[level..].starts_with([' ', '\t'])).then_some(level)
 }
 
-fn is_rule(line: &str) -> bool {
+fn is_thematic_break(line: &str) -> bool {
     let line = line.trim_end();
     line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
 }

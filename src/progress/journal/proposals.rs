@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::patterns;
+use super::patterns_range;
 use crate::progress::markdown::one_line;
 use crate::record::Iteration;
 
@@ -29,7 +29,7 @@ pub struct Proposals {
 /// Returns what the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of
 /// the iterations in `past`. `None` if there are none, or if there is no such section.
 pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<Proposals> {
-    let section = patterns(journal)?;
+    let section = patterns_range(journal)?;
     let lines = &journal[section.clone()];
     let mut known: Vec<BTreeSet<String>> =
         lines.lines().map(words).filter(|words| !words.is_empty()).collect();

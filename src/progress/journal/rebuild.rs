@@ -1,15 +1,14 @@
-//! Making progress.txt again from what the records hold, and comparing it with the file that is there.
+//! Rebuilds progress.txt from the records, and compares it with the existing file.
 
 use std::ops::Range;
 
-use super::{header_with, patterns, separator, session_line};
+use super::{header_with, patterns_range, separator, session_marker};
 use crate::record::{SessionId, Timestamp};
 
-/// Fewer bytes than this may end a file for any reason.
-const SURE: usize = 4;
+/// Minimum length, in bytes, of a torn entry at the end of a file; a shorter match may be a coincidence.
+const MIN_TORN_BYTES: usize = 4;
 
-/// `base`, the file as it once stood, with everything that was appended to it since: nothing but joined, so that
-/// a shell script with `cat` does the same.
+/// Returns `base` followed by everything that was appended to it since. This is plain concatenation, as by `cat`.
 pub fn rebuild<'a>(base: &[u8], appended: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     appended.into_iter().fold(base.to_vec(), |mut file, text| {
         file.extend_from_slice(text);
@@ -17,8 +16,8 @@ pub fn rebuild<'a>(base: &[u8], appended: impl IntoIterator<Item = &'a [u8]>) ->
     })
 }
 
-/// Appends texts each of which begins on a line of its own.
-fn append_lines<'a>(file: &[u8], texts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+/// Returns `file` with each of `texts` appended on a new line.
+fn with_lines<'a>(file: &[u8], texts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     texts.into_iter().fold(file.to_vec(), |mut file, text| {
         file.extend_from_slice(separator(&file).as_bytes());
         file.extend_from_slice(text);
@@ -33,25 +32,25 @@ pub fn rebuild_all(
     patterns: &str,
     mut sessions: Vec<(SessionId, Vec<Vec<u8>>)>,
 ) -> Vec<u8> {
-    sessions.sort_by(|(one, _), (other, _)| one.cmp(other));
+    sessions.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut file = header_with(feature, started, patterns).into_bytes();
     for (session, entries) in sessions {
-        let line = session_line(&session).into_bytes();
-        file = append_lines(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
+        let line = session_marker(&session).into_bytes();
+        file = with_lines(&file, std::iter::once(&line).chain(&entries).map(Vec::as_slice));
     }
     file
 }
 
-/// Returns `file` with the patterns of `other`, which belong to people. `None` if that changes nothing, or
-/// where one of the two has no such section with something after it (a file may be torn anywhere).
+/// Returns `file` with the section "Codebase Patterns" of `other`, which users edit. `None` if that changes nothing, or if
+/// either section is missing or has nothing after it (a file may be torn anywhere).
 pub fn with_patterns_of(other: &[u8], file: &[u8]) -> Option<Vec<u8>> {
-    let (theirs, ours) = (&other[whole_patterns(other)?], whole_patterns(file)?);
-    (file[ours.clone()] != *theirs).then(|| [&file[..ours.start], theirs, &file[ours.end..]].concat())
+    let (kept, replaced) = (&other[complete_patterns_range(other)?], complete_patterns_range(file)?);
+    (file[replaced.clone()] != *kept).then(|| [&file[..replaced.start], kept, &file[replaced.end..]].concat())
 }
 
-fn whole_patterns(file: &[u8]) -> Option<Range<usize>> {
+fn complete_patterns_range(file: &[u8]) -> Option<Range<usize>> {
     let text = std::str::from_utf8(file).ok()?;
-    patterns(text)
+    patterns_range(text)
         .filter(|section| section.end < text.len() && !text[section.clone()].contains("<!-- session "))
 }
 
@@ -66,7 +65,8 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-pub fn difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
+/// Returns the first line that differs, or `None` if the files are equal.
+pub fn first_difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
     if expected == found {
         return None;
     }
@@ -77,32 +77,36 @@ pub fn difference(expected: &[u8], found: &[u8]) -> Option<Difference> {
         line += 1;
         let (expected, found) = (expected.next(), found.next());
         if expected != found {
-            return Some(Difference { line, expected: expected.map(text), found: found.map(text) });
+            return Some(Difference {
+                line,
+                expected: expected.map(display_line),
+                found: found.map(display_line),
+            });
         }
     }
 }
 
-/// Returns a line for people. What it ends in is shown only if it is not the usual.
-fn text(line: &[u8]) -> String {
+/// Returns the line as text, which says so if it has no newline.
+fn display_line(line: &[u8]) -> String {
     match line.strip_suffix(b"\n") {
         Some(line) => String::from_utf8_lossy(line).into_owned(),
-        None => format!("{} (no line end)", String::from_utf8_lossy(line)),
+        None => format!("{} (no newline at end of file)", String::from_utf8_lossy(line)),
     }
 }
 
-/// What brings a file up to the record.
+/// How to bring progress.txt up to date with the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CatchUp {
     UpToDate,
-    /// The file ends early: we fell between the record and the file.
+    /// The file lacks its last bytes: the loop died after it wrote the record and before it wrote the file.
     Append(Vec<u8>),
-    /// There is no file, or nothing in it.
+    /// The file is missing or empty.
     Rebuild(Vec<u8>),
-    /// A person changed it: what is theirs stays.
+    /// The user edited the file; the edits are kept.
     Edited {
-        /// What to append: the entries after the last one that the file has, as it was or with other words.
+        /// The text to append: all entries after the last one that the file has, edited or not.
         missing: Vec<u8>,
-        /// Places, in the list of entries, of those before it that are not there as they were written.
+        /// The indices of earlier entries that were edited or removed.
         changed_entries: Vec<usize>,
     },
 }
@@ -119,17 +123,17 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     if let Some(rest) = expected.strip_prefix(found) {
         return CatchUp::Append(rest.to_vec());
     }
-    let is_there = present(entries, found);
-    let is_accounted_for = |index: &usize| is_there[*index] || was_edited(entries[*index], found);
-    let known = (0..entries.len()).rev().find(is_accounted_for).map_or(0, |last| last + 1);
-    let changed_entries = (0..known).filter(|&index| !is_there[index]).collect();
+    let is_present = present(entries, found);
+    let is_known = |index: &usize| is_present[*index] || has_heading_of(entries[*index], found);
+    let known_count = (0..entries.len()).rev().find(is_known).map_or(0, |last| last + 1);
+    let changed_entries = (0..known_count).filter(|&index| !is_present[index]).collect();
     let mut after = found.to_vec();
-    if let Some((first, rest)) = entries[known..].split_first() {
-        match torn(first, found) {
-            0 => after = append_lines(&after, [*first]),
+    if let Some((first, rest)) = entries[known_count..].split_first() {
+        match torn_prefix_len(first, found) {
+            0 => after = with_lines(&after, [*first]),
             torn => after.extend_from_slice(&first[torn..]),
         }
-        after = append_lines(&after, rest.iter().copied());
+        after = with_lines(&after, rest.iter().copied());
     }
     CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
 }
@@ -149,11 +153,11 @@ fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
         .collect()
 }
 
-/// Returns true if `found` has the heading of an entry, though not the entry as it was written.
-fn was_edited(entry: &[u8], found: &[u8]) -> bool {
+/// Returns true if `found` has the heading of `entry`, and does not end with a torn copy of it.
+fn has_heading_of(entry: &[u8], found: &[u8]) -> bool {
     let is_heading = |line: &&[u8]| line.starts_with(b"## Iteration ") || line.starts_with(b"<!-- session ");
     let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
-    heading.is_some_and(|heading| position(found, heading).is_some()) && torn(entry, found) == 0
+    heading.is_some_and(|heading| position(found, heading).is_some()) && torn_prefix_len(entry, found) == 0
 }
 
 fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
@@ -163,8 +167,8 @@ fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// Returns how much of `entry` is at the end of `found` already: a crash may tear an append.
-fn torn(entry: &[u8], found: &[u8]) -> usize {
+/// Returns the length of the prefix of `entry` that `found` ends with, or 0. A crash can cut an append short.
+fn torn_prefix_len(entry: &[u8], found: &[u8]) -> usize {
     let longest = entry.len().saturating_sub(1).min(found.len());
-    (SURE..=longest).rev().find(|&length| found.ends_with(&entry[..length])).unwrap_or(0)
+    (MIN_TORN_BYTES..=longest).rev().find(|&length| found.ends_with(&entry[..length])).unwrap_or(0)
 }

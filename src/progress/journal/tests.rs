@@ -12,7 +12,7 @@ fn a_file_begins_with_its_header_and_a_session_with_its_line() {
         "# Ralph Progress Log\n\nFeature: 001-login\nStarted: 2026-01-31T12:00:00Z\n\n## Codebase Patterns\n\n---\n\n"
     );
     assert_eq!(
-        session_line(&SessionId::new(started, 0x3f9a)),
+        session_marker(&SessionId::new(started, 0x3f9a)),
         "<!-- session 20260131-120000-00003f9a -->\n\n"
     );
 }
@@ -92,7 +92,7 @@ fn patterns_are_found_in_every_shape_people_write() {
         ("```\n## Codebase Patterns\n```\n", None),
         ("", None),
     ] {
-        assert_eq!(patterns(text).map(|range| &text[range]), expected, "{text:?}");
+        assert_eq!(patterns_range(text).map(|range| &text[range]), expected, "{text:?}");
     }
 }
 
@@ -108,24 +108,24 @@ fn all_sessions_stand_in_the_order_of_their_ids() {
     );
     let expected = format!(
         "# Ralph Progress Log\n\nFeature: f\nStarted: {started}\n\n## Codebase Patterns\n\n- a\n\n---\n\n{}e1\n{}e2\ne3\n",
-        session_line(&one),
-        session_line(&two)
+        session_marker(&one),
+        session_marker(&two)
     );
     assert_eq!(String::from_utf8(file).unwrap(), expected);
-    assert_eq!(patterns(&expected).map(|range| expected[range].trim()), Some("- a"));
+    assert_eq!(patterns_range(&expected).map(|range| expected[range].trim()), Some("- a"));
 }
 
 #[test]
 fn the_first_difference_is_named_by_its_line() {
-    assert_eq!(difference(b"a\nb\n", b"a\nb\n"), None);
+    assert_eq!(first_difference(b"a\nb\n", b"a\nb\n"), None);
     for (expected, found, line, left, right) in [
         ("a\nb\n", "a\nc\n", 2, Some("b"), Some("c")),
         ("a\nb\n", "a\n", 2, Some("b"), None),
         ("a\n", "a\nb\n", 2, None, Some("b")),
-        ("a\n", "a", 1, Some("a"), Some("a (no line end)")),
+        ("a\n", "a", 1, Some("a"), Some("a (no newline at end of file)")),
         ("a\n", "", 1, Some("a"), None),
     ] {
-        let difference = difference(expected.as_bytes(), found.as_bytes()).unwrap();
+        let difference = first_difference(expected.as_bytes(), found.as_bytes()).unwrap();
         assert_eq!(
             (difference.line, difference.expected.as_deref(), difference.found.as_deref()),
             (line, left, right)

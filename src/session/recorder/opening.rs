@@ -84,7 +84,7 @@ impl Recorder<'_> {
         let (kind, planned, ended_at) = match earlier {
             None => {
                 let header = journal::header(feature_name, at);
-                let planned = self.plan_progress(&header, &journal::session_line(&session.id));
+                let planned = self.plan_progress(&header, &journal::session_marker(&session.id));
                 (RecordKind::Start, Some(planned), clock.now())
             }
             Some(log) => {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::history::clusters::message;
 use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
-use crate::view::local_time::{clock_time, local};
+use crate::view::local_time::{clock, local};
 use crate::view::style::{Count, cut, duration, grouped, sign};
 
 use super::call_strip::{CallStrip, call_strip};
@@ -139,7 +139,7 @@ pub(super) fn of(turn: &Turn, most: Most, is_grouped: bool) -> TurnView<'_> {
         why: why(turn),
         time: if record.outcome == Outcome::Skipped { String::new() } else { duration(total) },
         spent: record.cost().shown().or_else(|| record.tokens.total().map(short)).unwrap_or_default(),
-        at: clock_time(record.started_at),
+        at: clock(record.started_at),
         facts: facts(turn),
         warnings: warnings(turn),
         lists: lists(turn),

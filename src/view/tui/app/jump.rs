@@ -1,4 +1,4 @@
-//! From a line that a failure's box quotes to that line in the output.
+//! Jumps from a quoted line in a failure's box to that line in the output.
 
 use crate::view::tui::contents::BAR;
 use crate::view::tui::page::{At, Body, Fold};
@@ -7,7 +7,7 @@ use crate::view::tui::row::{Look, Row};
 use super::App;
 
 impl App {
-    /// Starts for the line that is quoted at the cursor. Returns false if none is.
+    /// Starts a jump to the line that the cursor's line quotes. Returns false if that is not a quoted line.
     pub(super) fn jump_to_quoted_line(&mut self) -> bool {
         let Some(quoted) = self.quoted_line() else { return false };
         self.jump = Some(quoted);
@@ -29,28 +29,28 @@ impl App {
         (!quoted.is_empty()).then(|| quoted.to_owned())
     }
 
-    /// Goes to the line that is looked for. While the outputs are not read as far as that, the cursor waits at the end of
-    /// what is there, by which more is read.
+    /// Moves the cursor to the quoted line. If that part of the output is not read yet, moves it to the end of what is read,
+    /// which reads more.
     pub(super) fn continue_jump(&mut self) {
         let Some(quoted) = &self.jump else { return };
         let sections = self.page.sections.iter().enumerate();
-        let mut windows = sections.filter_map(|(place, section)| match &section.body {
-            Body::Window(window) => Some((place, section, window)),
+        let mut windows = sections.filter_map(|(index, section)| match &section.body {
+            Body::Window(window) => Some((index, section, window)),
             Body::Rows(_) | Body::Unread => None,
         });
-        let reached = windows.find_map(|(place, section, window)| {
-            let start = self.page.start_of(place) + usize::from(section.title.is_some());
+        let reached = windows.find_map(|(index, section, window)| {
+            let start = self.page.start_of(index) + usize::from(section.title.is_some());
             let found = window.rows.iter().position(|row| row.text().trim() == *quoted);
             let end = || (!window.is_at_end()).then(|| window.len().saturating_sub(1));
             found.or_else(end).map(|row| (start + row, found.is_some()))
         });
         let Some((line, is_found)) = reached else {
             self.jump = None;
-            self.message = Some(Row::of(Look::Dim, "no output has this line as it is quoted"));
+            self.message = Some(Row::of(Look::Dim, "the quoted line is not in the output"));
             return;
         };
         (self.page.cursor, self.page.sticks, self.follows) = (line, false, false);
-        // With what is before it, and more of what follows.
+        // The line is a third of the way down the screen.
         self.page.top = line.saturating_sub(usize::from(self.areas().page.height) / 3);
         self.jump.take_if(|_| is_found);
     }

@@ -64,9 +64,10 @@ pub struct FilterArgs {
 
 /// Returns the key of a failure's cause; `None` for all other iterations.
 pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
-    // Of thousands of rows only failures are read whole.
-    let entry = (row.outcome == Some(Outcome::Failure)).then(|| row.entry().ok())??;
-    FailureKey::of_entry(&entry)
+    // Of thousands of rows only failures are looked at.
+    let outcome = row.outcome.filter(|outcome| *outcome == Outcome::Failure)?;
+    let (fingerprint, cause) = (row.fingerprint(), row.cause());
+    FailureKey::new(outcome, fingerprint.as_deref(), row.exit()?, (row.failure_class, cause.as_deref()))
 }
 
 /// Returns the parser for `--grep`.

@@ -129,15 +129,12 @@ fn listed<'a>(
             break;
         }
         let mut head = head(&session, &running);
+        let all: Vec<Row<'a>> = session.rows().collect();
         let mut rows: Vec<Row<'a>> = Vec::new();
-        let mut causes = Vec::new();
-        for row in session.rows() {
-            head.count(&row);
-            if is_for_people(args) {
-                causes.push((row.iteration, failure_key(&row)));
-            }
-            if !args.sessions && filter.takes(&row, session.feature)? {
-                rows.push(row);
+        for row in &all {
+            head.count(row);
+            if !args.sessions && filter.takes(row, session.feature)? {
+                rows.push(*row);
             }
         }
         if let Some(tip) = session.tip() {
@@ -173,17 +170,19 @@ fn listed<'a>(
         if is_shown {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && listed.is_empty() {
-                head.summarize(summary(store, &session));
+                head.summarize(summary(store, &session, &all));
             }
-            listed.push(Listed { head, rows: chosen, repeats: repeats(causes.into_iter()) });
+            let causes = all.iter().filter(|_| is_for_people(args));
+            let causes = causes.map(|row| (row.iteration, failure_key(row)));
+            listed.push(Listed { head, rows: chosen, repeats: repeats(causes) });
         }
     }
     Ok(listed)
 }
 
 /// What cannot be counted is left out: the rows are what was asked for.
-fn summary(store: &Store, session: &SessionRows<'_>) -> Summary {
-    let (not_done, false_claims) = needs(store, session);
+fn summary(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Summary {
+    let (not_done, false_claims) = needs(store, rows);
     Summary { not_done, false_claims, changes: changes(store, session).unwrap_or_default() }
 }
 

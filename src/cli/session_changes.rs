@@ -40,17 +40,17 @@ pub fn changes(store: &Store, session: &SessionRows<'_>) -> Result<Option<DiffSt
 }
 
 /// Returns the open tasks of a session that were tried, and the iterations of false claims.
-pub fn needs(store: &Store, session: &SessionRows<'_>) -> (Vec<NotDone>, Vec<u32>) {
-    let claims = session.rows().filter(Row::has_false_claim).map(|row| row.iteration).collect();
-    let list = session.rows().rev().find_map(|row| {
+pub fn needs(store: &Store, rows: &[Row<'_>]) -> (Vec<NotDone>, Vec<u32>) {
+    let claims = rows.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration).collect();
+    let list = rows.iter().rev().find_map(|row| {
         // Where the newest cannot be read, an older one says more than none.
         store.file(&row.commit.parse().ok()?, "tasks.md").ok()?
     });
     let Some(list) = list.and_then(|bytes| parse(&bytes).ok()) else { return (Vec::new(), claims) };
-    (not_done(session.rows().filter_map(attempt), &list), claims)
+    (not_done(rows.iter().filter_map(attempt), &list), claims)
 }
 
-fn attempt(row: Row<'_>) -> Option<Attempt<'_>> {
+fn attempt<'a>(row: &Row<'a>) -> Option<Attempt<'a>> {
     let task = row.task()?;
     row.is_iteration().then(|| Attempt {
         task,

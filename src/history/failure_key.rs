@@ -24,7 +24,8 @@ impl FailureKey {
         Self::new((*outcome)?, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
     }
 
-    fn new(
+    /// Returns the same from what it is made of.
+    pub fn new(
         outcome: Outcome,
         fingerprint: Option<&str>,
         exit: Exits,

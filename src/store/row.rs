@@ -109,6 +109,12 @@ impl<'a> Row<'a> {
         self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
     }
 
+    /// Returns the exit codes; `None` if they cannot be read.
+    pub fn exit(&self) -> Option<Exits> {
+        let mut rest = self.rest.split('\t').skip(AGENT_EXIT);
+        Some(Exits { agent: next(&mut rest)?, validation: next(&mut rest)? })
+    }
+
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         let mut rest = self.rest.split('\t');
@@ -315,7 +321,7 @@ fn word<T>(field: &str, read: impl Fn(&str) -> Result<T>) -> Option<Option<T>> {
 }
 
 #[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
-fn next<T: FromStr>(fields: &mut Split<'_, char>) -> Option<Option<T>> {
+fn next<'a, T: FromStr>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Option<T>> {
     known(fields.next()?)
 }
 

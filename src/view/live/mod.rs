@@ -67,16 +67,26 @@ impl<W: Write> Live<W> {
         Ok(())
     }
 
-    /// The event with paths from the project's root, if it has any.
+    /// The event with paths from the project's root, if its words have any.
     fn with_short_paths(&self, event: &Event) -> Option<Event> {
-        let Event::AgentEvent { iteration, event: AgentEvent::ToolStarted { tool_name, arguments_summary } } =
-            event
-        else {
+        let mut event = event.clone();
+        let words = if let Event::IterationRecorded { record, .. } = &mut event {
+            &mut record.facts.final_message
+        } else if let Event::AgentEvent {
+            event:
+                AgentEvent::ToolStarted { arguments_summary: words, .. }
+                | AgentEvent::Text { text: words }
+                | AgentEvent::Retry { message: words }
+                | AgentEvent::Error { message: words },
+            ..
+        } = &mut event
+        {
+            words
+        } else {
             return None;
         };
-        let arguments_summary = arguments_summary.replace(&self.root, "");
-        let event = AgentEvent::ToolStarted { tool_name: tool_name.clone(), arguments_summary };
-        Some(Event::AgentEvent { iteration: *iteration, event })
+        *words = words.replace(&self.root, "");
+        Some(event)
     }
 
     /// What is written goes above the line that moves.
@@ -90,5 +100,26 @@ impl<W: Write> Live<W> {
             Some(spinner) => spinner.suspend(write),
             None => write(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_says_names_files_from_the_projects_root() {
+        let mut live = Live::new(Vec::new(), Paint::Plain, Detail::Verbose, Moving::Nowhere, "/w/app");
+        for event in [
+            AgentEvent::Text { text: "I read /w/app/src/a.rs and /etc/hosts".to_owned() },
+            AgentEvent::ToolStarted {
+                tool_name: "Edit".to_owned(),
+                arguments_summary: "/w/app/b.rs".to_owned(),
+            },
+        ] {
+            live.show(&Event::AgentEvent { iteration: 1, event }).unwrap();
+        }
+        let text = String::from_utf8(live.out).unwrap();
+        assert_eq!(text, "  agent  I read src/a.rs and /etc/hosts\n  agent  Edit b.rs\n");
     }
 }

@@ -46,6 +46,17 @@ pub fn needs(not_done: &[NotDone]) -> Vec<String> {
     not_done.iter().take(MAX_TASKS).map(line).chain(more).collect()
 }
 
+/// `3 runs, $10.83, blocks T020, T023`
+pub fn spent(task: &NotDone) -> String {
+    let runs = Count(u64::from(task.attempts), "run");
+    let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
+    let blocks = match task.blocks.as_slice() {
+        [] => String::new(),
+        names => format!(", blocks {}", one_line(&join_truncated(names, MAX_NAMED))),
+    };
+    format!("{runs}{cost}{blocks}")
+}
+
 /// `T019 (blocks T020, T023)`
 fn with_blocked(task: &NotDone) -> String {
     match task.blocks.as_slice() {

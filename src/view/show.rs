@@ -39,7 +39,7 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
     let (look, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
     writeln!(out, "{}", paint.paint(look, &head))?;
-    for (name, value) in facts(found).into_iter().chain(further_facts(iteration)) {
+    for (name, value) in facts(found) {
         writeln!(out, "{} {value}", paint.paint(Look::Dim, &format!("{name:<11}")))?;
     }
     write_tool_calls(out, iteration, paint)?;
@@ -62,8 +62,15 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
 
 type Facts = Vec<(&'static str, String)>;
 
+/// Returns all that is known of it in a line each, safe on a terminal.
+pub fn facts(found: &Found<'_>) -> Facts {
+    let mut facts = main_facts(found);
+    facts.extend(further_facts(found.iteration));
+    facts
+}
+
 /// What was done, by whom, and how it ended.
-fn facts(found: &Found<'_>) -> Facts {
+fn main_facts(found: &Found<'_>) -> Facts {
     let Found { iteration, commit, repeated, .. } = *found;
     let mut facts = vec![
         ("session", format!("{} on {}", iteration.session, one_line(&iteration.feature))),

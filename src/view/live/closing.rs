@@ -3,7 +3,7 @@
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
 use crate::view::ending::{ending, given_up, named, uncounted};
-use crate::view::needs::{changed, false_claims};
+use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
 /// Most names that a line lists, and most tasks that are not done.
@@ -69,16 +69,10 @@ impl ClosingCard {
     fn not_done(self, task: &NotDone) -> Vec<String> {
         let (look, sign) = if task.is_skipped { (Look::Warn, "»") } else { (Look::Bad, "✘") };
         let state = if task.is_skipped { "skipped" } else { "not done" };
-        let runs = Count(u64::from(task.attempts), "run");
-        let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
-        let blocks = match task.blocks.len() {
-            0 => String::new(),
-            _ => format!(", blocks {}", one_line(&join_truncated(&task.blocks, MAX_NAMED))),
-        };
         let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
         let mut lines = vec![
             format!("  {} {title}", self.paint.paint(look, sign)),
-            format!("    {state} after {runs}{cost}{blocks}"),
+            format!("    {state} after {}", spent(task)),
         ];
         let cause = task.cause.iter().map(|cause| cut(&one_line(cause), self.width));
         lines.extend(cause.map(|cause| format!("    {}", self.paint.paint(Look::Bad, &cause))));

@@ -2,10 +2,10 @@
 
 use tasklist::Item;
 
-use crate::record::{Cost, DiffStat, NotDone, Outcome, join_truncated};
+use crate::record::{Cost, DiffStat, NotDone, Outcome};
 use crate::tasks::{not_done, parse};
-use crate::view::needs::{changed, false_claims};
-use crate::view::style::{Count, duration, sign};
+use crate::view::needs::{changed, false_claims, spent};
+use crate::view::style::{duration, sign};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::{IterationRow, SessionRow, Source};
@@ -19,8 +19,6 @@ pub type Learnings = Vec<(u32, String)>;
 /// Most learnings, and iterations that are read for them.
 const MAX_LEARNINGS: usize = 8;
 const MAX_READ: usize = 20;
-/// Most names in a list.
-const MAX_NAMED: usize = 10;
 
 /// What the agents of a session learned last. An iteration that cannot be read is passed over.
 pub fn learnings(source: &dyn Source, session: &SessionRow) -> Learnings {
@@ -117,16 +115,10 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
 fn not_done_rows(not_done: &[NotDone]) -> Vec<Row> {
     let rows = not_done.iter().flat_map(|task| {
         let (look, mark) = sign(if task.is_skipped { Outcome::Skipped } else { Outcome::Failure });
-        let runs = Count(u64::from(task.attempts), "run");
-        let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
-        let blocks = match task.blocks.as_slice() {
-            [] => String::new(),
-            names => format!(", blocks {}", join_truncated(names, MAX_NAMED)),
-        };
         let head = Row::of(look, format!(" {mark} "))
             .and(Look::Plain, brief(&format!("{}  {}", task.task, task.title)))
             .indented(3);
-        let facts = format!("   #{}, {runs}{cost}{blocks}", task.iteration);
+        let facts = format!("   #{}, {}", task.iteration, spent(task));
         let facts = Row::of(Look::Dim, brief(&facts)).indented(3);
         let cause = task.cause.as_ref();
         let cause = cause.map(|cause| Row::of(Look::Bad, format!("   {}", brief(cause))).indented(3));

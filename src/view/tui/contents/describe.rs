@@ -2,65 +2,25 @@
 
 use serde_json::Value;
 
-use crate::record::{Claim, Cost, Iteration, Session, Tokens};
+use crate::record::{Iteration, Session};
 use crate::view::local_time::local_with_offset;
-use crate::view::style::{Count, duration, grouped, sign};
+use crate::view::show::{Found, facts};
+use crate::view::style::{Count, duration, grouped, sign, tokens_told};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
 use super::words::{brief, iterations, status_sign, title, words_of};
 
-#[expect(clippy::too_many_lines, reason = "one part after the other, as they are shown")]
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);
     let mut rows = vec![Row::of(look, format!("{mark} {}", shown(&iteration.story())))];
-    if let Some(task) = &iteration.task {
-        rows.push(Row::fact(
-            "task",
-            format!("{task} {}", iteration.task_text.as_deref().unwrap_or_default()),
-        ));
-    }
-    if let Some(phase) = &iteration.phase {
-        rows.push(Row::fact("phase", phase));
-    }
-    let model = iteration.model.as_deref().map_or(String::new(), |model| format!(" ({model})"));
-    let exit = |code: Option<i32>| code.map_or(String::new(), |code| format!(", exit {code}"));
-    let time = |ms: Option<u64>| ms.map_or(String::new(), |ms| format!(", {}", duration(ms)));
-    rows.push(Row::fact(
-        "agent",
-        format!("{}{model}{}{}", iteration.agent, exit(row.agent_exit), time(row.agent_ms)),
-    ));
-    if let Some(command) = &iteration.validation_command {
-        rows.push(Row::fact(
-            "validation",
-            format!("{}{}{}", command, exit(row.validation_exit), time(row.validation_ms)),
-        ));
-    }
-    let class = iteration.failure_class.map(|class| class.to_string());
-    let error: Vec<String> = [class, iteration.error.clone()].into_iter().flatten().collect();
-    if !error.is_empty() {
-        rows.push(Row::fact("error", error.join(": ")));
-    }
-    rows.extend(tokens_fact(&iteration.tokens, iteration.cost()));
-    rows.push(Row::fact("ended", local_with_offset(row.ended_at)));
-    rows.push(Row::fact("commit", row.commit.as_str()));
-    if let Some(fingerprint) = &iteration.fingerprint {
-        let again = row.repeats.map_or(String::new(), |first| format!(", as in iteration {first}"));
-        rows.push(Row::fact("fingerprint", format!("{fingerprint}{again}")));
-    }
-    let claims: Vec<&str> = iteration
-        .false_claim
-        .iter()
-        .map(|claim| match claim {
-            Claim::Promise => "that all is done",
-            Claim::Ticked => "a ticked box",
-            Claim::Later(word) => word.as_str(),
-        })
-        .collect();
-    if !claims.is_empty() {
-        rows.push(Row::of(Look::Dim, format!("{:<12}", "untrue")).and(Look::Warn, claims.join(", ")));
-    }
+    rows.extend(iteration.phase.as_ref().map(|phase| Row::fact("phase", phase)));
+    let commit = row.commit.as_str();
+    let found = Found { iteration, commit, entry: "", final_message: "", repeated: row.repeats };
+    // The list names the session, and nobody reads the whole commit id first.
+    let known = facts(&found).into_iter().filter(|(name, _)| !matches!(*name, "session" | "commit"));
+    rows.extend(known.chain([("commit", commit.to_owned())]).map(|(name, value)| Row::fact(name, value)));
     let mut sections = vec![Section::titled(title(format!("Iteration {}", row.number)), rows)];
     let lists: [(&str, &[String]); 5] = [
         ("Files changed", &iteration.files_changed),
@@ -82,25 +42,11 @@ pub fn in_flight(in_flight: &InFlight) -> Section {
     let rows = vec![
         Row::of(Look::Accent, "running"),
         Row::fact("task", format!("{} {}", in_flight.task.name, in_flight.task.text)),
-        Row::fact("try", in_flight.attempt.to_string()),
+        Row::fact("attempt", in_flight.attempt.to_string()),
         Row::fact("agent", &in_flight.agent),
         Row::fact("started", local_with_offset(in_flight.started_at)),
     ];
     Section::titled(title(format!("Iteration {}", in_flight.number)), rows)
-}
-
-fn tokens_fact(tokens: &Tokens, cost: Cost) -> Option<Row> {
-    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
-    let cost = cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
-    (!tokens.is_unknown()).then(|| {
-        let text = format!(
-            "{} in, {} from cache, {} out{cost}",
-            number(tokens.input),
-            number(tokens.cache_read),
-            number(tokens.output)
-        );
-        Row::fact("tokens", text)
-    })
 }
 
 pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
@@ -141,7 +87,9 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
         totals.insert(2, Row::fact("closed here", Count(closed as u64, "task").to_string()));
     }
     if session.ended_at.is_some() {
-        totals.extend(tokens_fact(&session.tokens, session.cost()));
+        let tokens = (!session.tokens.is_unknown()).then(|| tokens_told(&session.tokens));
+        totals.extend(tokens.map(|tokens| Row::fact("tokens", tokens)));
+        totals.extend(session.cost().shown().map(|cost| Row::fact("cost", cost)));
     } else if let Some(tokens) =
         row.iterations.iter().filter_map(|row| row.tokens).reduce(u64::saturating_add)
     {

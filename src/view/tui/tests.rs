@@ -324,7 +324,7 @@ fn a_quoted_line_leads_to_its_place_in_the_output() {
         scene.shows("behind");
     }
     let mut scene = Scene::new(saying("nothing like it\n"), (80, 24));
-    scene.keys("]<Tab>jjjjjj<Enter>").shows("no output has this line as it is quoted");
+    scene.keys("]<Tab>jjjjjj<Enter>").shows("the quoted line is not in the output");
 }
 
 #[test]

@@ -146,11 +146,7 @@ impl Chain<'_> {
                     break;
                 }
             };
-            if let Some(commits) = self.commits
-                && entries.len() < MAX_KEPT_COMMITS
-            {
-                commits.borrow_mut().insert(id, KeptCommit::of(&commit));
-            }
+            self.keep(id, &commit);
             let parent = commit.parents().next();
             let (message, envelope) = envelope_of(id, &commit)?;
             let parsed = message::parse(&message, &envelope).or_else(|error| {
@@ -179,6 +175,16 @@ impl Chain<'_> {
             self.unreadable.note(&session, &commit, &error);
         }
         Ok(ChainWalk { entries: joined(Vec::new(), entries), is_joined: false, gap })
+    }
+}
+
+impl Chain<'_> {
+    fn keep(&self, id: gix::ObjectId, commit: &CommitRef<'_>) {
+        if let Some(commits) = self.commits
+            && commits.borrow().len() < MAX_KEPT_COMMITS
+        {
+            commits.borrow_mut().insert(id, KeptCommit::of(commit));
+        }
     }
 }
 

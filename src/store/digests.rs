@@ -107,12 +107,11 @@ impl<'a> Digests<'a> {
     pub fn tree(&mut self, commit: &ObjectId) -> Result<RecordTree> {
         let id = objects::to_gix(commit)?;
         let kept = self.commits.borrow_mut().remove(&id);
-        let KeptCommit { message, tree } = match kept {
-            Some(kept) => kept,
-            None => {
-                let found = self.objects.find_commit(&id, &mut self.buffer);
-                KeptCommit::of(&found.map_err(|error| anyhow!("read {commit}: {error}"))?)
-            }
+        let KeptCommit { message, tree } = if let Some(kept) = kept {
+            kept
+        } else {
+            let found = self.objects.find_commit(&id, &mut self.buffer);
+            KeptCommit::of(&found.map_err(|error| anyhow!("read {commit}: {error}"))?)
         };
         let mut unread = vec![(String::new(), tree, 0)];
         let mut blobs = BTreeMap::new();

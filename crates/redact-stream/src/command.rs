@@ -53,6 +53,7 @@ const OPTIONS: &[(&[&str], &str, Value)] = &[
         "-p",
         Value::Next,
     ),
+    (&["useradd", "usermod"], "-p", Value::Next),
     (&["redis-cli"], "-a", Value::Next),
     (&["ldap"], "-w", Value::Next),
     (&["zip", "unzip", "sqlcmd", "bcp", "ipmitool", "mosquitto_pub", "mosquitto_sub"], "-P", Value::Either),

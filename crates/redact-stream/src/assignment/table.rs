@@ -1,4 +1,4 @@
-//! Columns of tables whose heading promises a secret, as `psql`, `mysql` and Markdown draw them.
+//! Cells of tables below a heading or beside a name that promises a secret, as `psql`, `mysql` and Markdown draw them.
 
 use crate::secret::Secret;
 use crate::view::View;
@@ -8,7 +8,12 @@ use super::judge::{is_mixed, is_placeholder};
 const MAX_ROWS: usize = 200;
 const MAX_LINE: usize = 2000;
 
-/// Returns the cells below the heading between `start` and `end`, the last one first.
+/// Least bytes of a secret below a heading, and of one beside a name, where what a table says of the name may stand.
+const MIN_BELOW: usize = 4;
+const MIN_BESIDE: usize = 8;
+
+/// Returns the cells below the heading between `start` and `end`, the last one first; if it is the first of a row, the
+/// one beside it.
 pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
     let before = view.before(start);
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -23,7 +28,8 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
     let mut at = line_end + 1;
     let rule = view.run_most(at, MAX_LINE, |byte| b"-+|: \r".contains(&byte));
     if rule < at + 3 || view.byte(rule) != Some(b'\n') || !view.text(at, rule).contains(&b'-') {
-        return Vec::new();
+        let beside = (column < 2).then(|| cell(view, end, (1, line_end), MIN_BESIDE)).flatten();
+        return beside.into_iter().collect();
     }
     at = rule + 1;
     let mut found = Vec::new();
@@ -33,14 +39,7 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
         if !row.contains(&b'|') {
             break;
         }
-        let offset: usize = row.split(|&byte| byte == b'|').take(column).map(|cell| cell.len() + 1).sum();
-        let cell = row.split(|&byte| byte == b'|').nth(column).unwrap_or_default();
-        let text = cell.trim_ascii();
-        let start = at + offset + (cell.len() - cell.trim_ascii_start().len());
-        let is_word = !text.iter().any(|byte| byte.is_ascii_whitespace() || *byte == b'[' || *byte == b'`');
-        if text.len() >= 4 && is_word && is_mixed(text) && !is_placeholder(text) {
-            found.push(Secret { rule: "password", start, end: start + text.len(), belongs: None });
-        }
+        found.extend(cell(view, at, (column, end), MIN_BELOW));
         if view.is_end(end) {
             break;
         }
@@ -48,4 +47,20 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize) -> Vec<Secret> {
     }
     found.reverse();
     found
+}
+
+/// Returns the secret in the cell of a column, in the part of a row between `at` and `end`.
+fn cell(view: &View<'_>, at: usize, (column, end): (usize, usize), least: usize) -> Option<Secret> {
+    let row = view.text(at, end);
+    let offset: usize = row.split(|&byte| byte == b'|').take(column).map(|cell| cell.len() + 1).sum();
+    let cell = row.split(|&byte| byte == b'|').nth(column)?;
+    let text = cell.trim_ascii();
+    let start = at + offset + (cell.len() - cell.trim_ascii_start().len());
+    let is_word = !text.iter().any(|byte| byte.is_ascii_whitespace() || *byte == b'[' || *byte == b'`');
+    (text.len() >= least && is_word && is_mixed(text) && !is_placeholder(text)).then_some(Secret {
+        rule: "password",
+        start,
+        end: start + text.len(),
+        belongs: None,
+    })
 }

@@ -30,7 +30,7 @@ pub(super) fn call_strip(calls: &[ToolCall], ran_ms: Option<u64>) -> Option<Call
         return None;
     }
     let times: Option<Vec<u64>> = calls.iter().map(|call| call.at_ms).collect();
-    let (units, pixels, order, places, cell) = match (times, ran_ms.filter(|ms| *ms > 0)) {
+    let (units, pixels, order, places, width) = match (times, ran_ms.filter(|ms| *ms > 0)) {
         (Some(times), Some(ms)) => {
             // A cell at the end has its width, too.
             let place = |at: u64| at.min(ms).saturating_mul(TIMES_PIXELS - 4) / ms;
@@ -47,10 +47,10 @@ pub(super) fn call_strip(calls: &[ToolCall], ran_ms: Option<u64>) -> Option<Call
     let mut counts: Vec<String> = Vec::new();
     for class in CLASSES {
         let of_class = calls.iter().zip(&places).filter(|(call, _)| class_of(call) == class);
-        let cells: Vec<String> = of_class.map(|(_, place)| format!("M{place} 0h{cell}")).collect();
-        if !cells.is_empty() {
-            counts.push(format!("{} {class}", cells.len()));
-            paths.push((class, cells.concat()));
+        let marks: Vec<String> = of_class.map(|(_, place)| format!("M{place} 0h{width}")).collect();
+        if !marks.is_empty() {
+            counts.push(format!("{} {class}", marks.len()));
+            paths.push((class, marks.concat()));
         }
     }
     Some(CallStrip { units, pixels, label: counts.join(", "), order, paths })
@@ -93,14 +93,15 @@ mod tests {
             let paths = strip.paths.iter().map(|(class, path)| format!("{class} {path}"));
             (strip.label, strip.order, strip.units, paths.collect::<Vec<_>>().join(" "))
         };
-        let (order, cells) = ("as they began, in 1.0 s", "read M0 0h4 edit M209 0h4M836 0h4 failed M418 0h4");
+        let (order, drawing) =
+            ("as they began, in 1.0 s", "read M0 0h4 edit M209 0h4M836 0h4 failed M418 0h4");
         let by_time = drawn(call_strip(&calls, Some(1000)).unwrap());
-        assert_eq!(by_time, (label.to_owned(), order.to_owned(), 840, cells.to_owned()));
+        assert_eq!(by_time, (label.to_owned(), order.to_owned(), 840, drawing.to_owned()));
         // A call of which no time is known leaves their order.
         calls[3].at_ms = None;
-        let (order, cells) = ("in their order", "read M0 0h.8 edit M1 0h.8M3 0h.8 failed M2 0h.8");
+        let (order, drawing) = ("in their order", "read M0 0h.8 edit M1 0h.8M3 0h.8 failed M2 0h.8");
         let by_order = drawn(call_strip(&calls, Some(1000)).unwrap());
-        assert_eq!(by_order, (label.to_owned(), order.to_owned(), 4, cells.to_owned()));
+        assert_eq!(by_order, (label.to_owned(), order.to_owned(), 4, drawing.to_owned()));
         assert!(call_strip(&calls[..1], None).is_none());
     }
 }

@@ -6,10 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Word;
 
-/// Writes an enum of plain words the way its JSON spells them, and reads it back. What a user gives must be one of the
-/// words; what a record has may be another, which is kept.
+/// Makes an enum of plain words that is written the way its JSON spells them, and read back. What a user gives must be
+/// one of the words; what a record has may be another, which is kept.
 macro_rules! words {
-    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$word_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$word_doc])* $variant,)+
+            /// What a later version wrote.
+            Later(Word),
+        }
+
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
@@ -57,49 +65,35 @@ macro_rules! words {
     };
 }
 
-/// How an iteration ended. Derived from agent run, validation and tasks, never set by hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    Success,
-    Failure,
-    Skipped,
-    Interrupted,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// How an iteration ended. Derived from agent run, validation and tasks, never set by hand.
+    pub enum Outcome {
+        Success = "success",
+        Failure = "failure",
+        Skipped = "skipped",
+        Interrupted = "interrupted",
+    }
 }
 
-words!(Outcome { Success = "success", Failure = "failure", Skipped = "skipped", Interrupted = "interrupted" });
-
-/// Why a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StopReason {
-    /// No open task is left, and the validation passes.
-    Completed,
-    /// The phase or the story that the user wanted to stop at is done, and the validation passes.
-    Checkpoint,
-    /// A limit of the user's was reached while tasks are open.
-    LimitReached,
-    /// No open task can be picked, or too many iterations in a row changed nothing.
-    Stuck,
-    /// Ctrl-C, a signal, or a crash.
-    Interrupted,
-    /// The agent cannot work at all: bad key, no credit, unknown model.
-    AgentUnusable,
-    /// The validation cannot be run.
-    ValidationUnusable,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// Why a session ended.
+    pub enum StopReason {
+        /// No open task is left, and the validation passes.
+        Completed = "completed",
+        /// The phase or the story that the user wanted to stop at is done, and the validation passes.
+        Checkpoint = "checkpoint",
+        /// A limit of the user's was reached while tasks are open.
+        LimitReached = "limit_reached",
+        /// No open task can be picked, or too many iterations in a row changed nothing.
+        Stuck = "stuck",
+        /// Ctrl-C, a signal, or a crash.
+        Interrupted = "interrupted",
+        /// The agent cannot work at all: bad key, no credit, unknown model.
+        AgentUnusable = "agent_unusable",
+        /// The validation cannot be run.
+        ValidationUnusable = "validation_unusable",
+    }
 }
-
-words!(StopReason {
-    Completed = "completed",
-    Checkpoint = "checkpoint",
-    LimitReached = "limit_reached",
-    Stuck = "stuck",
-    Interrupted = "interrupted",
-    AgentUnusable = "agent_unusable",
-    ValidationUnusable = "validation_unusable",
-});
 
 impl StopReason {
     pub fn status(self) -> Status {
@@ -115,79 +109,54 @@ impl StopReason {
     }
 }
 
-/// The limit that ended a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limit {
-    Iterations,
-    Tokens,
-    Cost,
-    Duration,
-    /// All agents are out for longer than the user wants to wait.
-    Wait,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// The limit that ended a session.
+    pub enum Limit {
+        Iterations = "iterations",
+        Tokens = "tokens",
+        Cost = "cost",
+        Duration = "duration",
+        /// All agents are out for longer than the user wants to wait.
+        Wait = "wait",
+    }
 }
 
-words!(Limit {
-    Iterations = "iterations",
-    Tokens = "tokens",
-    Cost = "cost",
-    Duration = "duration",
-    Wait = "wait",
-});
-
-/// Where a session stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Status {
-    Running,
-    Completed,
-    Interrupted,
-    Failed,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// Where a session stands.
+    pub enum Status {
+        Running = "running",
+        Completed = "completed",
+        Interrupted = "interrupted",
+        Failed = "failed",
+    }
 }
 
-words!(Status { Running = "running", Completed = "completed", Interrupted = "interrupted", Failed = "failed" });
-
-/// Where the artifact of a session stands (for `implement` the artifact is tasks.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ArtifactStatus {
-    Draft,
-    Complete,
-    Failed,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// Where the artifact of a session stands (for `implement` the artifact is tasks.md).
+    pub enum ArtifactStatus {
+        Draft = "draft",
+        Complete = "complete",
+        Failed = "failed",
+    }
 }
 
-words!(ArtifactStatus { Draft = "draft", Complete = "complete", Failed = "failed" });
-
-/// Why a child did not end by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ExitReason {
-    /// It ran longer than it was allowed to.
-    Timeout,
-    /// It wrote nothing for longer than it was allowed to.
-    IdleTimeout,
-    /// One of its streams grew past the limit.
-    OutputLimit,
-    /// It met one error after the other, and did not give up by itself.
-    ErrorLoop,
-    /// It could not be started; its stderr says why.
-    StartFailed,
-    /// The user stopped the session.
-    Interrupted,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// Why a child did not end by itself.
+    pub enum ExitReason {
+        /// It ran longer than it was allowed to.
+        Timeout = "timeout",
+        /// It wrote nothing for longer than it was allowed to.
+        IdleTimeout = "idle_timeout",
+        /// One of its streams grew past the limit.
+        OutputLimit = "output_limit",
+        /// It met one error after the other, and did not give up by itself.
+        ErrorLoop = "error_loop",
+        /// It could not be started; its stderr says why.
+        StartFailed = "start_failed",
+        /// The user stopped the session.
+        Interrupted = "interrupted",
+    }
 }
-
-words!(ExitReason {
-    Timeout = "timeout",
-    IdleTimeout = "idle_timeout",
-    OutputLimit = "output_limit",
-    ErrorLoop = "error_loop",
-    StartFailed = "start_failed",
-    Interrupted = "interrupted",
-});
 
 impl ExitReason {
     /// Returns what the child did, as a predicate: `timed out`.
@@ -224,64 +193,43 @@ impl Exit {
     }
 }
 
-/// A kind of claim, in the list of those that proved false.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Claim {
-    Promise,
-    Ticked,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// A kind of claim, in the list of those that proved false.
+    pub enum Claim {
+        Promise = "promise",
+        Ticked = "ticked",
+    }
 }
 
-words!(Claim { Promise = "promise", Ticked = "ticked" });
-
-/// What a tool of an agent does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ToolKind {
-    Read,
-    Write,
-    Edit,
-    Shell,
-    Other,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// What a tool of an agent does.
+    pub enum ToolKind {
+        Read = "read",
+        Write = "write",
+        Edit = "edit",
+        Shell = "shell",
+        Other = "other",
+    }
 }
 
-words!(ToolKind { Read = "read", Write = "write", Edit = "edit", Shell = "shell", Other = "other" });
-
-/// What kind of failure an agent met, by its own structured words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FailureClass {
-    Auth,
-    Billing,
-    Model,
-    Context,
-    /// The agent refuses to run as this user or in this folder.
-    Refused,
-    NotInstalled,
-    Quota,
-    RateLimit,
-    Overloaded,
-    Network,
-    /// Anything else that the agent itself reports as an error.
-    Other,
-    /// What a later version wrote.
-    Later(Word),
+words! {
+    /// What kind of failure an agent met, by its own structured words.
+    pub enum FailureClass {
+        Auth = "auth",
+        Billing = "billing",
+        Model = "model",
+        Context = "context",
+        /// The agent refuses to run as this user or in this folder.
+        Refused = "refused",
+        NotInstalled = "not_installed",
+        Quota = "quota",
+        RateLimit = "rate_limit",
+        Overloaded = "overloaded",
+        Network = "network",
+        /// Anything else that the agent itself reports as an error.
+        Other = "other",
+    }
 }
-
-words!(FailureClass {
-    Auth = "auth",
-    Billing = "billing",
-    Model = "model",
-    Context = "context",
-    Refused = "refused",
-    NotInstalled = "not_installed",
-    Quota = "quota",
-    RateLimit = "rate_limit",
-    Overloaded = "overloaded",
-    Network = "network",
-    Other = "other",
-});
 
 impl FailureClass {
     /// Returns true if trying again cannot help, so that the session should stop at once.

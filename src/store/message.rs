@@ -61,10 +61,14 @@ pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
 /// Trailers that records of earlier versions lack, though their JSON has the value.
 pub const ADDED_LATER: &[&str] = &["Ralph-Cost-Usd", "Ralph-False-Claim"];
 
+/// Returns the paragraph of a message that its trailers are in.
+fn last_paragraph(message: &str) -> &str {
+    message.trim_end().rsplit("\n\n").next().unwrap_or_default()
+}
+
 /// Returns the lines of ours in the last paragraph of a message.
 pub fn trailers_in(message: &str) -> Vec<String> {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    paragraph.lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
+    last_paragraph(message).lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
 }
 
 /// Returns what is between the subject and the trailers.
@@ -105,22 +109,19 @@ pub fn of_clearing(feature: &str) -> String {
 
 /// Returns the session and the feature that a message names in its trailers.
 pub fn named_in(message: &str) -> Option<(SessionId, String)> {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let find = |name: &str| paragraph.lines().find_map(|line| line.strip_prefix(name));
+    let find = |name: &str| last_paragraph(message).lines().find_map(|line| line.strip_prefix(name));
     let feature = unescape(find("Ralph-Feature: ")?).into_owned();
     Some((find("Ralph-Session: ")?.parse().ok()?, feature))
 }
 
 /// Returns true if a message has our schema in its trailers, whichever it is.
 pub fn is_signed(message: &str) -> bool {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    paragraph.lines().any(|line| line.starts_with("Ralph-Schema: "))
+    last_paragraph(message).lines().any(|line| line.starts_with("Ralph-Schema: "))
 }
 
 /// Returns true if a message has the schema in its trailers that this version writes.
 pub fn is_of_this_schema(message: &str) -> bool {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    paragraph.lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
+    last_paragraph(message).lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
 }
 
 /// Returns true if a message is that of a snapshot.
@@ -130,7 +131,7 @@ pub fn is_of_snapshot(message: &str) -> bool {
 
 /// Returns true if a message is that of a record of this kind.
 pub fn is_of(message: &str, kind: &str) -> bool {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let paragraph = last_paragraph(message);
     paragraph.starts_with("Ralph-Schema: ")
         && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
 }
@@ -298,8 +299,7 @@ fn title(message: &str, task: &str) -> Option<String> {
 
 /// Reads a message back; none if it is no message of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
-    let paragraph = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let pairs: Vec<(&str, Cow<'_, str>)> = paragraph
+    let pairs: Vec<(&str, Cow<'_, str>)> = last_paragraph(message)
         .lines()
         .filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'))
         .map(|(name, value)| (name, unescape(value.trim())))

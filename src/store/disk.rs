@@ -48,8 +48,8 @@ pub fn sync_file(path: &Utf8Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
 }
 
-/// Forces the content of a file to the disk; fine if it is gone.
-pub fn sync_file_if_there(path: &Utf8Path) -> Result<()> {
+/// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
+pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
     match File::open(path).and_then(|file| file.sync_all()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.with_context(|| format!("sync {path}")),
@@ -77,7 +77,7 @@ pub fn sync_each(paths: &[Utf8PathBuf], dir: &Utf8Path) -> Result<()> {
     if paths.len() > SYNCFS_MIN_FILES && sync_file_system(dir)? {
         return Ok(());
     }
-    paths.iter().try_for_each(|path| sync_file_if_there(path))
+    paths.iter().try_for_each(|path| sync_if_there(path))
 }
 
 /// Forces all that was written to the file system of `dir` to the disk, where the system can do that.
@@ -93,14 +93,6 @@ fn sync_file_system(_dir: &Utf8Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Forces the names in a folder to the disk; fine if it is gone.
-pub fn sync_dir_if_there(dir: &Utf8Path) -> Result<()> {
-    match File::open(dir).and_then(|file| file.sync_all()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("sync {dir}")),
-    }
-}
-
 /// Writes a file so that after a crash there is either all of it or what was there before.
 pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
     let draft = Utf8PathBuf::from(format!("{path}.new"));
@@ -111,7 +103,7 @@ pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
         fs::rename(&draft, path)
     };
     write().with_context(|| format!("write {path}"))?;
-    sync_dir_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
+    sync_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
 }
 
 /// Returns what is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.

@@ -93,7 +93,7 @@ impl Store {
         for made in [folder, &path] {
             disk::share(made, self.repository().sharing)?;
         }
-        disk::sync_dir_if_there(folder)?;
+        disk::sync_if_there(folder)?;
         Ok(Identity { key })
     }
 }

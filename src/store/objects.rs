@@ -148,9 +148,9 @@ impl Quarantine {
         touched.dedup();
         for folder in &touched {
             // A gc may have packed what we put there and removed the folder: then it is git's to keep.
-            disk::sync_dir_if_there(folder)?;
+            disk::sync_if_there(folder)?;
         }
-        disk::sync_dir_if_there(objects)?;
+        disk::sync_if_there(objects)?;
         Ok(absent.len())
     }
 

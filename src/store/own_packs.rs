@@ -96,7 +96,7 @@ impl<'a> OwnPacks<'a> {
                     }
                 }
             }
-            disk::sync_dir_if_there(&self.folder())?;
+            disk::sync_if_there(&self.folder())?;
         }
         self.tidy(drafts)?;
         Ok(removed)
@@ -188,7 +188,7 @@ impl<'a> OwnPacks<'a> {
         fs::write(&draft, text).with_context(|| format!("write {draft}"))?;
         disk::sync_file(&draft)?;
         fs::rename(&draft, &file).with_context(|| format!("write {file}"))?;
-        disk::sync_dir_if_there(file.parent().unwrap_or(drafts))
+        disk::sync_if_there(file.parent().unwrap_or(drafts))
     }
 }
 

@@ -238,7 +238,7 @@ impl Store {
 /// Moves a pack, which the path of its index stands for, once all of it is on the disk. Returns its size in bytes.
 fn move_pack(from: &Utf8Path, to: &Utf8Path) -> Result<u64> {
     for part in PARTS {
-        disk::sync_file_if_there(&from.with_extension(part))?;
+        disk::sync_if_there(&from.with_extension(part))?;
     }
     let mut bytes = 0;
     for part in PARTS {
@@ -250,6 +250,6 @@ fn move_pack(from: &Utf8Path, to: &Utf8Path) -> Result<u64> {
             Err(error) => return Err(error).with_context(|| format!("move {from} to {to}")),
         }
     }
-    disk::sync_dir_if_there(to.parent().unwrap_or(to))?;
+    disk::sync_if_there(to.parent().unwrap_or(to))?;
     Ok(bytes)
 }

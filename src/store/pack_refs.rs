@@ -32,7 +32,7 @@ impl Store {
             if !self.let_git_pack_refs(prune)? {
                 return Ok(0);
             }
-            disk::sync_dir_if_there(&self.repository().common_dir)?;
+            disk::sync_if_there(&self.repository().common_dir)?;
         }
         Ok(before.saturating_sub(self.loose_refs()?))
     }

@@ -73,14 +73,14 @@ impl<'a> RefFiles<'a> {
             updates.iter().filter(|update| update.new.is_some()).map(|update| common.join(&update.name))
         {
             // It may be packed by now: then it is git's to keep.
-            disk::sync_file_if_there(&path)?;
+            disk::sync_if_there(&path)?;
             let above = path.ancestors().skip(1).take_while(|folder| *folder != common);
             folders.extend(above.map(Utf8Path::to_owned));
         }
         // The deepest first: a name must be there before the folder that leads to it counts.
         folders.sort_by(|one, other| other.cmp(one));
         folders.dedup();
-        folders.iter().try_for_each(|folder| disk::sync_dir_if_there(folder))
+        folders.iter().try_for_each(|folder| disk::sync_if_there(folder))
     }
 }
 
@@ -200,7 +200,7 @@ impl RefDatabase for RefFiles<'_> {
             // The new values are in the locks. A ref whose name is on the disk before its value would be empty after
             // a power cut, and the value before it gone.
             for name in &names {
-                disk::sync_file_if_there(&self.lock_of(name))?;
+                disk::sync_if_there(&self.lock_of(name))?;
             }
         }
         locked.commit(Some(committer)).map_err(|error| caused("move refs", &error))?;

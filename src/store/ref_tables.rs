@@ -134,7 +134,7 @@ impl RefDatabase for RefTables<'_> {
 
     fn fsync(&self, _updates: &[RefUpdate]) -> Result<()> {
         // git shares and syncs the tables, but not the names of the files that they are.
-        if self.store.syncing == Syncing::Always { disk::sync_dir_if_there(&self.folder()) } else { Ok(()) }
+        if self.store.syncing == Syncing::Always { disk::sync_if_there(&self.folder()) } else { Ok(()) }
     }
 }
 

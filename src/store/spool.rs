@@ -163,8 +163,8 @@ impl Spool {
         // The folders are for all who share the repository; what a session holds is for its user alone.
         disk::share(&repository.ralph_dir(), repository.sharing)?;
         disk::share(&root, repository.sharing)?;
-        disk::sync_dir_if_there(&root)?;
-        disk::sync_dir_if_there(&repository.ralph_dir())?;
+        disk::sync_if_there(&root)?;
+        disk::sync_if_there(&repository.ralph_dir())?;
         Ok(spool)
     }
 
@@ -339,7 +339,7 @@ impl Slot {
 
     /// Makes it durable that the folder is there.
     pub(super) fn sync_name(&self) -> Result<()> {
-        disk::sync_dir_if_there(self.dir.parent().unwrap_or(&self.dir))
+        disk::sync_if_there(self.dir.parent().unwrap_or(&self.dir))
     }
 
     /// Writes a file that a recovery goes by, durably. What an earlier try wrote stays.

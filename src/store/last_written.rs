@@ -24,10 +24,9 @@ impl Store {
         let mut sessions = self.last_sessions()?;
         sessions.insert(feature.to_owned(), session.clone());
         let path = self.last_path();
-        disk::create_private_dir(path.parent().unwrap_or(&path))?;
+        self.folder("last")?;
         disk::write_durably(&path, &serde_json::to_vec_pretty(&sessions)?)?;
-        let sharing = self.repository().sharing;
-        path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
+        disk::share(&path, self.repository().sharing)
     }
 
     /// Returns what a running session works on, as its spool says.

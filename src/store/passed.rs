@@ -27,11 +27,10 @@ impl Store {
         states.push(state.to_owned());
         states.drain(..states.len().saturating_sub(MAX_STATES));
         let path = self.passed_path();
-        disk::create_private_dir(path.parent().unwrap_or(&path))?;
+        self.folder("cache")?;
         // In place: half a line is no hash that is known, and a draft would be left where we are killed.
         std::fs::write(&path, states.join("\n") + "\n").with_context(|| format!("write {path}"))?;
-        let sharing = self.repository().sharing;
-        path.ancestors().take(2).try_for_each(|made| disk::share(made, sharing))
+        disk::share(&path, self.repository().sharing)
     }
 
     fn passed_states(&self) -> Vec<String> {

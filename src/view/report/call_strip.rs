@@ -30,18 +30,16 @@ pub(super) fn call_strip(calls: &[ToolCall], ran_ms: Option<u64>) -> Option<Call
         return None;
     }
     let times: Option<Vec<u64>> = calls.iter().map(|call| call.at_ms).collect();
-    let (units, pixels, order, places, width) = match (times, ran_ms.filter(|ms| *ms > 0)) {
-        (Some(times), Some(ms)) => {
-            // A cell at the end has its width, too.
-            let place = |at: u64| at.min(ms).saturating_mul(TIMES_PIXELS - 4) / ms;
-            let places = times.into_iter().map(place).collect();
-            (TIMES_PIXELS, TIMES_PIXELS, format!("as they began, in {}", duration(ms)), places, "4")
-        }
-        _ => {
-            let places: Vec<u64> = (0..).take(calls.len()).collect();
-            let units = places.len() as u64;
-            (units, units * CELL_PIXELS, "in their order".to_owned(), places, ".8")
-        }
+    let ran_ms = ran_ms.filter(|ms| *ms > 0);
+    let (units, pixels, order, places, width) = if let (Some(times), Some(ms)) = (times, ran_ms) {
+        // A cell at the end has its width, too.
+        let place = |at: u64| at.min(ms).saturating_mul(TIMES_PIXELS - 4) / ms;
+        let places = times.into_iter().map(place).collect();
+        (TIMES_PIXELS, TIMES_PIXELS, format!("as they began, in {}", duration(ms)), places, "4")
+    } else {
+        let places: Vec<u64> = (0..).take(calls.len()).collect();
+        let units = places.len() as u64;
+        (units, units * CELL_PIXELS, "in their order".to_owned(), places, ".8")
     };
     let mut paths: Vec<(&'static str, String)> = Vec::new();
     let mut counts: Vec<String> = Vec::new();

@@ -146,7 +146,7 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
         }
     } else {
         if failed.is_some() {
-            next.push((format!("{RALPH} hint --session {id} 'WORDS'"), "add a hint to the next prompt"));
+            next.push((format!("{RALPH} hint --session {id} 'TEXT'"), "add a hint to the next prompt"));
         }
         next.push((format!("{RALPH} resume {id}"), "go on from here"));
     }
@@ -202,10 +202,10 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
     rank 'a' instead of 'b'
   2 false claims caught: #10, #23
   next:
-    specify ralph show 20260101-120000-00000001:7                  why it failed
-    specify ralph hint --session 20260101-120000-00000001 'WORDS'  add a hint to the next prompt
-    specify ralph resume 20260101-120000-00000001                  go on from here
-    specify ralph log --session 20260101-120000-00000001           every iteration
+    specify ralph show 20260101-120000-00000001:7                 why it failed
+    specify ralph hint --session 20260101-120000-00000001 'TEXT'  add a hint to the next prompt
+    specify ralph resume 20260101-120000-00000001                 go on from here
+    specify ralph log --session 20260101-120000-00000001          every iteration
 ";
         assert_eq!(text(&ended, &closing), expected);
     }

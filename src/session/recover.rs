@@ -144,12 +144,8 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say);
             let name = format!("{}:{}", place.session, begin.iteration);
-            let updated = finish_index_update(
-                recorder.work_tree(),
-                plan.store.head()?.as_ref(),
-                &spool.scratch(),
-                &name,
-            );
+            let (head, scratch) = (plan.store.head()?, spool.scratch());
+            let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
             if let Err(error) = updated {
                 let message = format!(
                     "the index could not be updated to the last commit: {error:#}\nhint: `git reset` updates it, and also unstages what you had staged"

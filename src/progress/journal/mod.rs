@@ -146,7 +146,7 @@ pub fn patterns_range(text: &str) -> Option<Range<usize>> {
         }
         match (section, heading_level(line)) {
             (None, Some(level)) if line.to_lowercase().contains(PATTERNS_HEADING) => {
-                section = Some((level, end))
+                section = Some((level, end));
             }
             (Some((own, from)), Some(level)) if level <= own => return Some(from..start),
             (Some((_, from)), None) if is_thematic_break(line) => return Some(from..start),

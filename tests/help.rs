@@ -203,8 +203,15 @@ fn merged_commands_do_what_their_former_names_do() {
     scene.ralph("clean --pack --dry-run").code(2).stderr_has("cannot be used with");
     scene.ralph("clean --pack").code(0).stdout_has("packed ");
     scene.ralph("pack").code(0).stdout("no loose objects to pack\n");
-    let help = scene.ralph("help --all").code(0).text();
+}
+
+#[test]
+fn at_most_thirty_commands_are_listed() {
+    let help = Sandbox::new().ralph("help --all").code(0).text();
     let commands = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n"));
     let listed = commands.map_or(0, |(commands, _)| commands.lines().count());
-    assert!((20..=30).contains(&listed), "{listed} commands are listed");
+    assert!(
+        (20..=30).contains(&listed),
+        "{listed} commands are listed; a flag of another one, or a command below `util`, may serve as well"
+    );
 }

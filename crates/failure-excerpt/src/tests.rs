@@ -52,7 +52,7 @@ fn what_matters_of_each_tool_is_in_a_small_excerpt() {
                 _ => false,
             };
             if !is_there {
-                lost.push(format!("{name}: {line}"));
+                lost.push(format!("{name}: {line}\n  found {first:?}, cause {:?}", examined.cause(200)));
             }
         }
     }

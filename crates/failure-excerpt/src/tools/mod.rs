@@ -1,4 +1,6 @@
-//! What the output of each tool looks like: matchers that know where a failure begins and where it ends.
+//! Matchers for the output of each tool: they know where a failure begins and where it ends.
+//!
+//! A matcher is asked only about lines that [`prefilter`](super::prefilter) does not skip.
 
 mod diagnostic;
 mod go;

@@ -11,7 +11,7 @@ use crate::record::Parser;
 /// Returns how to read what an agent of this name printed in a session with this recorded configuration.
 pub fn recorded_parser(configuration: &Value, agent: &str) -> Parser {
     let set = configuration.get(format!("agents.{agent}.parser")).and_then(Value::as_str);
-    let named = Parser::ALL.iter().find(|(name, _)| Some(*name) == set).map(|(_, parser)| *parser);
+    let named = set.and_then(|name| name.parse().ok());
     // A command of the user's under a known name is not the known program.
     let is_own =
         configuration.get(format!("agents.{agent}.command")).is_some_and(|command| !command.is_null());

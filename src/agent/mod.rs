@@ -20,6 +20,7 @@ mod watchdog;
 
 use anyhow::{Result, bail};
 use camino::Utf8Path;
+use strum::IntoEnumIterator;
 
 use crate::record::{AgentEvent, Parser};
 
@@ -47,8 +48,8 @@ pub fn parse_transcript(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>
 /// Reads a whole output in every form that we know, for fuzzing alone.
 #[doc(hidden)]
 pub fn read_streams(output: &[u8]) {
-    for (_, parser) in Parser::ALL {
-        let mut stream = StreamReader::new(*parser);
+    for parser in Parser::iter() {
+        let mut stream = StreamReader::new(parser);
         stream.lines(output, &mut |_| ());
         drop(stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }));
     }

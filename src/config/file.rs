@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::str::FromStr;
 
 use anyhow::{Error, Result};
 use camino::Utf8Path;
+use strum::VariantNames;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::record::{Parser, PromptVia, Refusal, did_you_mean};
+use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
-use super::loops::{LoopSettings, Until};
+use super::loops::LoopSettings;
 use super::mistake;
 use super::origin::Origin;
 use super::settings::{self, KEYS};
@@ -126,12 +128,12 @@ impl Source<'_> {
                         agent.command.insert(command).to_value()
                     }
                     "prompt" => {
-                        let mode = one_of(&raw, PromptVia::ALL).map_err(wrong)?;
-                        Value::Text(agent.prompt.insert(mode).as_str().to_owned())
+                        let mode = one_of(&raw).map_err(wrong)?;
+                        Value::Text(agent.prompt.insert(mode).into_str().to_owned())
                     }
                     "parser" => {
-                        let parser = one_of(&raw, Parser::ALL).map_err(wrong)?;
-                        Value::Text(agent.parser.insert(parser).as_str().to_owned())
+                        let parser = one_of(&raw).map_err(wrong)?;
+                        Value::Text(agent.parser.insert(parser).into_str().to_owned())
                     }
                     "model" => {
                         let expected = || InvalidValue { expected: "a string".to_owned(), detail: None };
@@ -188,8 +190,8 @@ impl Source<'_> {
                     "template" => settings.template.insert(path(&raw).map_err(wrong)?).clone(),
                     "artifact" => settings.artifact.insert(path(&raw).map_err(wrong)?).clone(),
                     "until" => {
-                        let until = one_of(&raw, Until::ALL).map_err(wrong)?;
-                        settings.until.insert(until).as_str().to_owned()
+                        let until = one_of(&raw).map_err(wrong)?;
+                        settings.until.insert(until).into_str().to_owned()
                     }
                     _ => {
                         self.settings("", (field, value), LoopSettings::FIELDS, &mut plain)?;
@@ -244,11 +246,9 @@ fn integer_text(digits: &str, radix: u32) -> String {
     i128::from_str_radix(digits, radix).map_or_else(|_| digits.to_owned(), |integer| integer.to_string())
 }
 
-fn one_of<T: Copy>(raw: &Raw, words: &[(&str, T)]) -> Result<T, InvalidValue> {
-    let found = raw.line().and_then(|text| words.iter().find(|(word, _)| *word == text));
-    let expected =
-        || format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "));
-    found.map(|(_, value)| *value).ok_or_else(|| InvalidValue { expected: expected(), detail: None })
+fn one_of<T: FromStr + VariantNames>(raw: &Raw) -> Result<T, InvalidValue> {
+    let found = raw.line().and_then(|text| text.parse().ok());
+    found.ok_or_else(|| InvalidValue { expected: format!("one of {}", T::VARIANTS.join(", ")), detail: None })
 }
 
 fn path(raw: &Raw) -> Result<String, InvalidValue> {

@@ -2,26 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
 use crate::record::{Refusal, did_you_mean};
 
 use super::values::Setting;
 
 /// When a loop of a type is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Until {
     Tasks,
     Validation,
-}
-
-impl Until {
-    pub(super) const ALL: &[(&str, Self)] = &[("tasks", Self::Tasks), ("validation", Self::Validation)];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tasks => "tasks",
-            Self::Validation => "validation",
-        }
-    }
 }
 
 /// One `[loop.<type>]`.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use strum::VariantNames;
+
 use crate::record::Permissions;
 
 use super::key::{Key, STRATEGIES, ValueKind};
@@ -47,7 +49,7 @@ settings! {
         Key::new("model", ValueKind::Text, "none", "Model for the agent to use")
             .or_none().unset("the agent's");
     permissions: Permissions =
-        Key::new("permissions", ValueKind::Word(&["full", "default", "read-only"]), "full",
+        Key::new("permissions", ValueKind::Word(Permissions::VARIANTS), "full",
             "What the agent may do");
     max_iterations: u32 =
         Key::new("max-iterations", ValueKind::Count { least: 1, most: MAX_COUNT }, "10",
@@ -56,7 +58,7 @@ settings! {
         Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped")
             .or_zero();
     on_skip: FailedChanges =
-        Key::new("on-skip", ValueKind::Word(&["restore", "keep"]), "restore",
+        Key::new("on-skip", ValueKind::Word(FailedChanges::VARIANTS), "restore",
             "What happens to the changes of a task that is skipped while the validation fails");
     on_retry: FailedChanges =
         Key::new("on-retry", ValueKind::Word(&["keep", "restore"]), "keep",
@@ -66,7 +68,7 @@ settings! {
             "Iterations in a row without any change after which the loop stops")
             .or_zero();
     unit: Unit =
-        Key::new("unit", ValueKind::Word(&["task", "story", "phase"]), "task",
+        Key::new("unit", ValueKind::Word(Unit::VARIANTS), "task",
             "Work for one iteration: a task, or all open tasks of its story or phase");
     stop_at: Option<Unit> =
         Key::new("stop-at", ValueKind::Word(&["phase", "story"]), "none",
@@ -91,11 +93,11 @@ settings! {
             "Maximum time to wait for an agent that is temporarily unavailable")
             .or_zero().unset("no wait");
     completion: Completion =
-        Key::new("completion", ValueKind::Word(&["verified", "promise"]), "verified",
+        Key::new("completion", ValueKind::Word(Completion::VARIANTS), "verified",
             "What completes the session: tasks that are done, or the agent's promise alone");
     untick: bool = Key::new("untick", ValueKind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
     commit: Commits =
-        Key::new("commit", ValueKind::Word(&["off", "task"]), "off",
+        Key::new("commit", ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch");
     timeout: Option<Duration> = Key::new("timeout", ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero();
     idle_timeout: Option<Duration> =

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use strum::{EnumString, VariantNames};
+
 use crate::record::Permissions;
 
 use super::value::Value;
 
 /// What ends the loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Completion {
     /// No open task, and a validation that passes.
     Verified,
@@ -16,15 +19,18 @@ pub enum Completion {
 }
 
 /// Whether the loop commits on the user's branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Commits {
     Off,
     /// One commit for each iteration that succeeds.
+    #[strum(serialize = "task")]
     OfTasks,
 }
 
 /// Tasks that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Unit {
     /// One alone.
     Task,
@@ -33,7 +39,8 @@ pub enum Unit {
 }
 
 /// What happens to the changes of failed attempts, where the validation passed before them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FailedChanges {
     Restore,
     Keep,
@@ -69,22 +76,11 @@ from_value! {
     bool: Value::Switch(switch) => Some(*switch);
     Duration: Value::Duration(duration) => Some(*duration);
     String: Value::Text(text) => Some(text.clone());
-    Permissions: Value::Text(text) => Some(match text.as_str() {
-        "default" => Permissions::Default,
-        "read-only" => Permissions::ReadOnly,
-        _ => Permissions::Full,
-    });
-    Completion: Value::Text(text) => Some(match text.as_str() {
-        "promise" => Completion::Promise,
-        _ => Completion::Verified,
-    });
-    Unit: Value::Text(text) => Some(match text.as_str() {
-        "story" => Unit::Story,
-        "phase" => Unit::Phase,
-        _ => Unit::Task,
-    });
-    FailedChanges: Value::Text(text) => Some(if text == "restore" { FailedChanges::Restore } else { FailedChanges::Keep });
-    Commits: Value::Text(text) => Some(if text == "task" { Commits::OfTasks } else { Commits::Off });
+    Permissions: Value::Text(text) => text.parse().ok();
+    Completion: Value::Text(text) => text.parse().ok();
+    Unit: Value::Text(text) => text.parse().ok();
+    FailedChanges: Value::Text(text) => text.parse().ok();
+    Commits: Value::Text(text) => text.parse().ok();
 }
 
 impl FromValue for Vec<String> {

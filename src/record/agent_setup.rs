@@ -1,23 +1,13 @@
 //! How an agent is set up: the way of its prompt, the form of its output, what it may do.
 
 use serde::{Deserialize, Serialize};
-
-/// Returns an enum the words by which settings name its values.
-macro_rules! setting_words {
-    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
-        impl $name {
-            pub const ALL: &[(&str, Self)] = &[$(($word, Self::$variant)),+];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-    };
-}
+use strum::{EnumIter, EnumString, IntoStaticStr, VariantNames};
 
 /// The way of a prompt to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum PromptVia {
     #[default]
     Stdin,
@@ -27,11 +17,11 @@ pub enum PromptVia {
     Arg,
 }
 
-setting_words!(PromptVia { Stdin = "stdin", File = "file", Arg = "arg" });
-
 /// How to read what an agent prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumIter, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Parser {
     /// Its end is the final message.
     #[default]
@@ -50,37 +40,15 @@ pub enum Parser {
     Aider,
 }
 
-setting_words!(Parser {
-    Text = "text",
-    Claude = "claude",
-    Qwen = "qwen",
-    Codex = "codex",
-    Copilot = "copilot",
-    Gemini = "gemini",
-    Opencode = "opencode",
-    Pi = "pi",
-    Droid = "droid",
-    Cline = "cline",
-    Aider = "aider",
-});
-
 /// What an agent may do without asking, as there is no one to answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Permissions {
     #[default]
     Full,
     /// Whatever its own settings allow.
     Default,
     ReadOnly,
-}
-
-impl Permissions {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Default => "default",
-            Self::ReadOnly => "read-only",
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! The content of a record's commit message: all that a list needs, without reading a tree.
 
 use serde::Serialize;
+use strum::{EnumString, IntoStaticStr};
 
 use super::{
     Claim, Cost, Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason,
@@ -13,6 +14,8 @@ pub const MAX_TITLE_CHARS: usize = 200;
 /// What a commit on a session's ref records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum RecordKind {
     /// The first commit of a session.
     Start,
@@ -25,16 +28,6 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Iteration => "iteration",
-            Self::Resume => "resume",
-            Self::End => "end",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Returns true if it says how the records after it are made: with which settings.
     pub fn begins(self) -> bool {
         matches!(self, Self::Start | Self::Resume)

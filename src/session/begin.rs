@@ -197,7 +197,7 @@ fn started_event(
         is_resumed,
         cost: session.cost(),
         agent_version: session.agent_version.clone(),
-        permissions: settings.permissions.as_str(),
+        permissions: settings.permissions.into_str(),
         validation: settings.validation_command.clone(),
         baseline: measured.baseline,
         is_known_to_pass: measured.is_known_to_pass,

@@ -21,7 +21,7 @@ impl Store {
     pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
         let refs = SessionRefs::new(&draft.feature, draft.session.clone());
         let tip = self.tip(&refs.log())?;
-        let reason = Reason { why: draft.kind.as_str(), at: draft.committed_at };
+        let reason = Reason { why: draft.kind.into_str(), at: draft.committed_at };
         let snapshot = draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref());
         let snapshot = snapshot.map(|new| RefUpdate {
             name: refs.snapshot(),

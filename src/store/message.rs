@@ -203,7 +203,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
     let mut lines = vec![("Schema", SCHEMA.to_string())];
     match subject {
         Subject::Iteration(iteration) => {
-            lines.push(("Record", RecordKind::Iteration.as_str().into()));
+            lines.push(("Record", RecordKind::Iteration.into_str().into()));
             lines.push(("Session", iteration.session.to_string()));
             lines.push(("Feature", iteration.feature.clone()));
             lines.push(("Iteration", iteration.iteration.to_string()));
@@ -238,7 +238,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
         }
         Subject::Session(kind, session) => {
-            lines.push(("Record", kind.as_str().into()));
+            lines.push(("Record", kind.into_str().into()));
             lines.push(("Session", session.id.to_string()));
             lines.push(("Feature", session.feature.clone()));
             lines.push(("Agent", session.agent.clone()));
@@ -358,13 +358,8 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
 }
 
 fn kind_of(word: &str) -> Result<RecordKind> {
-    Ok(match word {
-        "start" => RecordKind::Start,
-        "iteration" => RecordKind::Iteration,
-        "resume" => RecordKind::Resume,
-        "end" => RecordKind::End,
-        other => bail!("`{other}` is not a kind of record"),
-    })
+    let kind = word.parse().ok().filter(|kind| *kind != RecordKind::Unknown);
+    kind.with_context(|| format!("`{word}` is not a kind of record"))
 }
 
 fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {

@@ -47,16 +47,8 @@ impl<'a> Row<'a> {
     /// Reads a line without its end; none if we did not write it.
     pub fn read(line: &'a str) -> Option<Self> {
         let mut fields = line.splitn(15, '\t');
-        let kind = match fields.next()? {
-            "start" => RecordKind::Start,
-            "iteration" => RecordKind::Iteration,
-            "resume" => RecordKind::Resume,
-            "end" => RecordKind::End,
-            "unknown" => RecordKind::Unknown,
-            _ => return None,
-        };
         Some(Self {
-            kind,
+            kind: fields.next()?.parse().ok()?,
             commit: fields.next()?,
             iteration: fields.next()?.parse().ok()?,
             outcome: word(fields.next()?, Outcome::of_record)?,
@@ -236,7 +228,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         stop_reason,
         limit,
     } = entry;
-    let _ = write!(to, "{}\t{commit}\t{}", kind.as_str(), iteration.unwrap_or_default());
+    let _ = write!(to, "{}\t{commit}\t{}", kind.into_str(), iteration.unwrap_or_default());
     value(to, outcome.as_ref());
     value(to, failure_class.as_ref());
     value(to, Some(&ended_at.seconds()));

@@ -2,6 +2,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use proptest::prelude::*;
+use strum::IntoEnumIterator;
 
 use super::*;
 use crate::agent::final_message::promise;
@@ -12,8 +13,8 @@ const HALF: &str = "Half of it is there.";
 
 /// Returns the parsers of programs that print events. Each has a folder of its name with the same fixtures.
 fn streams() -> impl Iterator<Item = (&'static str, Parser)> {
-    let is_text = |parser: Parser| matches!(parser, Parser::Text | Parser::Aider);
-    Parser::ALL.iter().copied().filter(move |(_, parser)| !is_text(*parser))
+    let events = Parser::iter().filter(|parser| !matches!(parser, Parser::Text | Parser::Aider));
+    events.map(|parser| (parser.into_str(), parser))
 }
 
 /// Returns all parsers that belong to an agent.

@@ -101,7 +101,7 @@ pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
 /// How to go on.
 fn commands(report: &Report) -> Vec<String> {
     let id = &report.session.id;
-    let hint = format!("{RALPH_ELSEWHERE} hint --session {id} '…'");
+    let hint = format!("{RALPH_ELSEWHERE} hint --session {id} 'TEXT'");
     let resume = format!("{RALPH_ELSEWHERE} resume {id}");
     match report.session.status {
         Status::Completed => Vec::new(),

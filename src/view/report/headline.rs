@@ -156,14 +156,14 @@ fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
         (
             Level::Warning,
             |record| !record.false_claim.is_empty(),
-            "false claim: the agent said done, and it was not. It was undone.",
-            "false claims: the agent said done, and it was not. Each was undone.",
+            "false claim caught: the agent said done, and it was not.",
+            "false claims caught: the agent said done, and it was not.",
         ),
         (
             Level::Warning,
             |record| record.outcome == Outcome::Interrupted,
-            "iteration was cut short.",
-            "iterations were cut short.",
+            "iteration was interrupted.",
+            "iterations were interrupted.",
         ),
         (
             Level::Note,
@@ -308,7 +308,7 @@ mod tests {
             ("T1-a T1-b T1-c T1! T2-a", "T1 is not done: 3 failed, 1 skipped.|T2 is not done: 1 failed."),
             (
                 "T1! T2? T2?",
-                "T1 is not done: 1 skipped.|T2 is not done: 2 cut short.|2 iterations were cut short.",
+                "T1 is not done: 1 skipped.|T2 is not done: 2 interrupted.|2 iterations were interrupted.",
             ),
         ] {
             let told: Vec<String> = report(turns(words), "")

@@ -39,7 +39,7 @@ impl Outcomes {
             (Outcome::Failure, "failed", self.failure),
             (Outcome::Success, "succeeded", self.success),
             (Outcome::Skipped, "skipped", self.skipped),
-            (Outcome::Interrupted, "cut short", self.interrupted),
+            (Outcome::Interrupted, "interrupted", self.interrupted),
         ]
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 use specify_ralph::process::Tool;
-use specify_ralph::progress::journal;
+use specify_ralph::progress::progress_txt;
 use specify_ralph::record::{
     Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
@@ -118,9 +118,9 @@ impl<'a> Writer<'a> {
         let slot = writer.slot("start")?;
         let mut files = vec![("tasks.md".to_owned(), names::TASKS.to_owned())];
         slot.write(names::TASKS, task_list(0).as_bytes())?;
-        let mut text = journal::session_marker(&id);
+        let mut text = progress_txt::session_marker(&id);
         if found.is_empty() {
-            text.insert_str(0, &journal::header("001-login", Timestamp::from_seconds(seconds)));
+            text.insert_str(0, &progress_txt::header("001-login", Timestamp::from_seconds(seconds)));
         } else {
             slot.write(names::PROGRESS_BASE, &found)?;
             files.push(("progress.base.md".to_owned(), names::PROGRESS_BASE.to_owned()));
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             fs::remove_file(slot.path(names::VALIDATION_STDOUT))?;
             fs::hard_link(output, slot.path(names::VALIDATION_STDOUT))?;
         }
-        let entry = journal::entry(&iteration, "assertion `left == right` failed\n  left: 3\n right: 4");
+        let entry = progress_txt::entry(&iteration, "assertion `left == right` failed\n  left: 3\n right: 4");
         self.append_progress(&slot, &entry, &mut files)?;
         self.append(&slot, (RecordKind::Iteration, (Some(iteration), None)), snapshot, files)
     }
@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
     }
 
     fn append_progress(&mut self, slot: &Slot, text: &str, files: &mut Vec<(String, String)>) -> Result<()> {
-        let text = format!("{}{text}", journal::separator(&self.progress));
+        let text = format!("{}{text}", progress_txt::separator(&self.progress));
         slot.write(names::PROGRESS, text.as_bytes())?;
         files.push(("progress.md".to_owned(), names::PROGRESS.to_owned()));
         self.progress.extend_from_slice(text.as_bytes());

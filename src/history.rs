@@ -27,11 +27,11 @@ pub struct History {
 struct RunSummary {
     task: Option<TaskName>,
     outcome: Outcome,
-    /// Whether it counts; see [`Iteration::is_run`].
+    /// True if it counts; see [`Iteration::is_run`].
     is_run: bool,
-    /// Whether the box of the picked task went to done.
+    /// True if the box of the picked task went to done.
     is_closed: bool,
-    /// Whether a box or a file other than progress.txt changed.
+    /// True if a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
     /// The key by which its failure is compared with others.

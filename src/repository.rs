@@ -193,7 +193,7 @@ impl Repository {
             let refusal = Refusal::new(format!(
                 "the path of the repository, `{path}`, is not UTF-8, and paths are recorded as UTF-8"
             ));
-            refusal.hinted("rename the folder, or work in a copy that has another name")
+            refusal.with_hint("rename the folder, or work in a copy that has another name")
         })?;
         let mut lines = text.lines();
         let (Some(hash), Some(git_dir), Some(common_dir), Some(inside)) =
@@ -221,7 +221,7 @@ impl Repository {
     pub fn work_tree(&self) -> Result<&Utf8Path> {
         self.top.as_deref().ok_or_else(|| {
             Refusal::new(format!("{} is a bare repository, but a loop needs a work tree", self.git_dir))
-                .hinted("create one with `git worktree add` and run the loop there")
+                .with_hint("create one with `git worktree add` and run the loop there")
                 .into()
         })
     }
@@ -267,10 +267,10 @@ impl Repository {
 fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
     if complaint.contains("not a git repository") {
         Refusal::new(format!("{directory} is not inside a git repository"))
-            .hinted("run `git init` there, or go to the project first")
+            .with_hint("run `git init` there, or go to the project first")
     } else if complaint.contains("dubious ownership") {
         Refusal::new(format!("git does not trust the repository at {directory}: it belongs to another user"))
-            .hinted(format!("if you trust it: git config --global --add safe.directory {directory}"))
+            .with_hint(format!("if you trust it: git config --global --add safe.directory {directory}"))
     } else {
         Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"))
     }
@@ -315,7 +315,7 @@ fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
         Some(format) if format.eq_ignore_ascii_case("reftable") => Ok(RefFormat::Tables),
         Some(other) => {
             Err(Refusal::new(format!("this repository stores its refs as {other}, which is not supported"))
-                .hinted("git refs migrate --ref-format=files")
+                .with_hint("git refs migrate --ref-format=files")
                 .into())
         }
     }

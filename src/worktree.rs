@@ -57,7 +57,7 @@ pub struct WorkTree {
     /// The stamp of the user's index when the private one was copied from it.
     seen: Option<Stamp>,
     has_gitlinks: bool,
-    /// Whether some of the files that the index names may be at a remote alone.
+    /// True if some of the files that the index names may be at a remote alone.
     is_partial: bool,
     budget: Budget,
     /// Time limit of git for a snapshot: shorter after one timed out, so that no night is spent waiting.

@@ -22,7 +22,7 @@ fn read(path: impl AsRef<Path>) -> String {
 /// What `specify ralph` prints, run in `directory`.
 fn ralph(directory: &Path, arguments: &[&str]) -> String {
     let scene = Sandbox::without_repository("none");
-    scene.unchecked();
+    scene.skip_final_fsck();
     let output = scene
         .hermetic(Program::Specify.path())
         .arg("ralph")

@@ -67,7 +67,7 @@ struct Project {
 impl Project {
     fn new() -> Self {
         let scene = Sandbox::without_repository("none");
-        scene.unchecked();
+        scene.skip_final_fsck();
         // Programs that examples pipe into or start.
         for (name, script) in
             [("cargo", "exit 0"), ("gh", "cat >/dev/null"), ("jq", "cat >/dev/null"), ("xdg-open", "exit 0")]

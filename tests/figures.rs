@@ -48,7 +48,7 @@ fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
 
 #[test]
 fn an_agent_that_says_no_cost_has_none() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0).stdout_lacks("$");
     for words in ["log", "status", "stats", "show"] {
         scene.ralph(words).code(0).stdout_lacks("$").stdout_lacks("cost ");
@@ -57,7 +57,7 @@ fn an_agent_that_says_no_cost_has_none() {
 
 #[test]
 fn times_are_local_on_screens_and_utc_in_json() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let ended = scene.session().iteration(1)["ended_at"].as_str().unwrap().to_owned();
     assert!(ended.ends_with('Z'), "{ended}");

@@ -44,7 +44,7 @@ fn iterations_can_be_named_by_commit() {
     // Without refs/notes/ralph, the records are searched.
     scene.git("update-ref -d refs/notes/ralph");
     scene.ralph("show HEAD").code(0).stdout_has("iteration 2: ");
-    scene.unchecked();
+    scene.skip_final_fsck();
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn an_unknown_iteration_is_an_error_with_a_reason() {
 
 #[test]
 fn a_name_of_a_task_and_of_a_commit_is_ambiguous() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.tasks("- [ ] ADD1 One\n- [ ] ADD2 Two\n").commit("Ready").ralph("").code(0);
     scene.ralph("show ADD1").code(0).stdout_has("iteration 1: ADD1 done");
     scene.git("branch ADD1");

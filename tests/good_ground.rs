@@ -35,7 +35,7 @@ fn the_changes_of_a_skipped_task_are_taken_back() {
         .stdout_has("  skipped, its changes taken back");
     assert_eq!(scene.read("kept"), "as it was\n");
     assert_eq!(scene.read("src/T001"), "good\n");
-    assert_eq!(scene.read("src/T003"), "good\n", "what came after it was recognised");
+    assert_eq!(scene.read("src/T003"), "good\n", "what came after it was recognized");
     assert!(!scene.path("src/bad").exists() && !scene.path("new").exists());
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "failure", "failure", "skipped", "success"]);

@@ -95,12 +95,12 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
         "note   agents        spec-kit is set up for some-editor (.specify/init-options.json), which is not",
     );
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
-    scene.unchecked();
+    scene.skip_final_fsck();
 }
 
 #[test]
 fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = scene.with_remote();
     scene.agent_uses_git();
     scene.ralph("").code(0);

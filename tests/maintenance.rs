@@ -29,7 +29,7 @@ fn altered(scene: &Sandbox, commit: &str, path: &str, bytes: &str, message: Opti
 
 #[test]
 fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     scene.validate("echo checked").ralph("").code(0);
     let sound = scene.ralph("fsck").code(0).stderr("");
     sound.stdout_has("1 session, 4 records, ").stdout_has(": no problems found\n");
@@ -72,7 +72,7 @@ fn a_record_that_is_as_it_was_written_passes_and_every_change_is_found() {
 
 #[test]
 fn what_can_be_mended_is_mended_and_says_so() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.with_remote();
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -97,7 +97,7 @@ fn what_can_be_mended_is_mended_and_says_so() {
 
 #[test]
 fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let logs = names(&scene, scene.repo(), "refs/ralph/");
     let snapshots = names(&scene, scene.repo(), "refs/ralph-snap/");
@@ -120,7 +120,7 @@ fn bare_clean_takes_old_snapshots_and_leaves_the_records() {
 
 #[test]
 fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     scene.ralph("-n 1").code(4);
     let over = scene.session().id().to_owned();
     scene.write("hello", "mine").ralph("restore 1 --force").code(0);
@@ -199,7 +199,7 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
 
 #[test]
 fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
-    let scene = Sandbox::with_willing_agent(4);
+    let scene = Sandbox::with_succeeding_agent(4);
     let bare = scene.with_remote();
     for _ in 0..4 {
         scene.ralph("-n 1");
@@ -232,7 +232,7 @@ fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
 
 #[test]
 fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.agent_sh(
         "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
     );
@@ -256,7 +256,7 @@ fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
 
 #[test]
 fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = scene.with_remote();
     scene.ralph("-n 1").code(4);
     let id = scene.session().id().to_owned();
@@ -299,7 +299,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
 
 #[test]
 fn a_tombstone_from_elsewhere_takes_nothing_away_here() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = scene.with_remote();
     scene.ralph("").code(0);
     let name = scene.session().refname().to_owned();
@@ -330,7 +330,7 @@ fn write_tombstone_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) 
 
 #[test]
 fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = scene.with_remote();
     scene.agent_sh(
         "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
@@ -360,7 +360,7 @@ fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
 
 #[test]
 fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     scene.with_remote();
     // It commits at the time of the story; a commit of another day, as of a pull, is nobody's work here.
     scene.agent_uses_git().agent_sh(
@@ -398,7 +398,7 @@ fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
 
 #[test]
 fn notes_of_two_machines_become_one() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = scene.with_remote();
     let clone = scene.outside("clone");
     scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
@@ -418,7 +418,7 @@ fn notes_of_two_machines_become_one() {
 
 #[test]
 fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = scene.with_remote();
     scene.agent_uses_git();
     let head = scene.git("rev-parse HEAD");
@@ -490,12 +490,12 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
     scene.call(["purge", &gone, "--local"]).dir(&clone).run().code(0);
     scene.call("sync").dir(&clone).run().code(0);
     assert_eq!((note(&clone), note(&bare)), (expected[1..].into(), expected[1..].to_vec()));
-    scene.unchecked();
+    scene.skip_final_fsck();
 }
 
 #[test]
 fn a_file_brings_back_what_was_cleaned_away_but_not_what_was_purged() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     let file = scene.outside("night.bundle");
@@ -514,7 +514,7 @@ fn a_file_brings_back_what_was_cleaned_away_but_not_what_was_purged() {
 
 #[test]
 fn a_purge_takes_what_was_kept_aside_of_the_session() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     scene.write("specs/001-login/progress.txt", scene.progress().replace("Codebase", "ZEBRA"));
@@ -545,7 +545,7 @@ fn a_purge_takes_what_was_kept_aside_of_the_session() {
 #[test]
 fn hooks_live_beside_others_and_go_to_the_byte() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = scene.with_remote();
     scene.agent_uses_git();
     let theirs = "#!/bin/sh\nset -eu\necho theirs >> .git/theirs\nexec true";
@@ -599,7 +599,7 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
 
 #[test]
 fn files_of_husky_have_neither_a_first_line_nor_a_mode() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.git("config core.hooksPath .husky/_");
     scene.write(".husky/post-commit", "echo theirs >> .git/theirs\n");
     // As husky's own: it runs what lies above with `sh -e`.
@@ -625,7 +625,7 @@ fn files_of_husky_have_neither_a_first_line_nor_a_mode() {
 
 #[test]
 fn a_commit_has_its_note_at_once_and_its_outcome_at_the_end() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), scene.outside("bin/git-ralph")).unwrap();
     scene.agent_uses_git();
     scene.ralph("hooks install --only post-commit").code(0);
@@ -654,7 +654,7 @@ fn a_commit_has_its_note_at_once_and_its_outcome_at_the_end() {
 
 #[test]
 fn a_merge_says_which_sessions_are_not_here() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = scene.with_remote();
     scene.config("commit = 'task'").commit("Ready").git("push --quiet origin main");
     let clone = scene.outside("clone");
@@ -695,7 +695,7 @@ fn a_merge_says_which_sessions_are_not_here() {
 
 #[test]
 fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.agent_uses_git();
     scene.write(".gitattributes", "*.png binary").write(".git/config.kept", scene.read(".git/config"));
     scene
@@ -731,7 +731,7 @@ fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
 
 #[test]
 fn a_purge_wants_the_whole_id_or_a_yes() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     let begin = &id[..10];

@@ -57,7 +57,7 @@ enum Piece {
 #[derive(Debug, Default)]
 struct Session {
     iterations: Vec<(usize, &'static str)>,
-    /// Whether the last of its records is an end.
+    /// True if the last of its records is an end.
     is_ended: bool,
 }
 
@@ -71,7 +71,7 @@ struct Model {
     journal: Vec<Piece>,
     /// The journal as the record knows it.
     recorded: Vec<Piece>,
-    /// Whether something was taken away of what the record has.
+    /// True if something was taken away of what the record has.
     is_changed: bool,
     words: usize,
 }

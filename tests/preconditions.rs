@@ -12,7 +12,7 @@ fn git(scene: &Sandbox, words: &[&str]) {
 
 /// Two branches and two commits in a row that all change one file.
 fn in_conflict() -> Sandbox {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let write = |text: &str| scene.write("a.txt", text).commit(text);
     write("begun");
     scene.git("checkout --quiet -b other");
@@ -70,26 +70,26 @@ fn doctor_names_an_operation_of_git_also_without_an_agent() {
 
 #[test]
 fn what_cannot_work_is_refused_by_run_and_named_by_doctor() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.validate("no-such-check --all");
     let message = "the validation `no-such-check --all` cannot be run: `no-such-check` is not on the PATH";
     refused(&scene, "validation", &[message, "install no-such-check"], true);
     // What the shell must try is tried.
     for command in ["./no-such-check", "cd . && no-such-check", "PATH=bin no-such-check"] {
-        let scene = Sandbox::with_willing_agent(1);
+        let scene = Sandbox::with_succeeding_agent(1);
         scene.validate(command).ralph("-n 1").code(4);
         scene.ralph("doctor").code(0);
     }
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.agent("[agents.fake]\ncommand = [\"no-such-agent\"]\n");
     refused(&scene, "agents", &["no-such-agent"], false);
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.write(".specify/templates/ralph-prompt.md", "{{ featur_name }}");
     refused(&scene, "template", &["unknown name `featur_name`"], false);
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.write("specs/001-login/progress.txt/x", "");
     refused(&scene, "feature", &["progress.txt is a directory"], false);
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
     refused(&scene, "commits", &["HEAD is detached"], false);
 }
@@ -124,7 +124,7 @@ fn the_header_says_what_decides_how_the_run_goes() {
 
 #[test]
 fn without_a_validation_it_is_said_that_nothing_checks_the_agent() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.write("go.mod", "module example.org/login\n");
     let proposal = "go.mod suggests --validate 'go test ./...'";
     let run = scene.ralph("").code(0);

@@ -267,7 +267,7 @@ fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
 
 #[test]
 fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.agent_sh("specify ralph report -o - > ../inside.html 2> ../inside.err; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
     scene.program("specify", &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_specify")));
     scene.validate("true").commit("Looks at itself");

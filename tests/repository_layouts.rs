@@ -308,7 +308,7 @@ fn a_nested_repository_and_a_submodule_are_taken_as_git_takes_them() {
 
 #[test]
 fn a_branch_of_another_feature_than_spec_kits_file_names_is_said() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.write("specs/002-logout/tasks.md", "- [ ] T001 Leave\n");
     scene.write(".specify/feature.json", r#"{"feature_directory": "specs/001-login"}"#).commit("Two");
     scene.git("checkout --quiet -b 002-logout");

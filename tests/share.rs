@@ -48,7 +48,7 @@ fn without_changes(log: &str) -> String {
 
 #[test]
 fn sessions_go_to_the_remote_and_from_there_to_clones() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
@@ -74,7 +74,7 @@ fn sessions_go_to_the_remote_and_from_there_to_clones() {
 
 #[test]
 fn a_session_that_goes_on_goes_on_elsewhere_and_nowhere_backwards() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
@@ -135,7 +135,7 @@ fn eight_clones_that_sync_at_the_same_time_all_have_all_sessions() {
 
 #[test]
 fn without_one_clear_remote_nothing_is_sent_anywhere() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     scene.ralph("sync").code(3).stderr_has("this repository has no remote\nhint: ");
     let bare = with_remote(&scene);
@@ -164,7 +164,7 @@ fn without_one_clear_remote_nothing_is_sent_anywhere() {
 #[test]
 fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(4);
     let first = scene.session().refname().to_owned();
@@ -183,7 +183,7 @@ fn what_the_remote_refuses_is_told_and_the_rest_goes_on() {
 
 #[test]
 fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_rest() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -205,7 +205,7 @@ fn a_connection_that_breaks_leaves_what_was_there_and_the_next_sync_brings_the_r
 
 #[test]
 fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
@@ -229,7 +229,7 @@ fn refs_that_a_remote_loses_are_noticed_and_brought_back() {
 
 #[test]
 fn refs_of_others_stay_where_they_are_on_both_sides() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     let tree = scene.git("rev-parse HEAD^{tree}");
@@ -265,7 +265,7 @@ fn forge(scene: &Sandbox, bare: &Path, name: &str, (trailers, tree): (&str, &str
 
 #[test]
 fn hostile_refs_get_no_name_here_and_do_nothing_to_the_terminal() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -351,7 +351,7 @@ fn forged(
 
 #[test]
 fn a_record_of_the_right_shape_that_lies_writes_nowhere_else_and_does_nothing_to_the_terminal() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -428,7 +428,7 @@ fn sandbox_files(scene: &Sandbox) -> Vec<PathBuf> {
 
 #[test]
 fn a_feature_that_leads_out_of_the_repository_gets_no_name_here() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -456,7 +456,7 @@ fn a_feature_that_leads_out_of_the_repository_gets_no_name_here() {
 
 #[test]
 fn a_shallow_clone_gets_whole_sessions() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);
     scene.ralph("").code(0);
     scene.ralph("sync").code(0);
@@ -473,7 +473,7 @@ fn a_shallow_clone_gets_whole_sessions() {
 
 #[test]
 fn two_that_took_up_the_same_session_keep_both_and_are_told() {
-    let scene = Sandbox::with_willing_agent(3);
+    let scene = Sandbox::with_succeeding_agent(3);
     let bare = with_remote(&scene);
     scene.ralph("-n 1").code(4);
     scene.ralph("sync").code(0);
@@ -491,7 +491,7 @@ fn two_that_took_up_the_same_session_keep_both_and_are_told() {
 
 #[test]
 fn records_travel_in_a_file() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("bundle night.bundle").code(1).stderr_has("no session is recorded here\nhint: ");
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
@@ -533,13 +533,13 @@ fn records_travel_in_a_file() {
     said.stderr_has("hint: what was brought over stays; the file is not whole");
     assert!(refs(&third, third.repo(), "refs/ralph").is_empty());
     // git leaves the draft of a pack behind, as it does with any fetch that breaks, and collects it some day.
-    third.unchecked();
+    third.skip_final_fsck();
     colleague.journal_differs();
 }
 
 #[test]
 fn the_first_push_to_an_address_is_asked_for() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let remote = scene.with_remote();
     let sync = |words: &str| scene.call(words).env("SPECKIT_RALPH_SYNC_CONFIRMED", "").run();
     // Without a session nothing goes anywhere.

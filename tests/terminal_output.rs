@@ -68,7 +68,7 @@ fn a_line_moves_on_a_terminal_while_the_agent_works_and_is_gone_at_the_end() {
 
 #[test]
 fn a_terminal_that_cannot_take_a_line_back_gets_none_that_moves() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let (said, code) = on_terminal(&scene, "--color never", "dumb", |_| ());
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("✔ ") && !said.contains('\u{1b}'), "{said}");
@@ -114,7 +114,7 @@ fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
 
 #[test]
 fn a_pipe_gets_lines_alone() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let run = scene.validate("true").ralph("").code(0).stderr("");
     run.stdout_has("✔ ").stdout_lacks("\u{1b}").stdout_lacks("\r").stdout_has("specify ralph log --session");
 }
@@ -132,7 +132,7 @@ fn the_end_names_the_commands_that_answer_what_one_asks_next() {
 
 #[test]
 fn who_wants_quiet_hears_only_what_is_wrong() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.validate("true").ralph("-q").code(0).stdout("").stderr("");
     scene.ralph("-q").code(0).stdout("").stderr("");
     let scene = Sandbox::new();
@@ -147,10 +147,10 @@ fn who_wants_quiet_hears_only_what_is_wrong() {
 
 #[test]
 fn the_end_rings_where_that_is_wanted() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
     assert_eq!((code, said.contains('\x07')), (Some(0), false), "{said:?}");
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.config("notify = true");
     let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
     assert_eq!(code, Some(0), "{said}");

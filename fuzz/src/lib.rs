@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use specify_ralph::agent;
 use specify_ralph::config::{Config, FileInput, Inputs};
 use specify_ralph::progress::fenced;
-use specify_ralph::progress::journal::{self, CatchUp};
+use specify_ralph::progress::progress_txt::{self, CatchUp};
 use specify_ralph::project_files::ProjectFiles;
 use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
 use specify_ralph::store::{Begin, Draft, Envelope, Manifest, SessionRefs, SpoolMeta, Subject, slug};
@@ -174,10 +174,10 @@ pub fn progress(input: &[u8]) {
         })
         .collect();
     let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
-    let expected = journal::rebuild(base, entries.iter().copied());
-    assert_eq!(journal::difference(&expected, found).is_none(), expected == found);
+    let expected = progress_txt::rebuild(base, entries.iter().copied());
+    assert_eq!(progress_txt::difference(&expected, found).is_none(), expected == found);
     let mut after = found.to_vec();
-    match journal::catch_up(&entries, base, found) {
+    match progress_txt::catch_up(&entries, base, found) {
         CatchUp::UpToDate => assert!(found.starts_with(&expected)),
         CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => {
             after.extend(bytes);
@@ -185,12 +185,12 @@ pub fn progress(input: &[u8]) {
         }
         CatchUp::Edited { missing, .. } => after.extend(missing),
     }
-    match journal::catch_up(&entries, base, &after) {
+    match progress_txt::catch_up(&entries, base, &after) {
         CatchUp::UpToDate => {}
         CatchUp::Edited { missing, .. } => assert!(missing.is_empty(), "still missing: {missing:?}"),
         other => panic!("not caught up: {other:?}"),
     }
-    let _range = journal::patterns(&String::from_utf8_lossy(found));
+    let _range = progress_txt::patterns(&String::from_utf8_lossy(found));
 }
 
 /// Any bytes may come from any agent: every parser reads them.

@@ -33,7 +33,7 @@ impl Approvals {
     pub fn of(context: &Context) -> Result<Self> {
         let folder = state_folder(context).ok_or_else(|| {
             Refusal::new("no folder for approvals: neither XDG_STATE_HOME nor HOME is set")
-                .hinted("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
+                .with_hint("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
         })?;
         let common = &context.store()?.repository().common_dir;
         let repository = common.canonicalize_utf8().unwrap_or_else(|_| common.clone());

@@ -79,7 +79,7 @@ impl<'a> Comparison<'a> {
             changes.join("\n  ")
         );
         let hint = format!("if these changes are yours, add `{FLAG}`; otherwise restore the old values");
-        Err(Refusal::new(message).hinted(hint).into())
+        Err(Refusal::new(message).with_hint(hint).into())
     }
 
     fn recorded_keys(&self) -> Vec<String> {

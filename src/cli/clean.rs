@@ -107,7 +107,7 @@ fn confirm_clean(plan: &Plan) -> Result<()> {
     match confirm::ask(&format!("Remove the records of {sessions} here?"))? {
         Some(false) => {
             let hint = "`--dry-run` lists what would be removed, `--snapshots-only` keeps the records";
-            Err(Refusal::new("nothing was removed").hinted(hint).into())
+            Err(Refusal::new("nothing was removed").with_hint(hint).into())
         }
         Some(true) | None => Ok(()),
     }
@@ -216,7 +216,7 @@ fn confirm_purge(args: &PurgeArgs, session: &SessionId, place: Option<&str>) -> 
         None => {
             let refusal =
                 Refusal::new(format!("{} is session {session}, and a purge cannot be undone", args.session));
-            Err(refusal.hinted("write the whole id, or add `--yes`").into())
+            Err(refusal.with_hint("write the whole id, or add `--yes`").into())
         }
     }
 }

@@ -57,12 +57,12 @@ impl Context {
             Refusal::new(format!(
                 "the name of the current folder `{path}` is not UTF-8, and paths are recorded as UTF-8"
             ))
-            .hinted("rename the folder, or work in a copy that has another name")
+            .with_hint("rename the folder, or work in a copy that has another name")
         })?;
         let directory = everywhere.directory.as_ref().map_or(here.clone(), |directory| here.join(directory));
         if !directory.is_dir() {
             let refusal = Refusal::new(format!("`{directory}` is not a directory"));
-            return Err(refusal.hinted("-C names the folder to start in").into());
+            return Err(refusal.with_hint("-C names the folder to start in").into());
         }
         Ok(Self::at(directory, Environment::read(), everywhere.color))
     }
@@ -123,7 +123,7 @@ impl Context {
         }
         // As spec-kit's own scripts do: to work in another project than the one that was meant would be worse.
         let refusal = Refusal::new(format!("{INIT_DIR} names {named}, which is not a spec-kit project"));
-        Err(refusal.hinted("it must name the folder that holds `.specify/`; correct or unset it").into())
+        Err(refusal.with_hint("it must name the folder that holds `.specify/`; correct or unset it").into())
     }
 
     /// Returns the root of the project in this repository.

@@ -54,7 +54,8 @@ pub fn hint(args: &HintArgs, context: &Context) -> Result<ExitCode> {
     let text = args.text.join(" ");
     if text.trim().is_empty() {
         bail!(
-            Refusal::new("the hint is empty").hinted(format!("{RALPH} hint 'use the parser that is there'"))
+            Refusal::new("the hint is empty")
+                .with_hint(format!("{RALPH} hint 'use the parser that is there'"))
         );
     }
     let store = context.store()?;
@@ -140,12 +141,12 @@ fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>
         (None, several) => {
             let ids: Vec<String> = several.iter().map(|holder| holder.session.to_string()).collect();
             Err(Refusal::new(format!("several loops are running: {}", ids.join(", ")))
-                .hinted("name one with --session, or run this in its work tree")
+                .with_hint("name one with --session, or run this in its work tree")
                 .into())
         }
     }
 }
 
 fn no_loop(message: String) -> anyhow::Error {
-    Refusal::new(message).hinted(format!("`{RALPH} status` shows running loops")).into()
+    Refusal::new(message).with_hint(format!("`{RALPH} status` shows running loops")).into()
 }

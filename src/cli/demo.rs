@@ -133,7 +133,7 @@ impl Project {
         let is_taken = dir.is_file() || fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
         if is_taken {
             return Err(Refusal::new(format!("{dir} already exists and is not empty"))
-                .hinted("name a new folder")
+                .with_hint("name a new folder")
                 .into());
         }
         let project = Self { dir, is_throw_away };

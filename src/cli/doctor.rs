@@ -62,8 +62,9 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
                 passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
             {
                 findings.push(
-                    Finding::note("agents", why)
-                        .hinted("name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME"),
+                    Finding::note("agents", why).with_hint(
+                        "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME",
+                    ),
                 );
             }
             findings.push(permissions(&config));
@@ -113,7 +114,7 @@ fn template(project: &Project, config: &Config) -> Vec<Finding> {
             let fine = Finding::fine("template", format!("{} can be used", template.origin));
             let notes = template.warnings().into_iter().map(|text| Finding::note("template", text));
             let notes =
-                notes.map(|note| note.hinted("`{{ memory }}` places the memory of earlier iterations"));
+                notes.map(|note| note.with_hint("`{{ memory }}` places the memory of earlier iterations"));
             std::iter::once(fine).chain(notes).collect()
         }
         Err(error) => vec![Finding::wrong("template", &error)],
@@ -132,13 +133,14 @@ fn approval(config: &Config, context: &Context) -> Option<Finding> {
 
 fn git(directory: &Utf8Path) -> Finding {
     let Ok(version) = Tool::git(directory).arg("version").line() else {
-        return Finding::new("git", Severity::Wrong, "git cannot be run").hinted("install git 2.36 or newer");
+        return Finding::new("git", Severity::Wrong, "git cannot be run")
+            .with_hint("install git 2.36 or newer");
     };
     let number = version.split(' ').nth(2).unwrap_or_default();
     match parse(number) {
         Some(found) if found < OLDEST_GIT => {
             Finding::new("git", Severity::Wrong, format!("{version} cannot sync everything that it writes"))
-                .hinted("install git 2.36 or newer")
+                .with_hint("install git 2.36 or newer")
         }
         _ => Finding::fine("git", version),
     }
@@ -166,7 +168,7 @@ fn programs(context: &Context) -> Finding {
     };
     match found.first() {
         None => Finding::note("programs", "there is no `specify` on the PATH")
-            .hinted("add the folder of this program to it, for example with `cargo install --path .`"),
+            .with_hint("add the folder of this program to it, for example with `cargo install --path .`"),
         Some(first) if is_ours(first) => {
             let other = found.iter().find(|program| !is_ours(program));
             let behind = other.map_or_else(
@@ -182,7 +184,7 @@ fn programs(context: &Context) -> Finding {
                 first.display()
             ),
         )
-        .hinted(format!("`{RALPH}` works; or put this program's folder first on the PATH")),
+        .with_hint(format!("`{RALPH}` works; or put this program's folder first on the PATH")),
     }
 }
 
@@ -202,7 +204,7 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
     match (usable.is_empty(), own.is_empty()) {
         (true, true) => {
             Finding::new("agents", Severity::Wrong, "no known agent can be used, and none is set up")
-                .hinted(format!("`{RALPH} agents` shows what each of them needs"))
+                .with_hint(format!("`{RALPH} agents` shows what each of them needs"))
         }
         (true, false) => Finding::fine("agents", format!("set up here: {}", own.join(", "))),
         (false, _) => Finding::fine("agents", usable.join(", ")),
@@ -217,7 +219,7 @@ fn permissions(config: &Config) -> Finding {
             "full: the agent runs any command and changes any file that you may, without asking (claude: \
              --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike)",
         )
-        .hinted("run it in a container or on a separate machine, or set permissions = \"default\""),
+        .with_hint("run it in a container or on a separate machine, or set permissions = \"default\""),
         Permissions::Default => {
             Finding::fine("permissions", "default: what the agent's own settings allow; what would need approval is refused")
         }
@@ -240,7 +242,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     let logs = store.session_names()?.len();
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
-        findings.push(Finding::fine("records", message).hinted(
+        findings.push(Finding::fine("records", message).with_hint(
             format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
@@ -249,12 +251,13 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     }
     for holder in &sessions::running(store)? {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
-        findings.push(Finding::note("loops", message).hinted(format!("`{RALPH} status` shows more")));
+        findings.push(Finding::note("loops", message).with_hint(format!("`{RALPH} status` shows more")));
     }
     let loose = store.loose_objects()?;
     if loose >= MIN_LOOSE_TO_PACK {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
-        findings.push(Finding::note("objects", message).hinted(format!("`{RALPH} clean --pack` packs ours")));
+        findings
+            .push(Finding::note("objects", message).with_hint(format!("`{RALPH} clean --pack` packs ours")));
     }
     Ok(findings)
 }
@@ -275,13 +278,13 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
                     .map(|(pid, program)| (format!("{program} (process {pid})"), pid.to_string()))
                     .unzip();
                 let message = format!("session {name} died and left running: {}", names.join(", "));
-                findings.push(Finding::note("leftovers", message).hinted(format!(
+                findings.push(Finding::note("leftovers", message).with_hint(format!(
                     "the next `{RALPH}` in its work tree stops them; so does `kill {}`",
                     pids.join(" ")
                 )));
             }
             let message = format!("session {name} was cut off, and its last iteration is not recorded yet");
-            findings.push(Finding::note("leftovers", message).hinted(format!(
+            findings.push(Finding::note("leftovers", message).with_hint(format!(
                 "the next `{RALPH}` in its work tree records it; `{RALPH} resume` resumes the session"
             )));
         }
@@ -291,7 +294,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
         let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
         findings.push(
             Finding::note("leftovers", message)
-                .hinted(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
+                .with_hint(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
         );
     }
     // A git that was killed leaves these, and no one may remove them but the user, who knows what runs.
@@ -303,7 +306,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     for lock in locks.iter().filter(|lock| lock.exists() && running.is_empty()) {
         findings.push(
             Finding::note("leftovers", format!("{lock} exists: a git command is running or was killed"))
-                .hinted(format!("if no git command is running: rm {lock}")),
+                .with_hint(format!("if no git command is running: rm {lock}")),
         );
     }
     Ok(findings)
@@ -344,9 +347,9 @@ fn disk(store: &Store) -> Result<Finding> {
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
-            .hinted(format!("an iteration that cannot be recorded ends the loop: free space first (`{RALPH} clean --dry-run` shows what could be freed)")),
+            .with_hint(format!("an iteration that cannot be recorded ends the loop: free space first (`{RALPH} clean --dry-run` shows what could be freed)")),
         MIN_FREE_BYTES..LOW_FREE_BYTES => Finding::note("disk", message)
-            .hinted(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` uses less")),
+            .with_hint(format!("`{RALPH} clean --dry-run` shows what could be freed; `snapshots = false` uses less")),
         LOW_FREE_BYTES.. => Finding::fine("disk", message),
     })
 }
@@ -363,11 +366,11 @@ fn hooks(context: &Context) -> Finding {
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
     if !outdated.is_empty() {
         return Finding::note("hooks", format!("installed by another version: {outdated}"))
-            .hinted(format!("`{RALPH} hooks install` updates them"));
+            .with_hint(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
         return Finding::fine("hooks", "none of ours")
-            .hinted(format!("`{RALPH} hooks install` marks commits of an iteration"));
+            .with_hint(format!("`{RALPH} hooks install` marks commits of an iteration"));
     }
     Finding::fine("hooks", installed)
 }
@@ -393,8 +396,9 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
                 "{fetch} brings refs/ralph/*, and pruning is on: a fetch deletes sessions that were not pushed yet"
             );
             findings.push(
-                Finding::new("sharing", Severity::Wrong, message)
-                    .hinted(format!("git config --unset-all {fetch} ':refs/ralph', and use `{RALPH} sync`")),
+                Finding::new("sharing", Severity::Wrong, message).with_hint(format!(
+                    "git config --unset-all {fetch} ':refs/ralph', and use `{RALPH} sync`"
+                )),
             );
         }
     }
@@ -408,18 +412,20 @@ fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
         Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
             let message =
                 format!("{} is reachable, and has {}", remote.place(), Count(sessions as u64, "session"));
-            Finding::fine("remote", message).hinted("its hooks may still refuse a real push")
+            Finding::fine("remote", message).with_hint("its hooks may still refuse a real push")
         }
         Ok((Probe { refused, .. }, remote)) => Finding::new(
             "remote",
             Severity::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
-        .hinted(format!("ask its administrator to allow refs/ralph/*, or share with `{RALPH} bundle FILE`")),
+        .with_hint(format!(
+            "ask its administrator to allow refs/ralph/*, or share with `{RALPH} bundle FILE`"
+        )),
         Err(error) => {
             let finding = Finding::wrong("remote", &error);
             let hint = finding.hint.clone();
-            finding.hinted(hint.unwrap_or_else(|| {
+            finding.with_hint(hint.unwrap_or_else(|| {
                 "try `git ls-remote` with it; keys and credentials must work without a prompt".to_owned()
             }))
         }

@@ -136,7 +136,7 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
             continue;
         }
         let input: Input = serde_json::from_str(&line).map_err(|error| {
-            Refusal::new(format!("{inputs}:{}: {error}", number + 1)).hinted(
+            Refusal::new(format!("{inputs}:{}: {error}", number + 1)).with_hint(
                 "each line is an object with `id`, `stdout` and `stderr`, the last two the paths of files",
             )
         })?;

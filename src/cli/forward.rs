@@ -46,7 +46,7 @@ pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<Exit
             Err(error).with_context(|| format!("run {}", program.display()))
         }
         Next::Circle => Err(Refusal::new("`specify` calls itself repeatedly")
-            .hinted("`type -a specify` lists the programs of that name on the PATH")
+            .with_hint("`type -a specify` lists the programs of that name on the PATH")
             .into()),
         Next::Nothing => without_speckit(arguments),
     }
@@ -61,7 +61,7 @@ fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
             return Err(Refusal::new(format!(
                 "`specify {name}` belongs to spec-kit, which is not on the PATH"
             ))
-            .hinted("install it with `uv tool install specify-cli` or `pipx install specify-cli`")
+            .with_hint("install it with `uv tool install specify-cli` or `pipx install specify-cli`")
             .into());
         }
     };

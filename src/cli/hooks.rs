@@ -126,7 +126,7 @@ impl Folder {
             return Ok(Self { path, runner, top, files, git_dir, command });
         }
         Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
-            .hinted("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
+            .with_hint("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
             .into())
     }
 
@@ -207,12 +207,12 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
             || path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0);
         if text.is_some() && !is_run {
             return Err(Refusal::new(format!("{path} is not executable, so git does not run it"))
-                .hinted("make it executable or move it away first")
+                .with_hint("make it executable or move it away first")
                 .into());
         }
         let Some(new) = hook.install(text.as_deref(), folder.runner, &folder.command) else {
             return Err(Refusal::new(format!("{path} is not a shell script, so no block can be added"))
-                .hinted(format!(
+                .with_hint(format!(
                     "call it from a shell script of that name, or choose others with --only (not {})",
                     hook.name()
                 ))

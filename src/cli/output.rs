@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn an_error_is_said_once_with_its_chain_and_its_hint() {
         case(&anyhow!("disk full").context("write it"), ExitCode::NotDone, "error: write it: disk full\n");
-        let refusal: Error = Refusal::new("no tasks").hinted("write some").into();
+        let refusal: Error = Refusal::new("no tasks").with_hint("write some").into();
         case(&refusal.context("start"), ExitCode::CannotStart, "error: start: no tasks\nhint: write some\n");
     }
 

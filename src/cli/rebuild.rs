@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::progress::journal::{self, Difference};
+use crate::progress::progress_txt::{self, Difference};
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use crate::record::{RALPH, SessionId};
 use crate::session;
@@ -147,7 +147,7 @@ fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => match refused(&error) {
             Some(Refused::Directory | Refused::NotAFile(_)) => {
-                bail!("{path} is not a regular file\nhint: move it away; the loop keeps its journal there")
+                bail!("{path} is not a regular file\nhint: move it away; the loop writes progress.txt there")
             }
             _ => Err(explain("read", path, error)),
         },
@@ -156,7 +156,8 @@ fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
 
 impl Journal<'_> {
     fn report(&self) -> Report<'_> {
-        let patterned = self.plain.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
+        let patterned =
+            self.plain.as_ref().and_then(|found| progress_txt::with_patterns_of(found, &self.rebuilt));
         let expected = patterned.as_ref().unwrap_or(&self.rebuilt);
         let state = match &self.plain {
             None => FileState::Missing,
@@ -172,7 +173,7 @@ impl Journal<'_> {
             state,
             bytes: self.rebuilt.len(),
             added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
-            difference: found.and_then(|found| journal::first_difference(expected, found)).map(
+            difference: found.and_then(|found| progress_txt::first_difference(expected, found)).map(
                 |Difference { line, expected, found }| Differing { line, record: expected, file: found },
             ),
             action: Action::Checked,
@@ -218,7 +219,7 @@ impl Journal<'_> {
                 }
             }
         }
-        let kept = self.found.as_ref().and_then(|found| journal::with_patterns_of(found, &self.rebuilt));
+        let kept = self.found.as_ref().and_then(|found| progress_txt::with_patterns_of(found, &self.rebuilt));
         // In place, so that open editors see it.
         let written = self.files.overwrite(&self.path, kept.as_ref().unwrap_or(&self.rebuilt));
         written.map_err(|error| explain("write", &self.path, error))?;

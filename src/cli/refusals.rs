@@ -19,7 +19,7 @@ pub struct Obstacle {
     /// The subject, as `doctor` prints it.
     pub about: &'static str,
     pub error: Error,
-    /// Whether `--force` goes on anyway.
+    /// True if `--force` goes on anyway.
     pub yields_to_force: bool,
 }
 
@@ -123,7 +123,7 @@ impl Ready {
         let message =
             format!("the name of the folder `{shown}` holds a secret, and would be part of a ref name");
         Err(Refusal::new(message)
-            .hinted("rename the folder; if it is no secret, let `redaction.allow` match it")
+            .with_hint("rename the folder; if it is no secret, let `redaction.allow` match it")
             .into())
     }
 }

@@ -28,7 +28,7 @@ pub enum Unclear {
 pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
     any(context, named, Unclear::Sync)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
-            .hinted(format!(
+            .with_hint(format!(
                 "add one with `git remote add origin ADDRESS`, or pass a file on: `{RALPH} bundle FILE`"
             ))
             .into()
@@ -56,7 +56,7 @@ pub fn any(context: &Context, named: Option<&str>, unclear: Unclear) -> Result<O
                 }
             };
             let refusal = Refusal::new(format!("several remotes: {}", several.join(", ")));
-            Err(refusal.hinted(hint).into())
+            Err(refusal.with_hint(hint).into())
         }
     }
 }
@@ -73,7 +73,7 @@ fn configured(config: &Config, remotes: &[String]) -> Result<Option<String>> {
     let hint = "a file of the project may only name a remote that `git remote -v` lists; if you trust this address, \
                 choose it yourself: `git config ralph.remote ADDRESS`, or give it to the command";
     let message = format!("{origin}: `{name}` is not a remote that is configured here");
-    Err(Refusal::new(message).hinted(hint).into())
+    Err(Refusal::new(message).with_hint(hint).into())
 }
 
 fn reachable(context: &Context, name: String, remotes: &[String]) -> Result<Remote> {
@@ -91,7 +91,7 @@ fn reachable(context: &Context, name: String, remotes: &[String]) -> Result<Remo
         name
     } else {
         return Err(Refusal::new(format!("there is no remote `{name}`"))
-            .hinted("`git remote -v` lists remotes; an address or a path works, too")
+            .with_hint("`git remote -v` lists remotes; an address or a path works, too")
             .into());
     };
     Ok(Remote { url: Some(name.clone()), name, ssh_command })

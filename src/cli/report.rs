@@ -71,7 +71,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     pub limits: Limits,
-    /// Whether all is written that was read, whatever the size.
+    /// True if all is written that was read, whatever the size.
     pub is_data: bool,
     pub has_texts: bool,
 }

@@ -139,7 +139,7 @@ pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
             "cannot read the commands that session {} began with",
             refs.session
         ))
-        .hinted("if the present ones are right, add `--accept-changed-commands`")
+        .with_hint("if the present ones are right, add `--accept-changed-commands`")
         .into());
     }
     let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
@@ -184,7 +184,7 @@ pub fn unfinished(
     let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);
     let refuse = |id: &SessionId, status: &str, hint: String| {
-        Err(Refusal::new(format!("session {id} is {status}")).hinted(hint).into())
+        Err(Refusal::new(format!("session {id} is {status}")).with_hint(hint).into())
     };
     let is_open = |log: &&SessionLog| {
         let (status, elsewhere) = status(log);
@@ -193,7 +193,7 @@ pub fn unfinished(
     };
     let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
         return Err(Refusal::new("no recorded session can be resumed")
-            .hinted(format!("start one with `{RALPH}`"))
+            .with_hint(format!("start one with `{RALPH}`"))
             .into());
     };
     match status(log) {
@@ -226,7 +226,7 @@ pub fn refuse_within_iteration(context: &Context) -> Result<()> {
     let Some(outer) = context.environment.value(Marker::VARIABLE) else { return Ok(()) };
     let message =
         format!("this is an iteration of session {}; no other session can start in it", outer.display());
-    Err(Refusal::new(message).hinted("run the loop outside of its own agents").into())
+    Err(Refusal::new(message).with_hint("run the loop outside of its own agents").into())
 }
 
 /// Checks everything that can be checked, and runs a session.

@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
-use crate::store::{Elsewhere, Holder, Listing, LoopLock, Overview, SessionLog, SessionRefs, Store};
+use crate::store::{Holder, Listing, LoopLock, Overview, RemoteRun, SessionLog, SessionRefs, Store};
 use crate::view::style::one_line;
 
 use super::warn;
@@ -313,7 +313,7 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
 }
 
 /// Returns where a session stands, and what is known of it if it runs on another machine.
-pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<Elsewhere>) {
+pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<RemoteRun>) {
     let is_running = running.iter().any(|holder| holder.session == *log.id());
     let elsewhere = if is_running { None } else { store.elsewhere(log) };
     let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };

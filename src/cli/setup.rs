@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::config::{Config, LoopType, Until};
 use crate::feature::Feature;
 use crate::process::Interrupt;
-use crate::progress::ProgressTurn;
+use crate::progress::PromptTarget;
 use crate::prompt::Template;
 use crate::record::{Refusal, Scope, Session, SessionId, Task};
 use crate::session::{
@@ -109,7 +109,7 @@ impl Settings {
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(&ProgressTurn::default()))
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(&PromptTarget::default()))
     }
 
     /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
@@ -164,11 +164,11 @@ fn check_validation(config: &Config, scope: &Scope) -> Result<()> {
     if config.settings.validation_command.is_none() {
         let message = format!("a loop of type `{name}` ends when its validation passes, but none is set");
         let hint = format!("give one with --validate CMD, or set `validation.command` in [loop.{name}]");
-        return Err(Refusal::new(message).hinted(hint).into());
+        return Err(Refusal::new(message).with_hint(hint).into());
     }
     if !scope.is_all() {
         let message = format!("a loop of type `{name}` does not work on tasks");
-        return Err(Refusal::new(message).hinted("omit --task, --phase and --story, or --loop").into());
+        return Err(Refusal::new(message).with_hint("omit --task, --phase and --story, or --loop").into());
     }
     Ok(())
 }
@@ -180,7 +180,9 @@ pub fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Resu
         (Some(found), _) => Ok(found),
         (None, Until::Tasks) => Template::find(files, root),
         (None, Until::Validation) => Err(Refusal::new(format!("loop type `{name}` has no template"))
-            .hinted(format!("write .specify/templates/ralph-{name}.md, or set `template` in [loop.{name}]"))
+            .with_hint(format!(
+                "write .specify/templates/ralph-{name}.md, or set `template` in [loop.{name}]"
+            ))
             .into()),
     }
 }
@@ -196,7 +198,7 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         return Err(Refusal::new(format!(
             "the artifact of [loop.{name}] lies outside of the project: {artifact}"
         ))
-        .hinted(format!("`artifact` in .specify/ralph.toml is a path from {}", feature.dir))
+        .with_hint(format!("`artifact` in .specify/ralph.toml is a path from {}", feature.dir))
         .into());
     }
     let artifact = artifact.unwrap_or_else(|| by_default.clone());

@@ -11,7 +11,7 @@ use redact_stream::Redactor;
 use crate::feature::Feature;
 use crate::record::{SessionId, Status};
 use crate::session;
-use crate::store::{Control, ControlRequests, Elsewhere, Holder, Overview, SessionRefs, Store, status_of};
+use crate::store::{Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Store, status_of};
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
@@ -149,7 +149,7 @@ fn session_status(
     store: &Store,
     running: &[Holder],
     Overview { refs, tip, totals }: Overview,
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<RemoteRun>,
 ) -> SessionStatus {
     let id = refs.session;
     let holder = running.iter().find(|holder| holder.session == id);

@@ -117,11 +117,11 @@ fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<(
         let hint = format!(
             "`{RALPH} sync --yes` pushes and remembers it; `git config ralph.sync.confirmed true` never asks"
         );
-        return Err(Refusal::new(what).hinted(hint).into());
+        return Err(Refusal::new(what).with_hint(hint).into());
     };
     if !is_wanted {
         let refusal = Refusal::new("nothing was pushed or fetched");
-        return Err(refusal.hinted(format!("`{RALPH} sync --fetch-only` fetches")).into());
+        return Err(refusal.with_hint(format!("`{RALPH} sync --fetch-only` fetches")).into());
     }
     approvals.approve(push)
 }

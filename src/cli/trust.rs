@@ -90,7 +90,7 @@ fn unapproved(config: &Config, context: &Context) -> Result<Option<String>> {
 fn refuse(used: &str) -> Refusal {
     let message = format!("{FILE} names commands that you have not approved in this repository:\n{used}");
     let hint = format!("read them, then `{RALPH} trust` approves them; `--trust` does so for one call");
-    Refusal::new(message).hinted(hint)
+    Refusal::new(message).with_hint(hint)
 }
 
 /// Returns a line for each, whole: what is cut off could be what matters.

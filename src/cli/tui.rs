@@ -134,7 +134,7 @@ fn check_terminal(context: &Context) -> Result<()> {
         return Ok(());
     }
     Err(Refusal::new("the terminal UI needs a terminal")
-        .hinted(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
+        .with_hint(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
         .into())
 }
 

@@ -38,7 +38,7 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
         Err(error) => {
             let origin = origin_at(path, bytes, error.valid_up_to());
             return Err(Refusal::new(format!("{}: not UTF-8", origin.place()))
-                .hinted("save the file as UTF-8")
+                .with_hint("save the file as UTF-8")
                 .into());
         }
     };
@@ -46,7 +46,7 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
     let table = DeTable::parse(text).map_err(|error| {
         let place = source.origin(&error.span().unwrap_or_default()).place();
         let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
-        Error::from(refusal.hinted("expected TOML, such as `timeout = \"60m\"`"))
+        Error::from(refusal.with_hint("expected TOML, such as `timeout = \"60m\"`"))
     })?;
     let mut contents = Contents::default();
     for (name, value) in table.get_ref() {
@@ -221,8 +221,8 @@ impl Source<'_> {
     fn unknown_field(&self, field: &Name<'_>, full: &str, known: &[&str]) -> Error {
         let refusal = Refusal::new(format!("{}: unknown key `{full}`", self.origin(&field.span()).place()));
         match did_you_mean(field.get_ref(), known.iter().copied()) {
-            Some(known) => refusal.hinted(format!("did you mean `{known}`?")).into(),
-            None => refusal.hinted(format!("known keys: {}", known.join(", "))).into(),
+            Some(known) => refusal.with_hint(format!("did you mean `{known}`?")).into(),
+            None => refusal.with_hint(format!("known keys: {}", known.join(", "))).into(),
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Key {
     pub default: &'static str,
     /// What an absent value means, for people.
     pub unset: &'static str,
-    /// Whether the project's file may set it, which can arrive with a clone.
+    /// True if the project's file may set it, which can arrive with a clone.
     pub in_file: bool,
     /// One line, for people.
     pub doc: &'static str,

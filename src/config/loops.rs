@@ -58,8 +58,8 @@ impl LoopType {
             let known = [IMPLEMENT, "plan", "spec"].into_iter().chain(tables.keys().map(String::as_str));
             let refusal = Refusal::new(format!("there is no loop type `{name}`"));
             return Err(match did_you_mean(name, known.clone()) {
-                Some(near) => refusal.hinted(format!("did you mean `{near}`?")),
-                None => refusal.hinted(format!(
+                Some(near) => refusal.with_hint(format!("did you mean `{near}`?")),
+                None => refusal.with_hint(format!(
                     "known are {}; any other needs a table [loop.{name}] in .specify/ralph.toml",
                     known.collect::<Vec<_>>().join(", ")
                 )),

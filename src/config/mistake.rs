@@ -20,8 +20,8 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
     let is_in_another_table = |known: &str| known.rsplit('.').next() == Some(last);
     let suggestion = did_you_mean(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
     match suggestion {
-        Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
-        None => refusal.hinted(format!("`{RALPH} config` lists every key")),
+        Some(known) => refusal.with_hint(format!("did you mean `{known}`?")),
+        None => refusal.with_hint(format!("`{RALPH} config` lists every key")),
     }
     .into()
 }
@@ -37,20 +37,20 @@ fn spelled(key: &Key, origin: &Origin) -> String {
 pub(super) fn invalid_value(origin: &Origin, name: &str, invalid: &InvalidValue) -> Error {
     let detail = invalid.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
     Refusal::new(format!("{}: invalid value for `{name}`{detail}", origin.place()))
-        .hinted(format!("expected {}", invalid.expected))
+        .with_hint(format!("expected {}", invalid.expected))
         .into()
 }
 
 /// For keys that only the file may hold.
 pub(super) fn file_only(origin: &Origin, name: &str) -> Error {
     Refusal::new(format!("{}: `{name}` is not allowed here", origin.place()))
-        .hinted("set it in .specify/ralph.toml")
+        .with_hint("set it in .specify/ralph.toml")
         .into()
 }
 
 /// For keys that a file which arrives with a clone must not decide.
 pub(super) fn never_in_file(origin: &Origin, key: &Key) -> Error {
     Refusal::new(format!("{}: the project's file cannot set `{}`", origin.place(), key.name))
-        .hinted(format!("set it yourself: `git config {} VALUE`", git_name(key.name)))
+        .with_hint(format!("set it yourself: `git config {} VALUE`", git_name(key.name)))
         .into()
 }

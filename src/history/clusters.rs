@@ -17,14 +17,14 @@ const MESSAGE: usize = 240;
 pub struct Cluster {
     /// Null if no validation says the cause.
     pub fingerprint: Option<String>,
-    /// Whether agent or validation said how it failed, so that it is known again whatever the task is.
+    /// True if agent or validation said how it failed, so that it is known again whatever the task is.
     #[serde(skip)]
     pub is_known: bool,
     pub message: String,
     pub times: usize,
     pub tasks: Vec<TaskName>,
     pub iterations: Vec<u32>,
-    /// Whether a task that met it is still open.
+    /// True if a task that met it is still open.
     pub is_open: bool,
     /// The iteration that closed the last of its tasks; null where one is still open.
     pub solved_in: Option<u32>,

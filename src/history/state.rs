@@ -28,7 +28,7 @@ pub struct KnownFailure {
     pub message: String,
     pub times: usize,
     pub last_iteration: u32,
-    /// Whether a task that met it is still open.
+    /// True if a task that met it is still open.
     pub is_open: bool,
 }
 

@@ -14,7 +14,7 @@ use super::{Process, system};
 pub(super) struct ChildProcess {
     handle: duct::Handle,
     pid: RunningPid,
-    /// Whether its pid is a process group of its own.
+    /// True if its pid is a process group of its own.
     leads_group: bool,
 }
 

@@ -251,20 +251,20 @@ fn files(iteration: &Iteration) -> String {
     }
     let more = iteration.files_changed.len().saturating_sub(MAX_FILES);
     if more > 0 {
-        writeln!(lines, "- and {more} more").expect("a string takes everything");
+        writeln!(lines, "- and {more} more").expect("writing to a String cannot fail");
     }
     lines
 }
 
 fn push_section(text: &mut String, title: &str, words: &str) {
     if !words.is_empty() {
-        write!(text, "\n{title}:\n\n{}", fenced(words)).expect("a string takes everything");
+        write!(text, "\n{title}:\n\n{}", fenced(words)).expect("writing to a String cannot fail");
     }
 }
 
 fn push_list(text: &mut String, title: &str, lines: &str) {
     if !lines.is_empty() {
-        write!(text, "\n{title}:\n\n{lines}").expect("a string takes everything");
+        write!(text, "\n{title}:\n\n{lines}").expect("writing to a String cannot fail");
     }
 }
 

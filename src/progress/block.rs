@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::markdown::one_line;
-use super::{IterationContext, ProgressTurn, newest::Newest};
+use super::{IterationContext, PromptTarget, newest::Newest};
 use crate::record::SessionId;
 
 /// An earlier iteration in a prompt.
@@ -53,8 +53,8 @@ impl Block {
 
     /// Formats the block for a prompt. It says if it is about another task, and points to the last attempt for what the prompt
     /// shows there.
-    pub(super) fn for_turn(&self, turn: &ProgressTurn<'_>, is_other: bool) -> String {
-        let is_already_shown = turn.shown_attempt == Some((self.session.as_ref(), self.iteration));
+    pub(super) fn for_prompt(&self, target: &PromptTarget<'_>, is_other: bool) -> String {
+        let is_already_shown = target.shown_attempt == Some((self.session.as_ref(), self.iteration));
         let shared_text = match self.body.shared_text.as_str() {
             "" => "",
             _ if is_already_shown => "(For the rest see the last attempt at this task.)\n",

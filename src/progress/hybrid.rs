@@ -1,7 +1,7 @@
 //! The strategy that has both: summaries, and the captured output that they are of.
 
 use super::{
-    IterationContext, LlmSummarizedProgress, ProgressStrategy, ProgressTurn, SystemCapturedProgress,
+    IterationContext, LlmSummarizedProgress, ProgressStrategy, PromptTarget, SystemCapturedProgress,
 };
 
 #[derive(Debug, Clone)]
@@ -25,11 +25,11 @@ impl ProgressStrategy for HybridProgress {
         both(&self.summaries.record(context), &self.raw.record(context))
     }
 
-    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
+    fn progress(&self, target: &PromptTarget<'_>) -> String {
         if self.is_empty() {
             return String::new();
         }
-        both(&self.summaries.progress(turn), &self.raw.progress(turn))
+        both(&self.summaries.progress(target), &self.raw.progress(target))
     }
 
     fn clear(&mut self) {

@@ -11,7 +11,7 @@ use super::attempts::{changed_files, failed_commands};
 use super::block::{Block, Body, Entries, own_task_first};
 use super::markdown::one_line;
 use super::newest::Newest;
-use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn, SystemCapturedProgress};
+use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget, SystemCapturedProgress};
 use crate::record::{Facts, Summarized};
 
 /// Longest output that a summary is asked of, in characters.
@@ -25,9 +25,10 @@ pub fn question(context: &IterationContext, facts: &Facts) -> String {
         context.exit_code
     );
     let task = context.task.as_deref().unwrap_or("none");
-    writeln!(question, "Task: {task}\nOutcome: {}", context.outcome).expect("a string takes everything");
+    writeln!(question, "Task: {task}\nOutcome: {}", context.outcome)
+        .expect("writing to a String cannot fail");
     if let Some(cause) = &context.cause {
-        writeln!(question, "Cause: {}", one_line(cause)).expect("a string takes everything");
+        writeln!(question, "Cause: {}", one_line(cause)).expect("writing to a String cannot fail");
     }
     let sections = [
         ("Final message of the agent", facts.final_message.clone()),
@@ -35,7 +36,7 @@ pub fn question(context: &IterationContext, facts: &Facts) -> String {
         ("Files changed", changed_files(facts)),
     ];
     for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
-        writeln!(question, "{title}:\n{}", text.trim_end()).expect("a string takes everything");
+        writeln!(question, "{title}:\n{}", text.trim_end()).expect("writing to a String cannot fail");
     }
     question
 }
@@ -82,9 +83,9 @@ impl ProgressStrategy for LlmSummarizedProgress {
         entry
     }
 
-    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
-        own_task_first(&self.entries, turn.task)
-            .map(|(is_other, block)| block.for_turn(turn, is_other))
+    fn progress(&self, target: &PromptTarget<'_>) -> String {
+        own_task_first(&self.entries, target.task)
+            .map(|(is_other, block)| block.for_prompt(target, is_other))
             .collect()
     }
 

@@ -6,11 +6,11 @@ pub mod capture;
 pub mod cause;
 pub mod historical;
 mod hybrid;
-pub mod journal;
 mod learnings;
 mod llm_summarized;
 mod markdown;
 mod newest;
+pub mod progress_txt;
 #[cfg(test)]
 mod samples;
 mod strategy;
@@ -146,7 +146,7 @@ impl IterationContext {
 
 /// What a prompt is for, so that the text of progress fits it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ProgressTurn<'a> {
+pub struct PromptTarget<'a> {
     /// What is of other tasks comes last and says so.
     pub task: Option<&'a str>,
     /// The iteration that the prompt shows as the last attempt: its session, if that is another one, and its number.
@@ -159,7 +159,7 @@ pub trait ProgressStrategy: Send + Sync {
     fn record(&mut self, context: &IterationContext) -> String;
 
     /// Returns the text for a prompt. Empty if nothing was recorded.
-    fn progress(&self, turn: &ProgressTurn<'_>) -> String;
+    fn progress(&self, target: &PromptTarget<'_>) -> String;
 
     /// Forgets everything.
     fn clear(&mut self);

@@ -63,7 +63,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::progress::{IterationContext, ProgressTurn};
+    use crate::progress::{IterationContext, PromptTarget};
     use crate::record::{Outcome, Summarized};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
@@ -90,8 +90,8 @@ mod tests {
         }
     }
 
-    fn about(task: &str) -> ProgressTurn<'_> {
-        ProgressTurn { task: Some(task), shown_attempt: None }
+    fn about(task: &str) -> PromptTarget<'_> {
+        PromptTarget { task: Some(task), shown_attempt: None }
     }
 
     fn text(words: &str) -> Summarized {
@@ -104,14 +104,14 @@ mod tests {
             assert_eq!(Strategy::named(strategy.as_str()), Some(*strategy));
             let mut progress = strategy.start(2, 500, ExcerptMode::Excerpt);
             assert_eq!(
-                (progress.progress(&ProgressTurn::default()).as_str(), progress.len()),
+                (progress.progress(&PromptTarget::default()).as_str(), progress.len()),
                 ("", 0),
                 "{strategy:?}"
             );
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.progress(&ProgressTurn::default());
+            let text = progress.progress(&PromptTarget::default());
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
@@ -119,7 +119,7 @@ mod tests {
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
             assert_eq!(
-                (progress.progress(&ProgressTurn::default()).as_str(), progress.is_empty()),
+                (progress.progress(&PromptTarget::default()).as_str(), progress.is_empty()),
                 ("", true)
             );
         }
@@ -136,7 +136,7 @@ mod tests {
         });
         assert_eq!(serde_json::from_str::<Value>(&entry).unwrap(), expected);
         assert_eq!(
-            serde_json::from_str::<Value>(&progress.progress(&ProgressTurn::default())).unwrap(),
+            serde_json::from_str::<Value>(&progress.progress(&PromptTarget::default())).unwrap(),
             json!([expected])
         );
     }
@@ -186,18 +186,18 @@ mod tests {
     #[test]
     fn what_the_last_attempt_has_already_is_not_given_again() {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
-        let shown = ProgressTurn { task: None, shown_attempt: Some((None, 1)) };
+        let shown = PromptTarget { task: None, shown_attempt: Some((None, 1)) };
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
             let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
             progress.record(&failed);
             assert!(
-                progress.progress(&ProgressTurn::default()).contains("FAILED number 1\n```\n**Final message")
+                progress.progress(&PromptTarget::default()).contains("FAILED number 1\n```\n**Final message")
             );
             let text = progress.progress(&shown);
             assert_eq!(text, "## Iteration 1\n(For the rest see the last attempt at this task.)\n\n");
             // The same number of another session is another iteration.
             let other = "20260101-000000-00000000".parse().unwrap();
-            let other = ProgressTurn { task: None, shown_attempt: Some((Some(&other), 1)) };
+            let other = PromptTarget { task: None, shown_attempt: Some((Some(&other), 1)) };
             assert!(progress.progress(&other).contains("FAILED number 1"));
         }
     }
@@ -206,7 +206,7 @@ mod tests {
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = Strategy::Hybrid.start(5, 500, ExcerptMode::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.progress(&ProgressTurn::default());
+        let text = progress.progress(&PromptTarget::default());
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }

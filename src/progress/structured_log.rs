@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::block::{Entries, facts, own_task_first};
 use super::newest::Newest;
-use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn};
+use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};
 
 /// Objects of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
@@ -47,11 +47,11 @@ impl ProgressStrategy for StructuredLogProgress {
         text
     }
 
-    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
+    fn progress(&self, target: &PromptTarget<'_>) -> String {
         if self.is_empty() {
             return String::new();
         }
-        let entries = own_task_first(&self.entries, turn.task).map(|(is_other, entry)| {
+        let entries = own_task_first(&self.entries, target.task).map(|(is_other, entry)| {
             let mut entry = entry.clone();
             if is_other {
                 entry.insert("is_other_task".to_owned(), json!(true));

@@ -3,7 +3,7 @@
 use super::block::{Block, Body, Entries, own_task_first};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
-use super::{ExcerptMode, IterationContext, ProgressStrategy, ProgressTurn};
+use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};
 
 const MAX_ENTRIES: usize = 5;
 const MAX_OUTPUT_CHARS: usize = 500;
@@ -83,9 +83,9 @@ impl ProgressStrategy for SystemCapturedProgress {
         entry
     }
 
-    fn progress(&self, turn: &ProgressTurn<'_>) -> String {
-        own_task_first(&self.entries, turn.task)
-            .map(|(is_other, block)| block.for_turn(turn, is_other))
+    fn progress(&self, target: &PromptTarget<'_>) -> String {
+        own_task_first(&self.entries, target.task)
+            .map(|(is_other, block)| block.for_prompt(target, is_other))
             .collect()
     }
 
@@ -140,7 +140,7 @@ mod tests {
              **Files changed:** src/lib.rs\n**Output:**\n```\ntest failed\n```\n\n"
         );
         assert_eq!(progress.len(), 1);
-        assert_eq!(progress.progress(&ProgressTurn::default()), entry);
+        assert_eq!(progress.progress(&PromptTarget::default()), entry);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             progress.record(&context(iteration, 1, &format!("error {iteration}")));
         }
         assert_eq!(progress.len(), 3);
-        let text = progress.progress(&ProgressTurn::default());
+        let text = progress.progress(&PromptTarget::default());
         let kept: Vec<bool> = (1..=5).map(|n| text.contains(&format!("Iteration {n}\n"))).collect();
         assert_eq!(kept, [false, false, true, true, true]);
     }
@@ -159,7 +159,7 @@ mod tests {
     fn long_output_is_cut_and_says_so() {
         let mut progress = SystemCapturedProgress::with_limits(5, 50);
         progress.record(&context(1, 1, &"z".repeat(200)));
-        let text = progress.progress(&ProgressTurn::default());
+        let text = progress.progress(&PromptTarget::default());
         assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
     }
 
@@ -171,12 +171,12 @@ mod tests {
         assert_eq!(progress.len(), 2);
         progress.clear();
         assert!(progress.is_empty());
-        assert_eq!(progress.progress(&ProgressTurn::default()), "");
+        assert_eq!(progress.progress(&PromptTarget::default()), "");
     }
 
     #[test]
     fn nothing_recorded_is_an_empty_text() {
-        assert_eq!(SystemCapturedProgress::default().progress(&ProgressTurn::default()), "");
+        assert_eq!(SystemCapturedProgress::default().progress(&PromptTarget::default()), "");
         assert!(SystemCapturedProgress::default().is_empty());
     }
 

@@ -25,7 +25,7 @@ pub fn allowed_folders<'a>(
             return Err(Refusal::new(format!(
                 "git config ralph.allowLinks: `{value}` is not an absolute path"
             ))
-            .hinted("name the folder that links may lead to, like /home/me/specs or ~/specs")
+            .with_hint("name the folder that links may lead to, like /home/me/specs or ~/specs")
             .into());
         }
         folders.push(folder);

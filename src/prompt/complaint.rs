@@ -34,12 +34,12 @@ pub(super) fn broken(template: &Template, error: &Error) -> Refusal {
     }
     if is_handlebars(&template.source) {
         return refusal
-            .hinted("this is Handlebars; write `{% if progress %}` ... `{% endif %}` (see minijinja)");
+            .with_hint("this is Handlebars; write `{% if progress %}` ... `{% endif %}` (see minijinja)");
     }
     if is_comment {
-        return refusal.hinted("`{#` opens a comment; write `{{ '{#' }}` for the characters");
+        return refusal.with_hint("`{#` opens a comment; write `{{ '{#' }}` for the characters");
     }
-    refusal.hinted("templates are written as for Jinja: `{{ name }}`, `{% if name %}` ... `{% endif %}`")
+    refusal.with_hint("templates are written as for Jinja: `{{ name }}`, `{% if name %}` ... `{% endif %}`")
 }
 
 fn is_handlebars(source: &str) -> bool {
@@ -70,15 +70,15 @@ pub(super) fn unknown_name(
     if let Some(hyphenated) = hyphenated(name, line, &tags) {
         let refusal = Refusal::new(format!("{}:{line}: unknown name `{hyphenated}`", template.origin));
         return Some(
-            refusal.hinted(format!("names have no hyphens: write `{}`", hyphenated.replace('-', "_"))),
+            refusal.with_hint(format!("names have no hyphens: write `{}`", hyphenated.replace('-', "_"))),
         );
     }
     let refusal = Refusal::new(format!("{}:{line}: unknown name `{name}`", template.origin));
     let parts: Vec<String> = TASK_PARTS.iter().map(|part| format!("current_task.{part}")).collect();
     let known = NAMES.iter().copied().chain(parts.iter().map(String::as_str));
     Some(match did_you_mean(name, known) {
-        Some(known) => refusal.hinted(format!("did you mean `{known}`?")),
-        None => refusal.hinted(format!("known names: {}", NAMES.join(", "))),
+        Some(known) => refusal.with_hint(format!("did you mean `{known}`?")),
+        None => refusal.with_hint(format!("known names: {}", NAMES.join(", "))),
     })
 }
 

@@ -61,7 +61,7 @@ pub struct PromptContext {
     pub plan_path: String,
     pub tasks_path: String,
     pub progress_path: String,
-    /// Whether there is something at `spec_path`, and at `plan_path`.
+    /// True if there is something at `spec_path`, and at `plan_path`.
     pub has_spec: bool,
     pub has_plan: bool,
     pub loop_type: String,

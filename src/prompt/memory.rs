@@ -64,7 +64,7 @@ pub(super) fn unplaced(context: &PromptContext, used: &HashSet<String>) -> Strin
         let introduction =
             if part.introduction.is_empty() { String::new() } else { format!("{}\n\n", part.introduction) };
         write!(text, "\n## {}\n\n{introduction}{}\n", part.heading, words.trim_end())
-            .expect("a string takes everything");
+            .expect("writing to a String cannot fail");
     }
     text
 }

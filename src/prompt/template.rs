@@ -51,7 +51,7 @@ impl Template {
         if let Some(path) = named {
             let missing = || {
                 Refusal::new(format!("there is no template {}", root.join(path)))
-                    .hinted(format!("correct `template` in [loop.{loop_type}]; it is a path from {root}"))
+                    .with_hint(format!("correct `template` in [loop.{loop_type}]; it is a path from {root}"))
             };
             return Ok(Some(Self::read(files, root, path)?.ok_or_else(missing)?));
         }
@@ -78,7 +78,7 @@ impl Template {
                 let hint = hint.unwrap_or_else(|| {
                     "correct or remove it; without it the built-in template is used".to_owned()
                 });
-                Err(Refusal::new(format!("read {file}: {error}")).hinted(hint).into())
+                Err(Refusal::new(format!("read {file}: {error}")).with_hint(hint).into())
             }
         }
     }
@@ -87,7 +87,7 @@ impl Template {
     pub fn from_bytes(origin: &str, bytes: Vec<u8>) -> Result<Self> {
         let source = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Refusal::new(format!("{origin}: not UTF-8 at byte {at}")).hinted("save the file as UTF-8")
+            Refusal::new(format!("{origin}: not UTF-8 at byte {at}")).with_hint("save the file as UTF-8")
         })?;
         let source = source.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(source);
         Ok(Self { source, origin: origin.to_owned(), is_built_in: false })

@@ -12,7 +12,7 @@ use super::{
 /// What the agent says of itself. Stored apart from what the engine measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Whether its final message holds `<promise>COMPLETE</promise>` alone on a line.
+    /// True if its final message holds `<promise>COMPLETE</promise>` alone on a line.
     pub promise: bool,
     /// The boxes that went from open to done while it ran.
     pub ticked: Vec<TaskName>,
@@ -131,7 +131,7 @@ pub fn summary(text: &str) -> String {
 pub struct AgentRun {
     pub exit: Exit,
     pub duration_ms: u64,
-    /// Whether it ended by itself, with exit code 0, and its stream says that it succeeded.
+    /// True if it ended by itself, with exit code 0, and its stream says that it succeeded.
     pub succeeded: bool,
     /// What it said last, whole. Empty where it said nothing.
     pub final_text: String,

@@ -16,7 +16,7 @@ impl Refusal {
 
     /// Adds a hint: what the user can do.
     #[must_use]
-    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_found_under_context_and_its_hint_has_a_line_of_its_own() {
-        let refusal = Refusal::new("no tasks.md").hinted("run /speckit.tasks");
+        let refusal = Refusal::new("no tasks.md").with_hint("run /speckit.tasks");
         let error: Error = Err::<(), _>(refusal).context("find the feature").unwrap_err();
         assert_eq!(format!("{error:#}"), "find the feature: no tasks.md\nhint: run /speckit.tasks");
         assert!(error.downcast_ref::<Refusal>().is_some());

@@ -14,7 +14,7 @@ use crate::validate;
 pub fn check_validation(command: &str, root: &Utf8Path) -> Result<()> {
     let Some(program) = validate::missing_program(command, root) else { return Ok(()) };
     Err(Refusal::new(format!("the validation `{command}` cannot be run: `{program}` is not on the PATH"))
-        .hinted(format!(
+        .with_hint(format!(
             "install {program}, or give another by --validate CMD; if a task installs it: --force"
         ))
         .into())
@@ -32,7 +32,7 @@ pub fn check_operation(store: &Store) -> Result<()> {
             operation.finish, operation.abort
         )
     };
-    Err(Refusal::new(message).hinted(hint).into())
+    Err(Refusal::new(message).with_hint(hint).into())
 }
 
 /// Refuses a progress.txt that cannot be appended to.
@@ -44,11 +44,11 @@ pub fn check_progress_file(files: &ProjectFiles, path: &Utf8Path) -> Result<()> 
         Some(_) => return Err(explain("write", path, error)),
         None => {
             return Err(Refusal::new(format!("{path} cannot be written: {error}"))
-                .hinted(format!("chmod u+w {path}"))
+                .with_hint(format!("chmod u+w {path}"))
                 .into());
         }
     };
-    Err(refusal.hinted("move it away; the loop keeps its journal there").into())
+    Err(refusal.with_hint("move it away; the loop writes progress.txt there").into())
 }
 
 /// Refuses where a ref of another tool has the name under which ours would stand.
@@ -56,6 +56,8 @@ pub fn check_refs(store: &Store, feature: &Feature) -> Result<()> {
     let Some(name) = store.blocking_ref(&feature.path)? else { return Ok(()) };
     let kept = name.replacen("refs/", "refs/kept/", 1);
     Err(Refusal::new(format!("{name} is a ref of another tool, and conflicts with ours"))
-        .hinted(format!("move it away: git update-ref {kept} {name} && git update-ref --no-deref -d {name}"))
+        .with_hint(format!(
+            "move it away: git update-ref {kept} {name} && git update-ref --no-deref -d {name}"
+        ))
         .into())
 }

@@ -57,7 +57,7 @@ pub(super) struct CommitSubject<'a> {
 /// A [`Refusal`] if an operation such as a merge is in progress, HEAD is detached, or git has no author identity.
 pub fn check_commits(store: &Store) -> Result<()> {
     let work_tree = WorkTree::new(store.repository())?;
-    let refuse = |message: String, hint: &str| Err(Refusal::new(message).hinted(hint).into());
+    let refuse = |message: String, hint: &str| Err(Refusal::new(message).with_hint(hint).into());
     if let Some(what) = store.under_way()? {
         return refuse(
             format!("`commit = \"task\"` is set, but {what} is in progress in this work tree"),

@@ -18,9 +18,9 @@ pub struct Bounds<'a> {
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
     pub elapsed: Duration,
-    /// Whether a validation command is configured.
+    /// True if a validation command is configured.
     pub is_validated: bool,
-    /// Whether an agent's promise was enough to end the session.
+    /// True if an agent's promise was enough to end the session.
     pub is_promised: bool,
     /// Tasks that were open and left the list without being done.
     pub lost: &'a [TaskName],

@@ -30,7 +30,7 @@ pub struct Verdict {
     pub to_open: Vec<Item>,
     /// Tasks of the list before that were open and left it without being done.
     pub lost: Vec<Item>,
-    /// Whether the promise ends the session.
+    /// True if the promise ends the session.
     pub is_complete: bool,
 }
 

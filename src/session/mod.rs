@@ -111,7 +111,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         return Ok(Finish::AllDone { counts, validation });
     }
     if plan.agents.is_empty() {
-        return Err(Refusal::new("a task was just reopened").hinted("start the loop again").into());
+        return Err(Refusal::new("a task was just reopened").with_hint("start the loop again").into());
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     running.warn_of_waits_outside(&tasks);

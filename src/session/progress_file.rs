@@ -8,7 +8,7 @@ use std::io::{Seek, SeekFrom, Write};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::progress::journal;
+use crate::progress::progress_txt;
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles};
 
 /// The progress.txt of a feature, with what was last written to it.
@@ -87,7 +87,7 @@ impl ProgressFile {
             (None, None) => b"",
         };
         let mut appended =
-            if before.is_empty() { header.to_owned() } else { journal::separator(before).to_owned() };
+            if before.is_empty() { header.to_owned() } else { progress_txt::separator(before).to_owned() };
         appended.push_str(text);
         let changed_entries = match &base {
             Some(base) => self.entries.iter().filter(|entry| !contains(base, entry)).count(),

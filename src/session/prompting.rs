@@ -9,7 +9,7 @@ use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
 use crate::progress::historical::{Mode, tokens};
-use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, ProgressTurn};
+use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task};
@@ -222,7 +222,7 @@ impl<'a> Prompting<'a> {
         let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
         Earlier {
             learnings: progress::learnings(past, task, learnings),
-            progress: self.progress.progress(&ProgressTurn { task: Some(name), shown_attempt: shown }),
+            progress: self.progress.progress(&PromptTarget { task: Some(name), shown_attempt: shown }),
             last_attempt: last_attempt.text,
         }
     }

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-use crate::progress::journal;
+use crate::progress::progress_txt;
 use crate::record::LogEntry;
 use crate::store::{RecordReader, SessionLog, Store};
 
 /// Returns what progress.txt was after the last record of a session, from its record alone.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
     let parts = progress_parts(store, log)?;
-    Ok(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
+    Ok(progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
 }
 
 /// The newest text that was found, and the entries after it.
@@ -40,7 +40,8 @@ fn readable(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry, path: &s
 pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
     let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
-    let patterns = journal::patterns_range(&text).map(|range| text[range].to_owned()).unwrap_or_default();
+    let patterns =
+        progress_txt::patterns_range(&text).map(|range| text[range].to_owned()).unwrap_or_default();
     let name = newest.feature().rsplit('/').next().unwrap_or_default();
     let mut sessions = Vec::new();
     let reader = store.reader()?;
@@ -48,5 +49,5 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
         let entries = log.iterations().filter_map(|entry| readable(store, &reader, entry, "progress.md"));
         sessions.push((log.id().clone(), entries.collect()));
     }
-    Ok(journal::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
+    Ok(progress_txt::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
 }

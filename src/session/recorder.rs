@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
-use crate::progress::journal;
+use crate::progress::progress_txt;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::store::{
@@ -100,8 +100,8 @@ impl<'a> Recorder<'a> {
     pub fn iteration(&mut self, slot: &Slot, iteration: &Iteration, excerpt: &str) -> Result<ObjectId> {
         let iteration = redacted(&self.redactor, iteration)?;
         // An entry shortens texts: a secret that is cut in two is not found any more.
-        let entry = self.redactor.settle(&journal::entry(&iteration, excerpt));
-        let header = journal::header(&self.place.feature_name, iteration.started_at);
+        let entry = self.redactor.settle(&progress_txt::entry(&iteration, excerpt));
+        let header = progress_txt::header(&self.place.feature_name, iteration.started_at);
         let planned = self.plan_progress(&header, &entry);
         if planned.changed_entries > 0 {
             self.warnings.push(format!(
@@ -144,7 +144,7 @@ impl<'a> Recorder<'a> {
         let written = self.progress.read().and_then(|found| {
             let found = found.unwrap_or_default();
             let Ok(text) = std::str::from_utf8(&found) else { return Ok(()) };
-            match journal::proposals(text, past, fresh) {
+            match progress_txt::proposals(text, past, fresh) {
                 Some(proposals) => self.progress.insert(&found, proposals.at, &proposals.text),
                 None => Ok(()),
             }

@@ -10,7 +10,7 @@ use tasklist::{Mark, TaskList};
 use crate::config::Completion;
 use crate::process::{self, Marker};
 use crate::progress::cause;
-use crate::progress::journal::{self, CatchUp};
+use crate::progress::progress_txt::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
@@ -113,7 +113,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
                 "session {} was cut off in another work tree ({}) and must be recovered there first",
                 refs.session, place.work_tree
             ))
-            .hinted(format!(
+            .with_hint(format!(
                 "run `{RALPH} resume` there (`git worktree list` shows where), or start a new session here"
             ))
             .into());
@@ -366,7 +366,7 @@ fn catch_up(
     if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
     }
-    recorder.expect_progress(journal::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
+    recorder.expect_progress(progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
 }
 
 /// Appends to the file what the record has and it has not.
@@ -379,7 +379,7 @@ fn append_missing(
     let found = file.read()?.unwrap_or_default();
     let (found, _) = redactor.redact_bytes(&found);
     let entries: Vec<&[u8]> = parts.entries.iter().map(Vec::as_slice).collect();
-    match journal::catch_up(&entries, &parts.base, &found) {
+    match progress_txt::catch_up(&entries, &parts.base, &found) {
         CatchUp::UpToDate => Ok(()),
         CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => file.append(&bytes),
         CatchUp::Edited { missing, changed_entries } => {

@@ -371,12 +371,12 @@ fn listed<S: AsRef<str>>(paths: &[S]) -> String {
 fn refuse_unfinished(store: &Store) -> Result<()> {
     if let Some(what) = store.under_way()? {
         return Err(Refusal::new(format!("{what} is in progress in this work tree"))
-            .hinted("finish or abort it first; --force proceeds anyway")
+            .with_hint("finish or abort it first; --force proceeds anyway")
             .into());
     }
     if !recover::nothing_is_left(store.repository())? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
-            .hinted(format!("`{RALPH} resume` finishes it first; --force proceeds anyway"))
+            .with_hint(format!("`{RALPH} resume` finishes it first; --force proceeds anyway"))
             .into());
     }
     Ok(())

@@ -58,7 +58,7 @@ pub(super) struct Past {
 pub(super) struct LoopState {
     /// The number of the next record of an iteration.
     pub next: u32,
-    /// Whether the agent promised that all is done, and that is enough by the configuration.
+    /// True if the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     pub started: Stopwatch,
     /// The tasks whose common failure was reported last.

@@ -9,7 +9,7 @@ use crate::tasks::TaskCache;
 pub(super) struct TaskWatch {
     pub lists: TaskCache,
     pub lost: Vec<LostTask>,
-    /// Whether the list asks for tests that fail until a later task is done.
+    /// True if the list asks for tests that fail until a later task is done.
     pub has_failing_tests: bool,
 }
 

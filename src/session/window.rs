@@ -12,7 +12,7 @@ const TAIL_BYTES: usize = 3 << 20;
 #[derive(Debug, Default)]
 pub struct Window {
     pub text: String,
-    /// Whether something is left out.
+    /// True if something is left out.
     pub is_cut: bool,
 }
 

@@ -61,7 +61,7 @@ const UNCACHED_RECORDS: usize = 300;
 pub(super) struct ChainWalk {
     /// Oldest first; none if the tip is not ours.
     pub entries: Vec<LogEntry>,
-    /// Whether they begin after the known one.
+    /// True if they begin after the known one.
     pub is_joined: bool,
     /// Why the walk could not go on below the entries.
     pub gap: Option<Error>,

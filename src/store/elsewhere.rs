@@ -13,14 +13,14 @@ use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, sync_state};
 
 /// What is known here of an unfinished session that was begun on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Elsewhere {
+pub struct RemoteRun {
     pub host: String,
     /// The last sync that brought or sent it; the time of its newest record if no sync is known.
     pub as_of: Timestamp,
     pub is_synced: bool,
 }
 
-impl fmt::Display for Elsewhere {
+impl fmt::Display for RemoteRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.is_synced { "last sync" } else { "last record" };
         write!(f, "running on {} as of {} ({what})", self.host, self.as_of)
@@ -29,13 +29,13 @@ impl fmt::Display for Elsewhere {
 
 impl Store {
     /// Returns what is known of an unfinished session of another machine; `None` for all others.
-    pub fn elsewhere(&self, log: &SessionLog) -> Option<Elsewhere> {
+    pub fn elsewhere(&self, log: &SessionLog) -> Option<RemoteRun> {
         let begin = log.entries.iter().rfind(|entry| entry.kind.begins())?;
         self.elsewhere_since(&log.refs, begin, log.tip())
     }
 
     /// Returns the same by the record by which the session was begun, or last resumed, and its newest one.
-    pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<Elsewhere> {
+    pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<RemoteRun> {
         if tip.kind == RecordKind::End {
             return None;
         }
@@ -47,7 +47,7 @@ impl Store {
         }
         let synced_at = sync_state::synced_at(self.repository(), &refs.log()).ok().flatten();
         let as_of = synced_at.map_or(tip.ended_at, |at| at.max(tip.ended_at));
-        Some(Elsewhere { host: session.host, as_of, is_synced: synced_at.is_some() })
+        Some(RemoteRun { host: session.host, as_of, is_synced: synced_at.is_some() })
     }
 
     /// Returns true if a session was begun in this clone. Host names change, and two machines may have the same: they only

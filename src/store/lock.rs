@@ -174,11 +174,11 @@ fn refusal(file: &mut impl Read) -> Refusal {
             "another loop runs in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at
         ))
-        .hinted(format!(
+        .with_hint(format!(
             "wait for it, stop it with `{RALPH} stop`, or work in another work tree (git worktree add)"
         )),
         None => {
-            Refusal::new("another loop is just starting in this work tree").hinted("try again in a moment")
+            Refusal::new("another loop is just starting in this work tree").with_hint("try again in a moment")
         }
     }
 }

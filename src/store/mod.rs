@@ -73,7 +73,7 @@ mod verify;
 pub use bundle::{Bundled, sessions_among};
 pub use control::{Control, ControlRequests, Stop};
 pub use copies::{Copies, RepairCounts};
-pub use elsewhere::Elsewhere;
+pub use elsewhere::RemoteRun;
 pub use files::{FileProof, Manifest};
 pub use identity::{Identity, random_bytes};
 pub use incoming::stays_inside;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::chain::ChainWalk;
-use super::elsewhere::Elsewhere;
+use super::elsewhere::RemoteRun;
 use super::refs::LOG_PREFIX;
 use super::session_log::SessionLog;
 use super::{SessionRefs, Store, disk};
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Returns what is known of the session if it runs on another machine.
-    pub fn elsewhere_in(&self, overview: &Overview) -> Option<Elsewhere> {
+    pub fn elsewhere_in(&self, overview: &Overview) -> Option<RemoteRun> {
         let Overview { refs, tip, totals } = overview;
         if tip.kind == RecordKind::End {
             return None;

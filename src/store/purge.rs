@@ -67,7 +67,7 @@ impl Store {
     pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<PurgeReport> {
         if self.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));
-            return Err(refusal.hinted(format!("stop it first: `{RALPH} stop`")).into());
+            return Err(refusal.with_hint(format!("stop it first: `{RALPH} stop`")).into());
         }
         let tips = self.tips_of_session(session)?;
         let purged: Vec<SessionRefs> =

@@ -37,7 +37,7 @@ pub struct Rules {
     pub keep_days: Option<u32>,
     /// Number of the newest sessions of each feature to keep.
     pub keep_last: Option<usize>,
-    /// Whether the sessions were named one by one.
+    /// True if the sessions were named one by one.
     pub is_named: bool,
     pub now: Timestamp,
 }

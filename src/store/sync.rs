@@ -115,7 +115,7 @@ impl Store {
         self.folder("sync")?;
         let Some(_held) = try_to_hold(&self.sync_lock())? else {
             return Err(Refusal::new("another sync is at work in this repository")
-                .hinted("try again when it is done")
+                .with_hint("try again when it is done")
                 .into());
         };
         self.clear_incoming(options.at)?;

@@ -12,7 +12,7 @@ pub struct Attempt<'a> {
     pub task: Cow<'a, str>,
     pub iteration: u32,
     pub outcome: Option<Outcome>,
-    /// Whether it counts; see [`LogEntry::is_run`].
+    /// True if it counts; see [`LogEntry::is_run`].
     pub is_run: bool,
     pub cost: Cost,
     pub cause: Option<Cow<'a, str>>,

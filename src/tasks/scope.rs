@@ -48,7 +48,7 @@ fn refuse(error: &Unselectable, tasks: &TaskList, path: &Utf8Path) -> Refusal {
             stories => format!("its stories are {}", join_truncated(stories, MAX_NAMED)),
         },
     };
-    Refusal::new(format!("{error} in {path}")).hinted(hint)
+    Refusal::new(format!("{error} in {path}")).with_hint(hint)
 }
 
 fn unknown_task(name: &str, tasks: &TaskList) -> String {

@@ -93,7 +93,7 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-/// Whether a character may stand in a word of code.
+/// Returns true if a character may stand in a word of code.
 pub fn is_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }

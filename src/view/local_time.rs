@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use crate::record::Timestamp;
-use crate::store::Elsewhere;
+use crate::store::RemoteRun;
 
 /// Formats `2026-11-23 02:15:07`, in the time zone that `TZ` names, or else in that of the machine.
 pub fn local(at: Timestamp) -> String {
@@ -46,8 +46,8 @@ pub fn is_overnight(from: Timestamp, to: Timestamp) -> bool {
 }
 
 /// Describes a session that runs on another machine: `running on HOST as of TIME (last sync)`.
-pub fn elsewhere(elsewhere: &Elsewhere) -> String {
-    let Elsewhere { host, as_of, is_synced } = elsewhere;
+pub fn describe_remote_run(run: &RemoteRun) -> String {
+    let RemoteRun { host, as_of, is_synced } = run;
     let what = if *is_synced { "last sync" } else { "last record" };
     format!("running on {host} as of {} ({what})", local(*as_of))
 }

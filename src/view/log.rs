@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::record::{
     Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp, Uncounted,
 };
-use crate::store::{Elsewhere, Row};
+use crate::store::{RemoteRun, Row};
 
 use super::ending::{SkippedTasks, iterations, state};
 use super::fields::{self, Fields, as_text, lookup};
@@ -53,7 +53,7 @@ pub struct SessionHead {
     tasks_open: usize,
     skipped: SkippedTasks,
     is_running: bool,
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<RemoteRun>,
     summary: Summary,
 }
 
@@ -94,7 +94,7 @@ impl SessionHead {
     }
 
     /// Takes in what is known of it if it runs on another machine.
-    pub fn runs_elsewhere(&mut self, elsewhere: Option<Elsewhere>) {
+    pub fn runs_elsewhere(&mut self, elsewhere: Option<RemoteRun>) {
         self.elsewhere = elsewhere.filter(|_| !self.is_running);
     }
 
@@ -180,7 +180,7 @@ fn write_head(
     (paint, width): (Paint, Option<usize>),
 ) -> io::Result<()> {
     let state = match &head.elsewhere {
-        Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
+        Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(head.status, head.stop_reason, &head.skipped),
     };
     let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
@@ -254,7 +254,7 @@ pub fn write_fields<'a>(
 }
 
 /// `{"sessions": [...]}`
-pub fn sessions_json(sessions: &[(Session, Option<Elsewhere>)]) -> Value {
+pub fn sessions_json(sessions: &[(Session, Option<RemoteRun>)]) -> Value {
     let sessions: Vec<Value> = sessions
         .iter()
         .map(|(session, elsewhere)| {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
-use crate::store::Elsewhere;
+use crate::store::RemoteRun;
 
 use super::ending::{SkippedTasks, state};
 use super::local_time::{self, local, local_with_offset};
@@ -42,7 +42,7 @@ pub struct SessionStatus {
     pub id: SessionId,
     pub status: Status,
     /// Set for a session that runs on another machine.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<RemoteRun>,
     pub stop_reason: Option<StopReason>,
     #[serde(skip)]
     pub skipped: SkippedTasks,
@@ -125,7 +125,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };
     let state = match &session.elsewhere {
-        Some(elsewhere) => one_line(&local_time::elsewhere(elsewhere)),
+        Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(session.status, session.stop_reason, &session.skipped),
     };
     let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));

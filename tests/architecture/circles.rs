@@ -111,7 +111,7 @@ impl Files {
         Some((at, false))
     }
 
-    /// Whether the rest of a path is an item that `module` re-exports under the name of one of its children.
+    /// Returns true if the rest of a path is an item that `module` re-exports under the name of one of its children.
     fn is_item(&self, module: &Module, rest: &[String]) -> bool {
         let re_exports = |file: &File| file.imports.iter().any(|import| rest == [import.name.clone()]);
         self.0.get(module).is_some_and(re_exports)

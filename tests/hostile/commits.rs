@@ -324,14 +324,14 @@ fn records_that_are_gone_with_their_copies_are_said_at_once() {
     run.stdout_has(
         "of the record are gone, and their copies too\n  hint: `specify ralph fsck` names the records",
     );
-    scene.unchecked().ralph("fsck").code(1);
+    scene.skip_final_fsck().ralph("fsck").code(1);
 }
 
 #[test]
 fn what_is_readable_of_a_broken_chain_is_shown_and_the_rest_said_to_be_gone() {
     let scene = meddling("");
     scene.ralph("").code(0);
-    scene.unchecked();
+    scene.skip_final_fsck();
     let session = scene.session();
     let commits = session.iterations();
     let id = session.id().to_owned();
@@ -443,7 +443,7 @@ fn records_that_git_replace_or_grafts_hide_are_read_as_they_were_written() {
 fn a_ref_that_takes_the_place_of_ours_is_named_and_its_hint_helps() {
     for name in ["refs/ralph", "refs/ralph-snap", "refs/ralph/001-login", "refs/notes/ralph/x"] {
         for is_symbolic in [false, true] {
-            let scene = Sandbox::with_willing_agent(1);
+            let scene = Sandbox::with_succeeding_agent(1);
             if is_symbolic && name != "refs/notes/ralph/x" {
                 scene.git(["symbolic-ref", name, "refs/heads/main"]);
             } else {
@@ -547,7 +547,7 @@ fn restore_counts_the_files_that_it_writes_and_removes() {
 fn a_folder_whose_name_is_not_utf8_is_named_as_the_reason() {
     use std::os::unix::ffi::OsStrExt;
     let odd = std::ffi::OsStr::from_bytes(b"odd-\xff");
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     std::fs::create_dir(scene.path("").join(odd)).unwrap();
     for words in ["status", "log", "", "doctor"] {
         let run = scene.call(words).dir(odd).run().code(3);

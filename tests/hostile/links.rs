@@ -16,7 +16,7 @@ const LEADS_INTO_GIT: &str = "it leads into a git directory, to ";
 
 /// A scene with two tasks done and recorded, and a private file outside of the repository.
 fn recorded() -> (Sandbox, PathBuf) {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     scene.ralph("").code(0);
     scene.commit("The work");
     let private = private(&scene);
@@ -104,7 +104,7 @@ fn no_command_writes_progress_txt_into_the_git_directory() {
 
 #[test]
 fn links_that_stay_inside_go_on_working() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     fs::create_dir_all(scene.path("docs")).unwrap();
     fs::rename(scene.path(TASKS), scene.path("docs/list.md")).unwrap();
     link(&scene, "../../docs/list.md", TASKS);
@@ -208,7 +208,7 @@ fn a_session_that_died_is_recovered_without_following_links() {
 
 #[test]
 fn a_task_list_that_links_out_of_the_repository_is_read_by_no_command() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let private = private(&scene);
     link(&scene, &private, TASKS);
     for command in ["", "status", "tasks", "doctor", "replay", "--dry-run"] {
@@ -230,7 +230,7 @@ fn pipes_and_devices_in_the_place_of_settings_hold_nobody_up() {
         ".specify/init-options.json",
         TASKS,
     ] {
-        let scene = Sandbox::with_willing_agent(1);
+        let scene = Sandbox::with_succeeding_agent(1);
         if path.ends_with("options.json") || path.ends_with("integration.json") {
             fs::remove_file(scene.path(".specify/ralph.toml")).unwrap();
         }
@@ -251,7 +251,7 @@ fn pipes_and_devices_in_the_place_of_settings_hold_nobody_up() {
 
 #[test]
 fn settings_that_are_too_large_are_refused() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     for path in [".specify/ralph.toml", ".specify/feature.json"] {
         let kept = fs::read(scene.path(path)).ok();
         fs::File::create(scene.path(path)).unwrap().set_len(3 << 30).unwrap();
@@ -265,7 +265,7 @@ fn settings_that_are_too_large_are_refused() {
 
 #[test]
 fn a_specs_folder_outside_is_refused_until_the_user_permits_it() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let elsewhere = scene.outside("home/specs");
     fs::rename(scene.path("specs"), &elsewhere).unwrap();
     link(&scene, &elsewhere, "specs");
@@ -290,7 +290,7 @@ fn a_specs_folder_outside_is_refused_until_the_user_permits_it() {
 
 #[test]
 fn a_feature_in_the_git_directory_is_refused() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     for folder in [".git", ".git/hooks", "specs/../.git", "link"] {
         link(&scene, ".git", "link");
         scene.write(".specify/feature.json", format!("{{\"feature_directory\": \"{folder}\"}}"));
@@ -332,7 +332,7 @@ fn hooks_are_written_through_no_link_out_of_the_repository() {
 
 #[test]
 fn a_template_outside_the_project_counts_only_where_the_user_permits_it() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let private = private(&scene);
     let settings = scene.read(".specify/ralph.toml");
     for template in [private.to_str().unwrap(), "../home/.bashrc"] {
@@ -348,7 +348,7 @@ fn a_template_outside_the_project_counts_only_where_the_user_permits_it() {
 
 #[test]
 fn a_template_without_end_is_refused() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     let endless = "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}";
     scene.write(".specify/templates/ralph-prompt.md", endless);
     scene.ralph("").code(3).stderr_has("it takes more than 1000000 steps");

@@ -102,7 +102,7 @@ fn a_session_that_died_here_is_interrupted_whatever_the_machine_is_called_now() 
     let mut running = scene.spawn("");
     running.wait_for_file("ready");
     running.kill();
-    scene.unchecked();
+    scene.skip_final_fsck();
     let name = scene.session().refname().to_owned();
     let start = scene.git(["rev-list", "--max-parents=0", &name]);
     let begun: serde_json::Value =
@@ -125,9 +125,9 @@ fn a_session_that_died_here_is_interrupted_whatever_the_machine_is_called_now() 
 
 #[test]
 fn a_record_of_an_older_version_is_known_by_its_host() {
-    let scene = Sandbox::with_willing_agent(2);
+    let scene = Sandbox::with_succeeding_agent(2);
     scene.with_remote();
-    scene.unchecked();
+    scene.skip_final_fsck();
     scene.ralph("-n 1").code(4);
     let name = scene.session().refname().to_owned();
     // As if it had not ended, and had been begun by a version that records the host alone.

@@ -25,7 +25,7 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).ok()
 }
 
-/// Whether a test of this name exists, spelled as `cargo test` prints it.
+/// Returns true if a test of this name exists, spelled as `cargo test` prints it.
 fn exists(test: &str) -> bool {
     let (module, name) = test.rsplit_once("::").expect("a test has a module");
     let place =

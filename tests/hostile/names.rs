@@ -90,7 +90,7 @@ fn hints_and_help_name_a_command_that_starts_this_program() {
     symlink(Program::Specify.path(), &link).unwrap();
     let quoted = format!("'{}' ralph", link.display().to_string().replace('\'', "'\\''"));
     names.case(&quoted, &quoted);
-    names.scene.unchecked();
+    names.scene.skip_final_fsck();
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn with_git_ralph_alone_nothing_says_specify_ralph() {
     let page = names.text("cd ../demo && git ralph report -o -");
     assert!(page.contains("<code>git ralph show ") && page.contains("<code>git ralph log --session"));
     assert!(!page.contains("<code>specify ralph"), "{page}");
-    names.scene.unchecked();
+    names.scene.skip_final_fsck();
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_page_to_send_has_no_path_of_this_machine() {
     let page = names.shell(&format!("cd ../demo && {program} ralph report -o -")).stdout;
     let page = String::from_utf8(page).unwrap();
     assert!(page.contains("<code>specify ralph show ") && !page.contains(program), "{page}");
-    names.scene.unchecked();
+    names.scene.skip_final_fsck();
 }
 
 #[test]
@@ -179,5 +179,5 @@ fn hooks_call_the_program_that_put_them_in_where_git_ralph_is_not_on_the_path() 
     std::fs::remove_file(scene.outside("bin/git-ralph")).unwrap();
     scene.commit("More");
     assert_eq!(names.text("git push --quiet origin main"), "");
-    scene.unchecked();
+    scene.skip_final_fsck();
 }

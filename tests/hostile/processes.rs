@@ -170,7 +170,7 @@ fn a_stop_ends_a_snapshot_that_hangs_in_a_filter_and_the_session_is_recorded() {
 
 #[test]
 fn a_hook_that_hangs_at_the_end_of_a_session_heeds_a_stop() {
-    let scene = Sandbox::with_willing_agent(1);
+    let scene = Sandbox::with_succeeding_agent(1);
     scene.config("hooks.on-finish = \"echo $$ > ../hook-pid; : > hook; exec sleep 1000\"");
     let mut running = scene.spawn("");
     running.wait_for_file("hook").signal(Signal::TERM);

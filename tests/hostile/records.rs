@@ -207,8 +207,8 @@ fn at_most_one_warning(run: Run) -> Run {
 
 #[test]
 fn records_of_iterations_that_cannot_be_read_stop_no_command() {
-    let scene = Sandbox::with_willing_agent(5);
-    scene.unchecked().config("progress.max-entries = 1000\nhistory.mode = 'full'");
+    let scene = Sandbox::with_succeeding_agent(5);
+    scene.skip_final_fsck().config("progress.max-entries = 1000\nhistory.mode = 'full'");
     scene.ralph("-n 2").code(4);
     let mutations = mutations(&scene.session().iteration(1));
     assert!(mutations.len() >= 31, "{}", mutations.len());
@@ -251,8 +251,8 @@ fn records_of_iterations_that_cannot_be_read_stop_no_command() {
 
 #[test]
 fn records_of_sessions_that_cannot_be_read_stop_no_command() {
-    let scene = Sandbox::with_willing_agent(60);
-    scene.unchecked();
+    let scene = Sandbox::with_succeeding_agent(60);
+    scene.skip_final_fsck();
     scene.ralph("-n 1").code(4);
     let sample = scene.session().end();
     let value = |path: &str, value: Value| file("session.json", File::Bytes(with(&sample, path, value)));
@@ -296,8 +296,8 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
 
 #[test]
 fn a_manifest_that_claims_chunks_without_end_is_verified_like_any_other() {
-    let scene = Sandbox::with_willing_agent(1);
-    scene.unchecked().ralph("").code(0);
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.skip_final_fsck().ralph("").code(0);
     let name = scene.session().refname().to_owned();
     let commit = scene.session().iterations()[0].clone();
     let manifest = scene.git(["show", &format!("{commit}:manifest.json")]);
@@ -311,9 +311,9 @@ fn a_manifest_that_claims_chunks_without_end_is_verified_like_any_other() {
 
 #[test]
 fn a_record_that_cannot_be_read_is_synced_and_stops_nobody_who_gets_it() {
-    let scene = Sandbox::with_willing_agent(4);
+    let scene = Sandbox::with_succeeding_agent(4);
     scene.with_remote();
-    scene.unchecked().ralph("-n 3").code(4);
+    scene.skip_final_fsck().ralph("-n 3").code(4);
     let name = scene.session().refname().to_owned();
     let commits = scene.session().iterations();
     let changes = [

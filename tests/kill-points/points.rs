@@ -175,7 +175,7 @@ fn traced(sandbox: &Sandbox, words: &str, options: &[&str]) -> (std::process::Ou
     (output, text)
 }
 
-/// Whether a call is made a different number of times in each run: the word of a handler of signals that a child
+/// Returns true if a call is made a different number of times in each run: the word of a handler of signals that a child
 /// ended, which comes or not as the child is quick or slow, and a look at one of the machine's processes.
 fn is_by_chance(line: &str) -> bool {
     (line.contains("<pipe:") && line.contains(", \"X\", 1")) || line.contains("\"/proc/")

@@ -138,7 +138,7 @@ impl Scene {
 
 fn fresh() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.unchecked().agent_script(AGENT).validate("test -f hello.txt");
+    sandbox.skip_final_fsck().agent_script(AGENT).validate("test -f hello.txt");
     sandbox
 }
 

@@ -131,7 +131,7 @@ impl Sandbox {
     }
 
     /// So many tasks, and an agent that does what it is asked, all of it committed.
-    pub fn with_willing_agent(tasks: usize) -> Self {
+    pub fn with_succeeding_agent(tasks: usize) -> Self {
         let scene = Self::new();
         let list: Vec<String> = (1..=tasks).map(|number| format!("- [ ] T{number:03} Do it")).collect();
         scene.tasks(&list.join("\n")).agent_script(WILLING_AGENT).commit("An agent");
@@ -355,7 +355,7 @@ impl Sandbox {
         command
     }
 
-    /// Whether processes are looked at as on systems other than Linux.
+    /// Returns true if processes are looked at as on systems other than Linux.
     pub fn is_portable() -> bool {
         std::env::var_os(PORTABLE).is_some()
     }
@@ -394,7 +394,7 @@ impl Sandbox {
     }
 
     /// This scene breaks the repository; it looks it over itself.
-    pub fn unchecked(&self) -> &Self {
+    pub fn skip_final_fsck(&self) -> &Self {
         self.waive(|waived| waived.everything = true)
     }
 

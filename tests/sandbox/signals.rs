@@ -17,7 +17,7 @@ pub fn give_children_default_signals() {
     });
 }
 
-/// Whether a program that this process starts survives the signal.
+/// Returns true if a program that this process starts survives the signal.
 pub fn is_ignored(signal: i32) -> bool {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -c 0; kill -\"$0\" $$; exit 0", &signal.to_string()]);

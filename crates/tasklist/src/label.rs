@@ -22,7 +22,7 @@ pub(super) struct Id {
     /// The last id of a range like `T003-T006`, which is one item.
     pub until: Option<String>,
     pub family: Family,
-    /// Whether its shape alone makes it an id. `S3` and `2.0` may also be words of a sentence.
+    /// True if its shape alone makes it an id. `S3` and `2.0` may also be words of a sentence.
     pub is_certain: bool,
 }
 
@@ -186,7 +186,7 @@ fn ends_id(rest: &str) -> bool {
 struct Closed<'a> {
     rest: &'a str,
     reopened: String,
-    /// Whether a sign sets the id apart from the text.
+    /// True if a sign sets the id apart from the text.
     is_marked: bool,
 }
 

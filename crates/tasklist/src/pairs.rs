@@ -346,7 +346,7 @@ struct Words {
 struct Likeness {
     /// The words in common, twice, among the words of both.
     permille: usize,
-    /// Whether one says all that the other says.
+    /// True if one says all that the other says.
     holds: bool,
     /// How many words the shorter one has.
     shorter: usize,

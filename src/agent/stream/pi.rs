@@ -15,7 +15,7 @@ const TOKENS: [&str; 4] = ["input", "cacheRead", "cacheWrite", "output"];
 pub(super) struct PiParser {
     /// Why the last message ended.
     reason: String,
-    /// Whether nothing was counted for it.
+    /// True if nothing was counted for it.
     is_cut: bool,
     has_ended: bool,
 }

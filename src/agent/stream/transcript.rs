@@ -56,7 +56,7 @@ impl Failure {
 /// What a whole stream says.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::agent) struct AgentReport {
-    /// Whether it ended with a result that is no error.
+    /// True if it ended with a result that is no error.
     pub succeeded: bool,
     /// What the agent itself said last; never a part of its prompt.
     pub final_text: String,

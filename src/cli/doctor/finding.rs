@@ -39,7 +39,7 @@ impl Finding {
         Self { about, state, message: message.into(), hint: None }
     }
 
-    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -47,11 +47,11 @@ impl Finding {
     pub fn wrong(about: &'static str, error: &Error) -> Self {
         match error.downcast_ref::<Refusal>() {
             Some(Refusal { message, hint: Some(hint) }) => {
-                Self::new(about, Severity::Wrong, message.clone()).hinted(hint.clone())
+                Self::new(about, Severity::Wrong, message.clone()).with_hint(hint.clone())
             }
             // Where the refusal was made of an error its hint is in its words.
             _ => match format!("{error:#}").split_once("\nhint: ") {
-                Some((message, hint)) => Self::new(about, Severity::Wrong, message).hinted(hint),
+                Some((message, hint)) => Self::new(about, Severity::Wrong, message).with_hint(hint),
                 None => Self::new(about, Severity::Wrong, format!("{error:#}")),
             },
         }

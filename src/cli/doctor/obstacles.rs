@@ -18,7 +18,7 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
         return None;
     }
     let finding = Finding::note("validation", "none is set: nothing checks the agent's word");
-    Some(finding.hinted(Proposal::hint(Proposal::of(project))))
+    Some(finding.with_hint(Proposal::hint(Proposal::of(project))))
 }
 
 /// Returns what `run` would refuse, as far as `findings` do not say it.

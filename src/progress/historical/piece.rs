@@ -111,5 +111,5 @@ pub(super) fn tried(tries: &[(String, String)]) -> String {
 }
 
 pub(super) fn push(lines: &mut String, text: &str) {
-    writeln!(lines, "- {text}").expect("a string takes everything");
+    writeln!(lines, "- {text}").expect("writing to a String cannot fail");
 }

@@ -118,7 +118,7 @@ impl Writer<'_> {
         if !excerpt.is_empty() {
             fenced(excerpt)
                 .lines()
-                .for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+                .for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
         }
         push(&mut rest, &format!("Failed because: {}", decisive(newest, LINE)));
         if let [_, earlier @ ..] = places
@@ -153,13 +153,17 @@ impl Writer<'_> {
         let commands = failed_commands(&iteration.facts);
         if !commands.is_empty() {
             push(lines, "Commands that failed:");
-            commands.lines().for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+            commands
+                .lines()
+                .for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
         }
         let message = iteration.facts.final_message.trim();
         if !message.is_empty() {
             push(lines, "Final message:");
             let fenced = fenced(message);
-            fenced.lines().for_each(|line| writeln!(lines, "  {line}").expect("a string takes everything"));
+            fenced
+                .lines()
+                .for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
         }
     }
 

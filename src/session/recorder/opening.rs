@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use crate::clock::Clock;
-use crate::progress::journal;
+use crate::progress::progress_txt;
 use crate::record::{ObjectId, RecordKind, Session, Timestamp};
 use crate::store::{SessionLog, Slot};
 
@@ -83,8 +83,8 @@ impl Recorder<'_> {
         let Opening { slot, taken, at, earlier } = opening;
         let (kind, planned, ended_at) = match earlier {
             None => {
-                let header = journal::header(feature_name, at);
-                let planned = self.plan_progress(&header, &journal::session_marker(&session.id));
+                let header = progress_txt::header(feature_name, at);
+                let planned = self.plan_progress(&header, &progress_txt::session_marker(&session.id));
                 (RecordKind::Start, Some(planned), clock.now())
             }
             Some(log) => {

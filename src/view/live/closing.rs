@@ -18,7 +18,7 @@ pub struct ClosingCard {
     pub paint: Paint,
     /// Longest piece of words from outside, in characters.
     pub width: usize,
-    /// Whether a command checks what agents say.
+    /// True if a command checks what agents say.
     pub is_validated: bool,
 }
 
@@ -45,9 +45,9 @@ impl ClosingCard {
             lines.push(format!("  {}", self.paint.paint(Look::Warn, line)));
         }
         lines.extend(self.commits(closing));
-        if !closing.unrecognised.is_empty() {
+        if !closing.unrecognized.is_empty() {
             lines.push("  boxes with unknown marks, which no agent will tick:".to_owned());
-            let boxes = closing.unrecognised.iter();
+            let boxes = closing.unrecognized.iter();
             lines.extend(boxes.map(|line| format!("    {}", cut(&one_line(line), self.width))));
         }
         lines.push("  next:".to_owned());

@@ -51,7 +51,7 @@ pub struct Lines<W> {
     phase: Option<String>,
     /// The error that the agent told of last in this iteration.
     told: Option<String>,
-    /// Whether a command checks what agents say.
+    /// True if a command checks what agents say.
     is_validated: bool,
 }
 

@@ -89,7 +89,7 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<ChangesView
 
 struct Tree<'a> {
     rows: Vec<Row<'a>>,
-    /// Whether all folders are unfolded.
+    /// True if all folders are unfolded.
     is_small: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct Omissions {
     /// Texts.
     pub cut: usize,
     pub cut_at: usize,
-    /// Whether the size of the page is why.
+    /// True if the size of the page is why.
     pub is_for_size: bool,
 }
 

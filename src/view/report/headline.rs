@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::record::{
     FailureClass, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
 };
-use crate::store::Elsewhere;
+use crate::store::RemoteRun;
 use crate::view::ending;
 use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
@@ -79,7 +79,7 @@ pub fn of(
     session: &Session,
     turns: &[Turn],
     not_done: &[NotDone],
-    (in_flight, elsewhere): (Option<&InFlight>, Option<&Elsewhere>),
+    (in_flight, elsewhere): (Option<&InFlight>, Option<&RemoteRun>),
     now: Timestamp,
 ) -> Headline {
     let done = ending::done(session);

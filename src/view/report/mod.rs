@@ -44,7 +44,7 @@ use crate::history::repeats;
 use crate::record::{
     Cost, Durations, FileChange, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens, Uncounted,
 };
-use crate::store::Elsewhere;
+use crate::store::RemoteRun;
 
 use super::status::InFlight;
 
@@ -115,7 +115,7 @@ pub struct Found {
     pub is_whole: bool,
     pub in_flight: Option<InFlight>,
     /// Set if it runs on another machine.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<RemoteRun>,
     /// As they stood at the start.
     pub tasks_before: TaskCounts,
     /// As it stood at the end.

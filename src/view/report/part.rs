@@ -8,7 +8,7 @@ pub struct Text {
     pub text: String,
     /// Of the whole text.
     pub bytes: u64,
-    /// Whether the end or the begin is left out.
+    /// True if the end or the begin is left out.
     pub is_cut: bool,
 }
 

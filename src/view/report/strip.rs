@@ -25,7 +25,7 @@ pub(super) struct Strip {
     label: String,
     /// How many of the cells count as iterations, if not all.
     note: Option<String>,
-    /// Whether any cell is a pause.
+    /// True if any cell is a pause.
     has_pauses: bool,
     cells: Vec<Cell>,
 }

@@ -11,7 +11,7 @@ const MAX_GREY_DIFFERENCE: u8 = 40;
 /// Greys between these are weaker than the text; others are black or white, which a page has as its own.
 const SOFT_GREYS: std::ops::Range<u8> = 65..170;
 
-/// Whether a text has colours, as what is written for a terminal.
+/// Returns true if a text has colours, as what is written for a terminal.
 pub(super) fn has_colors(text: &str) -> bool {
     text.contains("\x1b[") && spans(text).any(|(style, _)| !style.is_plain())
 }

@@ -52,7 +52,7 @@ pub(super) struct TurnView<'a> {
     task: &'a str,
     text: String,
     attempt: Option<String>,
-    /// Whether a heading above has the task.
+    /// True if a heading above has the task.
     is_grouped: bool,
     why: String,
     time: String,
@@ -106,7 +106,7 @@ enum Body<'a> {
 pub(super) struct Size {
     /// In a page.
     pub bytes: usize,
-    /// Whether not all of it was read. An excerpt of a validation is all that is meant to be shown.
+    /// True if not all of it was read. An excerpt of a validation is all that is meant to be shown.
     pub is_cut: bool,
 }
 

@@ -122,7 +122,7 @@ struct Shown {
 #[derive(Debug)]
 pub struct App {
     pub overview: Overview,
-    /// Whether the first look has come.
+    /// True if the first look has come.
     pub is_known: bool,
     pub list: List,
     pub pane: Pane,
@@ -145,7 +145,7 @@ pub struct App {
     shown: Option<Shown>,
     /// What the page waits for.
     ordered: Option<(Shown, Ordered)>,
-    /// Whether the loop that was started with the screen was ever seen to run a session.
+    /// True if the loop that was started with the screen was ever seen to run a session.
     pub has_begun: bool,
     /// What could not be read, so that it is not asked for again and again.
     failed: Option<Request>,
@@ -178,7 +178,7 @@ impl App {
         }
     }
 
-    /// Whether long lines of this view are wrapped.
+    /// Returns true if long lines of this view are wrapped.
     pub fn is_wrapped(&self) -> bool {
         self.is_wrapped[usize::from(self.view.is_prose())]
     }
@@ -385,12 +385,12 @@ impl App {
         self.overview.sessions.iter().find(is_own).map(|session| session.id.clone())
     }
 
-    /// Whether something on the screen changes with time alone.
+    /// Returns true if something on the screen changes with time alone.
     pub fn is_moving(&self) -> bool {
         self.overview.sessions.iter().any(|session| session.live.is_some())
     }
 
-    /// Whether something on the right is on its way.
+    /// Returns true if something on the right is on its way.
     pub fn is_reading(&self) -> bool {
         self.ordered.is_some()
     }

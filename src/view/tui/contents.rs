@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    /// Whether its lines are words for people, that are wrapped unless they want otherwise.
+    /// Returns true if its lines are words for people, that are wrapped unless they want otherwise.
     pub fn is_prose(self) -> bool {
         matches!(self, Self::Prompt | Self::History | Self::Describe)
     }

@@ -38,7 +38,7 @@ pub fn page(areas: &Areas) -> usize {
     if is_long(areas) { height.saturating_sub(1).max(1) } else { height }
 }
 
-/// Whether there are more lines than the screen has.
+/// Returns true if there are more lines than the screen has.
 pub fn is_long(areas: &Areas) -> bool {
     let height = usize::from(areas.body.height);
     rows(usize::from(areas.header.width)).len() > height

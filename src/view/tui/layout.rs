@@ -97,7 +97,7 @@ pub struct Tab {
     pub name: String,
 }
 
-/// Whether a screen of that size has one pane alone.
+/// Returns true if a screen of that size has one pane alone.
 pub fn is_narrow(size: Rect) -> bool {
     size.width < NARROW
 }

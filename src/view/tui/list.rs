@@ -98,7 +98,7 @@ impl List {
         self.selected = found.unwrap_or(self.selected).min(self.items.len().saturating_sub(1));
     }
 
-    /// Whether something may be missing from it.
+    /// Returns true if something may be missing from it.
     pub fn is_filtered(&self) -> bool {
         !self.filter.is_empty() || self.is_failed_only
     }
@@ -203,7 +203,7 @@ pub enum Direction {
     Up,
 }
 
-/// Whether every word that is wanted is in one of these.
+/// Returns true if every word that is wanted is in one of these.
 fn is_match(wanted: &str, texts: &[&str]) -> bool {
     let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
     wanted.split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))

@@ -19,7 +19,7 @@ pub struct Page {
     pub top: usize,
     /// The first column on the screen.
     pub left: usize,
-    /// Whether it keeps to its end when it grows.
+    /// True if it keeps to its end when it grows.
     pub sticks: bool,
 }
 
@@ -138,7 +138,7 @@ impl Section {
         }
     }
 
-    /// Whether a blank line stands behind it.
+    /// Returns true if a blank line stands behind it.
     fn is_apart(&self) -> bool {
         !matches!(self.fold, Fold::Closed(0)) || matches!(self.body, Body::Window(_))
     }
@@ -394,7 +394,7 @@ impl Page {
         }
     }
 
-    /// Whether it has windows, and all of their files hold nothing.
+    /// Returns true if it has windows, and all of their files hold nothing.
     pub fn is_silent(&self) -> bool {
         let mut windows =
             self.sections.iter().filter(|section| matches!(section.body, Body::Window(_))).peekable();

@@ -32,7 +32,7 @@ pub trait ExternalData: Send + Sync {
     /// How much a session changed; `None` without snapshots.
     fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>>;
     fn history(&self, feature: &str) -> Result<PromptMemory>;
-    /// Whether a session of that feature shall be listed.
+    /// Returns true if a session of that feature shall be listed.
     fn is_wanted(&self, session: &SessionId, feature: &str) -> bool;
 }
 

@@ -10,7 +10,7 @@ use crate::record::{
     AgentEvent, Cost, DiffStat, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task,
     Timestamp, Waiting,
 };
-use crate::store::{Ask, Elsewhere, FilePart, names};
+use crate::store::{Ask, FilePart, RemoteRun, names};
 use crate::tasks::Attempt;
 use crate::view::row::IterationLine;
 use crate::view::style::duration;
@@ -158,7 +158,7 @@ pub struct SessionRow {
     /// The newest record that has a task list.
     pub with_tasks: ObjectId,
     /// Set if it runs on another machine.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<RemoteRun>,
     pub live: Option<Live>,
 }
 
@@ -191,7 +191,7 @@ pub struct IterationRow {
     pub commit: ObjectId,
     pub task: Option<String>,
     pub outcome: Outcome,
-    /// Whether it counts: neither a skip nor what a limit cut short.
+    /// True if it counts: neither a skip nor what a limit cut short.
     pub is_run: bool,
     pub has_false_claim: bool,
     pub attempt: Option<u32>,

@@ -180,7 +180,7 @@ pub fn read(source: &dyn Source, request: &Request) -> Result<Answer> {
     }
 }
 
-/// Whether others should not have to wait for it.
+/// Returns true if others should not have to wait for it.
 fn is_slow(request: &Request) -> bool {
     matches!(request, Request::View(_, Ordered::Diff(_) | Ordered::History(_)))
 }

@@ -78,9 +78,9 @@ const QUALITIES: &[&str] =
 pub(super) struct Name {
     pub(super) kind: NameKind,
     pub(super) is_screaming: bool,
-    /// Whether spaces may be part of the value.
+    /// True if spaces may be part of the value.
     pub(super) is_phrase: bool,
-    /// Whether it is nothing but its ending.
+    /// True if it is nothing but its ending.
     pub(super) is_bare: bool,
 }
 

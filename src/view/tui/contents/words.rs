@@ -21,7 +21,7 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
 /// Where a session stands, and on which machine if that is another one.
 pub fn words_of(session: &SessionRow) -> String {
     match &session.elsewhere {
-        Some(elsewhere) if session.live.is_none() => brief(&local_time::elsewhere(elsewhere)),
+        Some(elsewhere) if session.live.is_none() => brief(&local_time::describe_remote_run(elsewhere)),
         _ => {
             let mut skipped = SkippedTasks::default();
             for row in session.iterations.iter() {

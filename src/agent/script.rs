@@ -55,12 +55,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
     #[serde(default, rename = "turn")]
-    turns: Vec<ScriptTurn>,
+    turns: Vec<ScriptIteration>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ScriptTurn {
+struct ScriptIteration {
     task: Option<String>,
     attempt: Option<u32>,
     iteration: Option<u32>,
@@ -130,7 +130,7 @@ pub fn play(script: &Utf8Path, stage: &mut Stage<'_>) -> Result<i32> {
     Ok(turn.exit)
 }
 
-impl ScriptTurn {
+impl ScriptIteration {
     fn matches(&self, lookup: Lookup<'_>) -> bool {
         let is = |name: &str, wanted: Option<String>| {
             wanted.is_none_or(|wanted| lookup(name).is_some_and(|value| value == wanted))

@@ -15,7 +15,9 @@ use crate::session;
 use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
 use crate::tasks::{Attempt, not_done};
 use crate::view::json::write_pretty;
-use crate::view::report::{Diff, Found, Limits, Medium, Report, Text, Turn, page, picture, write_markdown};
+use crate::view::report::{
+    Diff, Found, Limits, Medium, Report, ReportIteration, Text, page, picture, write_markdown,
+};
 use crate::view::status::InFlight;
 use crate::worktree::ChangedFile;
 
@@ -107,13 +109,13 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         own: iterations::files(store, log),
     };
     let mut unreadable = Vec::new();
-    let mut turns = reading.records(log, &mut unreadable);
+    let mut iterations = reading.records(log, &mut unreadable);
     if wanted.has_texts {
-        reading.contents(&mut turns, store, log)?;
+        reading.contents(&mut iterations, store, log)?;
     }
     let is_page = wanted.has_texts && !wanted.is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
-    let changes = reading.changes(&turns, (store, log), max_patch)?;
+    let changes = reading.changes(&iterations, (store, log), max_patch)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     Ok(Report::new(Found {
@@ -132,7 +134,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         not_done: not_done(log.entries.iter().filter_map(Attempt::of_entry), &tasks),
         tasks,
         session,
-        turns,
+        iterations,
         unreadable,
         made_at: context.now()?,
     }))
@@ -166,15 +168,15 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Returns what was measured, without texts. One that cannot be read must not hide the others.
-    fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<Turn> {
-        let mut turns = Vec::new();
+    fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<ReportIteration> {
+        let mut iterations = Vec::new();
         for entry in log.iterations() {
             let number = entry.iteration.unwrap_or_default();
             match self.reader.iteration(entry) {
                 Ok(record) => {
                     let which = Which::Number(record.iteration);
                     let session = Some(log.id().clone().into());
-                    turns.push(Turn {
+                    iterations.push(ReportIteration {
                         name: IterationName { session, which }.to_string(),
                         commit: entry.commit.clone(),
                         attempt: 0,
@@ -190,19 +192,21 @@ impl Reading<'_> {
                 Err(error) => unreadable.push(format!("iteration {number}: {error:#}")),
             }
         }
-        turns
+        iterations
     }
 
     /// The texts of all iterations, and what each changed.
-    fn contents(&self, turns: &mut [Turn], store: &Store, log: &SessionLog) -> Result<()> {
-        let pairs = self.pairs(turns)?;
+    fn contents(&self, iterations: &mut [ReportIteration], store: &Store, log: &SessionLog) -> Result<()> {
+        let pairs = self.pairs(iterations)?;
         let top = store.repository().work_tree()?;
         let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
         let (unread, patches) = thread::scope(|scope| {
             let patches = scope.spawn(|| patches::between(&pairs, top, journal, most));
-            let read = |turn: &mut Turn| self.texts(turn).err().map(|error| (turn.commit.clone(), error));
-            let unread: Vec<_> = turns.iter_mut().filter_map(read).collect();
+            let read = |iteration: &mut ReportIteration| {
+                self.texts(iteration).err().map(|error| (iteration.commit.clone(), error))
+            };
+            let unread: Vec<_> = iterations.iter_mut().filter_map(read).collect();
             (unread, patches.join())
         });
         for (commit, error) in &unread {
@@ -211,36 +215,42 @@ impl Reading<'_> {
             }
         }
         let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
-        for turn in turns {
-            if let Some(patch) = turn.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
-                turn.diff = Diff::Patch(without_secrets(&self.redactor, patch));
+        for iteration in iterations {
+            if let Some(patch) = iteration.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {
+                iteration.diff = Diff::Patch(without_secrets(&self.redactor, patch));
             }
         }
         Ok(())
     }
 
-    fn piece(&self, turn: &Turn, path: &str, ask: Ask, most: usize) -> Result<Option<FilePart>> {
-        let piece = self.reader.piece(&turn.commit, path, ask, most as u64);
+    fn piece(
+        &self,
+        iteration: &ReportIteration,
+        path: &str,
+        ask: Ask,
+        most: usize,
+    ) -> Result<Option<FilePart>> {
+        let piece = self.reader.piece(&iteration.commit, path, ask, most as u64);
         Ok(piece?.filter(|piece| piece.total > 0))
     }
 
-    fn texts(&self, turn: &mut Turn) -> Result<()> {
-        let prompt = self.piece(turn, "prompt.md", Ask::HEAD, self.most)?;
-        turn.prompt = prompt.map(|piece| {
+    fn texts(&self, iteration: &mut ReportIteration) -> Result<()> {
+        let prompt = self.piece(iteration, "prompt.md", Ask::HEAD, self.most)?;
+        iteration.prompt = prompt.map(|piece| {
             let shown = without_own_path(&piece.bytes);
             let length =
                 piece.total.saturating_sub(piece.bytes.len() as u64).saturating_add(shown.len() as u64);
             Text::of(&shown, length)
         });
-        turn.answer = self.answer(turn)?;
-        turn.validation = self.validation(turn)?;
+        iteration.answer = self.answer(iteration)?;
+        iteration.validation = self.validation(iteration)?;
         Ok(())
     }
 
-    fn answer(&self, turn: &Turn) -> Result<Option<Text>> {
-        let parser = recorded_parser(&self.session.configuration, &turn.record.agent);
+    fn answer(&self, iteration: &ReportIteration) -> Result<Option<Text>> {
+        let parser = recorded_parser(&self.session.configuration, &iteration.record.agent);
         let most = if parser == Parser::Text { self.most } else { self.transcript };
-        let Some(piece) = self.piece(turn, "agent/stdout", Ask::TAIL, most)? else { return Ok(None) };
+        let Some(piece) = self.piece(iteration, "agent/stdout", Ask::TAIL, most)? else { return Ok(None) };
         if parser == Parser::Text {
             return Ok(Some(Text::of(&piece.bytes, piece.total)));
         }
@@ -250,12 +260,12 @@ impl Reading<'_> {
     }
 
     /// Returns the decisive lines of a validation that failed, the last of one that passed.
-    fn validation(&self, turn: &Turn) -> Result<Option<Text>> {
-        let record = &turn.record;
+    fn validation(&self, iteration: &ReportIteration) -> Result<Option<Text>> {
+        let record = &iteration.record;
         let Some(code) = record.exit.validation else { return Ok(None) };
         let most = if code == 0 { GOOD_OUTPUT.min(self.most) } else { self.most };
-        let stdout = self.piece(turn, "validation/stdout", Ask::TAIL, most)?;
-        let stderr = self.piece(turn, "validation/stderr", Ask::TAIL, most)?;
+        let stdout = self.piece(iteration, "validation/stdout", Ask::TAIL, most)?;
+        let stderr = self.piece(iteration, "validation/stderr", Ask::TAIL, most)?;
         let length = |piece: &Option<FilePart>| piece.as_ref().map_or(0, |piece| piece.total);
         let bytes = length(&stdout) + length(&stderr);
         if code != 0 && !record.facts.excerpt.trim().is_empty() {
@@ -272,17 +282,17 @@ impl Reading<'_> {
     }
 
     /// Returns the snapshots before and after each iteration, as far as both are here.
-    fn pairs(&self, turns: &mut [Turn]) -> Result<Vec<(ObjectId, ObjectId)>> {
+    fn pairs(&self, iterations: &mut [ReportIteration]) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut pairs = Vec::new();
-        for turn in turns {
-            let Some(after) = turn.record.snapshot.clone() else {
-                let has_diff = turn.record.outcome != Outcome::Skipped;
-                turn.diff = if has_diff { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
+        for iteration in iterations {
+            let Some(after) = iteration.record.snapshot.clone() else {
+                let has_diff = iteration.record.outcome != Outcome::Skipped;
+                iteration.diff = if has_diff { Diff::Missing(Diff::NONE_KEPT) } else { Diff::Nothing };
                 continue;
             };
             match self.reader.snapshot_before(&after)? {
                 Some(before) if self.reader.has(&after)? => pairs.push((before, after)),
-                _ => turn.diff = Diff::Missing(Diff::NOT_HERE),
+                _ => iteration.diff = Diff::Missing(Diff::NOT_HERE),
             }
         }
         Ok(pairs)
@@ -292,11 +302,11 @@ impl Reading<'_> {
     /// `None` if they are not here.
     fn changes(
         &self,
-        turns: &[Turn],
+        iterations: &[ReportIteration],
         (store, log): (&Store, &SessionLog),
         max_patch: usize,
     ) -> Result<Option<(Vec<FileChange>, Option<Text>)>> {
-        let last = turns.iter().rev().find_map(|turn| turn.record.snapshot.clone());
+        let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
         let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
         let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };

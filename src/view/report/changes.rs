@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::record::{FileChange, Outcome, TaskName};
 
-use super::{Text, Turn};
+use super::{ReportIteration, Text};
 
 /// From before the first iteration to after the last, without what the loop itself writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,10 +28,13 @@ pub struct ChangedFile {
 }
 
 impl Changes {
-    pub fn new(changes: Vec<FileChange>, patch: Option<Text>, turns: &[Turn]) -> Self {
-        let closed: HashSet<&TaskName> = turns.iter().flat_map(|turn| &turn.record.closed).collect();
+    pub fn new(changes: Vec<FileChange>, patch: Option<Text>, iterations: &[ReportIteration]) -> Self {
+        let closed: HashSet<&TaskName> =
+            iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
         let mut tasks_of: HashMap<&str, Vec<&TaskName>> = HashMap::new();
-        for Turn { record, .. } in turns.iter().filter(|turn| turn.record.outcome != Outcome::Skipped) {
+        for ReportIteration { record, .. } in
+            iterations.iter().filter(|iteration| iteration.record.outcome != Outcome::Skipped)
+        {
             for path in &record.files_changed {
                 let tasks = tasks_of.entry(path).or_default();
                 tasks.extend(record.task.as_ref().filter(|task| !tasks.contains(task)));
@@ -59,18 +62,18 @@ pub(super) fn lines(files: &[ChangedFile]) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::turns;
+    use super::super::samples::iterations;
     use super::*;
 
     #[test]
     fn a_file_has_the_tasks_that_touched_it_and_whether_any_of_them_was_done() {
-        let mut turns = turns("T1-a T1+ T2-a T2!");
-        for (turn, files) in turns.iter_mut().zip(["a b", "a", "a c", ""]) {
-            turn.record.files_changed = files.split_whitespace().map(str::to_owned).collect();
+        let mut iterations = iterations("T1-a T1+ T2-a T2!");
+        for (iteration, files) in iterations.iter_mut().zip(["a b", "a", "a c", ""]) {
+            iteration.record.files_changed = files.split_whitespace().map(str::to_owned).collect();
         }
         let change =
             |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
-        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), None, &turns);
+        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), None, &iterations);
         let shown: Vec<_> =
             changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();
         let expected = [("T1,T2", false), ("T1", false), ("T2", true), ("", false)];

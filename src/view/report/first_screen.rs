@@ -10,7 +10,7 @@ use super::harmless::one_line;
 use super::page_parts::{links, quote};
 use super::task_rows::signs;
 use super::units::short;
-use super::{Attention, Level, Report, Turn};
+use super::{Attention, Level, Report, ReportIteration};
 
 /// Most tasks that need somebody; the rest are counted.
 const MAX_TASKS: usize = 20;
@@ -112,17 +112,18 @@ fn commands(report: &Report) -> Vec<String> {
 }
 
 fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
-    let turns = report.iterations.iter().filter(|turn| turn.record.task.as_ref() == Some(&task.task));
-    let turns: Vec<&Turn> = turns.collect();
-    let outcomes: Vec<_> = turns.iter().map(|turn| turn.record.outcome).collect();
-    let numbers: Vec<u32> = turns.iter().map(|turn| turn.record.iteration).collect();
+    let iterations =
+        report.iterations.iter().filter(|iteration| iteration.record.task.as_ref() == Some(&task.task));
+    let iterations: Vec<&ReportIteration> = iterations.collect();
+    let outcomes: Vec<_> = iterations.iter().map(|iteration| iteration.record.outcome).collect();
+    let numbers: Vec<u32> = iterations.iter().map(|iteration| iteration.record.iteration).collect();
     let (signs, signs_in_words) = signs(&outcomes);
     let mut facts = vec![signs_in_words];
     facts.retain(|ended| !ended.is_empty());
     facts.extend(task.cost_usd.map(|usd| format!("${usd:.2}")));
     facts.extend(blocks(&task.blocks));
     let mut tried: Vec<String> = Vec::new();
-    for item in turns.iter().flat_map(|turn| &turn.record.approaches) {
+    for item in iterations.iter().flat_map(|iteration| &iteration.record.approaches) {
         let item = cut(&one_line(item), MAX_ITEM_CHARS);
         if !tried.contains(&item) {
             tried.push(item);
@@ -130,8 +131,8 @@ fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
     }
     tried.truncate(MAX_ITEMS);
     let (links, older) = links(&numbers);
-    let last = turns.iter().rfind(|turn| turn.record.is_run());
-    let question = last.and_then(|turn| question(&turn.record.facts.final_message));
+    let last = iterations.iter().rfind(|iteration| iteration.record.is_run());
+    let question = last.and_then(|iteration| question(&iteration.record.facts.final_message));
     TaskNeed {
         name: &task.task,
         title: &task.title,
@@ -174,17 +175,18 @@ fn question(words: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{report, turns};
+    use super::super::samples::{iterations, report};
     use super::*;
 
     #[test]
     fn a_task_that_is_not_done_has_its_attempts_what_it_blocks_and_what_was_tried() {
-        let mut turns = turns("T1-a T1-b T1!");
-        for turn in &mut turns {
-            turn.record.approaches = vec!["a lock".to_owned(), format!("\u{1b}#{}", turn.record.iteration)];
+        let mut iterations = iterations("T1-a T1-b T1!");
+        for iteration in &mut iterations {
+            iteration.record.approaches =
+                vec!["a lock".to_owned(), format!("\u{1b}#{}", iteration.record.iteration)];
         }
-        turns[1].record.facts.final_message = "It fails.\nQuestion: Semicolons or commas?\n".to_owned();
-        let report = report(turns, "");
+        iterations[1].record.facts.final_message = "It fails.\nQuestion: Semicolons or commas?\n".to_owned();
+        let report = report(iterations, "");
         let needs = needs(&report).unwrap();
         let task = &needs.tasks[0];
         let facts = "2 failed, 1 skipped · $1.50 · blocks T9";
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_of_anybody_where_there_is_nothing() {
-        let mut done = report(turns("T1-a T1+"), "");
+        let mut done = report(iterations("T1-a T1+"), "");
         done.session.status = Status::Completed;
         assert!(needs(&done).is_none());
         assert_eq!(question("Done."), None);

@@ -11,7 +11,7 @@ use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, grouped};
 
-use super::{Outcomes, TaskRow, Turn};
+use super::{Outcomes, ReportIteration, TaskRow};
 
 /// Most things to look at.
 const MAX_FINDINGS: usize = 8;
@@ -77,7 +77,7 @@ pub struct Attention {
 
 pub fn of(
     session: &Session,
-    turns: &[Turn],
+    iterations: &[ReportIteration],
     not_done: &[NotDone],
     (in_flight, elsewhere): (Option<&InFlight>, Option<&RemoteRun>),
     now: Timestamp,
@@ -85,7 +85,7 @@ pub fn of(
     let done = ending::done(session);
     let level = Level::of(session.status, session.stop_reason);
     let end = session.ended_at.or_else(|| {
-        let last = turns.last().map(|turn| turn.record.ended_at);
+        let last = iterations.last().map(|iteration| iteration.record.ended_at);
         match elsewhere {
             Some(elsewhere) => Some(elsewhere.as_of),
             None if session.status == Status::Running => Some(now),
@@ -104,7 +104,7 @@ pub fn of(
     Headline {
         verdict,
         level,
-        course: course(turns),
+        course: course(iterations),
         span_ms: session.started_at.ms_until(ended_at),
         ended_at,
     }
@@ -116,10 +116,12 @@ fn capital(text: &str) -> String {
 }
 
 /// How many tasks were closed in how many runs, and what happened since.
-fn course(turns: &[Turn]) -> String {
-    let runs: Vec<&Turn> = turns.iter().filter(|turn| turn.record.is_run()).collect();
-    let closed: usize = turns.iter().map(|turn| turn.record.closed.len()).sum();
-    let since = runs.iter().rev().take_while(|turn| turn.record.outcome != Outcome::Success).count();
+fn course(iterations: &[ReportIteration]) -> String {
+    let runs: Vec<&ReportIteration> =
+        iterations.iter().filter(|iteration| iteration.record.is_run()).collect();
+    let closed: usize = iterations.iter().map(|iteration| iteration.record.closed.len()).sum();
+    let since =
+        runs.iter().rev().take_while(|iteration| iteration.record.outcome != Outcome::Success).count();
     let runs = runs.len();
     let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "iteration"));
     match since {
@@ -131,8 +133,8 @@ fn course(turns: &[Turn]) -> String {
 }
 
 /// What agent and validation of an iteration took, in milliseconds.
-pub fn time(turn: &Turn) -> u64 {
-    let spent = turn.record.duration_ms;
+pub fn time(iteration: &ReportIteration) -> u64 {
+    let spent = iteration.record.duration_ms;
     spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
@@ -150,7 +152,7 @@ fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
 }
 
 /// What several iterations have in common.
-fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
+fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
     type IsMeant = fn(&Iteration) -> bool;
     let kinds: [(Level, IsMeant, &str, &str); 3] = [
         (
@@ -173,7 +175,7 @@ fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
         ),
     ];
     kinds.into_iter().filter_map(|(level, is_meant, one, several)| {
-        let meant = turns.iter().map(|turn| &turn.record).filter(|record| is_meant(record));
+        let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
         let iterations: Vec<u32> = meant.map(|record| record.iteration).collect();
         let what = format!(
             "{} {}",
@@ -187,37 +189,37 @@ fn notable(turns: &[Turn]) -> impl Iterator<Item = Attention> {
 /// What to look at, gravest first.
 pub fn attention(
     session: &Session,
-    turns: &[Turn],
+    iterations: &[ReportIteration],
     not_done: &[NotDone],
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
     let mut found = Vec::new();
-    let last = turns.last().filter(|_| session.status != Status::Completed);
-    if let (Some(StopReason::AgentUnusable), Some(turn)) = (session.stop_reason, last) {
+    let last = iterations.last().filter(|_| session.status != Status::Completed);
+    if let (Some(StopReason::AgentUnusable), Some(iteration)) = (session.stop_reason, last) {
         let class =
-            turn.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
+            iteration.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
         found.push(Attention {
             level: Level::Bad,
             task: None,
             what: format!("The agent could not go on ({class})."),
-            quote: turn.record.error.clone(),
-            iterations: vec![turn.record.iteration],
+            quote: iteration.record.error.clone(),
+            iterations: vec![iteration.record.iteration],
         });
     }
     found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
     // A loop that is about a file has no open task.
-    if let (true, Some(turn)) =
-        (found.is_empty(), last.filter(|turn| turn.record.outcome == Outcome::Failure))
+    if let (true, Some(iteration)) =
+        (found.is_empty(), last.filter(|iteration| iteration.record.outcome == Outcome::Failure))
     {
         found.push(Attention {
             level: Level::Bad,
-            task: turn.record.task.clone(),
+            task: iteration.record.task.clone(),
             what: "failed in the last iteration.".to_owned(),
-            quote: Some(turn.record.cause().into_owned()),
-            iterations: vec![turn.record.iteration],
+            quote: Some(iteration.record.cause().into_owned()),
+            iterations: vec![iteration.record.iteration],
         });
     }
-    found.extend(notable(turns));
+    found.extend(notable(iterations));
     if !session.hints.is_empty() {
         found.push(Attention {
             level: Level::Note,
@@ -233,7 +235,7 @@ pub fn attention(
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{report, turns};
+    use super::super::samples::{iterations, report};
     use super::*;
     use crate::record::samples::session;
 
@@ -266,7 +268,7 @@ mod tests {
             ("interrupted", None, (0, 3), "0 of 3 tasks done · interrupted", Level::Warning),
             ("running", None, (2, 1), "2 of 3 tasks done · running", Level::Note),
         ] {
-            let not_done = report(turns("T1- T1! T2-"), "").not_done;
+            let not_done = report(iterations("T1- T1! T2-"), "").not_done;
             let session = session(status, reason, counts);
             let headline = of(&session, &[], &not_done, (None, None), Timestamp::from_seconds(0));
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
@@ -296,7 +298,7 @@ mod tests {
             ("T1+ T2+ T3-", "2 tasks closed in 3 iterations. The last one failed."),
             ("T1+ T2- T2- T2!", "1 task closed in 3 iterations. The last 2 closed none."),
         ] {
-            assert_eq!(course(&turns(words)), expected, "{words}");
+            assert_eq!(course(&iterations(words)), expected, "{words}");
         }
     }
 
@@ -311,7 +313,7 @@ mod tests {
                 "T1 is not done: 1 skipped.|T2 is not done: 2 interrupted.|2 iterations were interrupted.",
             ),
         ] {
-            let told: Vec<String> = report(turns(words), "")
+            let told: Vec<String> = report(iterations(words), "")
                 .attention
                 .iter()
                 .map(|found| {

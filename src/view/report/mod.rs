@@ -9,6 +9,8 @@ mod first_screen;
 mod fit;
 mod harmless;
 mod headline;
+mod iteration;
+mod iteration_view;
 mod markdown;
 mod outcomes;
 mod page;
@@ -29,8 +31,6 @@ mod syntax;
 mod task_rows;
 mod task_table;
 mod terminal_colors;
-mod turn;
-mod turn_view;
 mod units;
 
 use std::collections::HashMap;
@@ -52,6 +52,7 @@ pub use changes::{ChangedFile, Changes};
 pub use comparison::{SessionComparison, comparison_page};
 pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
+pub use iteration::ReportIteration;
 pub use markdown::{MARKDOWN, write_markdown};
 pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
@@ -60,7 +61,6 @@ pub use picture::{SVG_GENERATOR, picture};
 pub use session_summary::RecordedSession;
 pub use sessions_index::{SessionsIndex, index_page};
 pub use task_rows::{State, TaskRow};
-pub use turn::Turn;
 
 /// The shape of the JSON.
 const REPORT_SCHEMA: u32 = 1;
@@ -93,7 +93,7 @@ pub struct Report {
     pub changes: Option<Changes>,
     pub clusters: Vec<Cluster>,
     /// Oldest first.
-    pub iterations: Vec<Turn>,
+    pub iterations: Vec<ReportIteration>,
     /// What could not be read, and why.
     pub unreadable: Vec<String>,
 }
@@ -124,7 +124,7 @@ pub struct Found {
     pub not_done: Vec<NotDone>,
     /// What differs between the first snapshot and the last, and as a patch if that was wanted.
     pub changes: Option<(Vec<FileChange>, Option<Text>)>,
-    pub turns: Vec<Turn>,
+    pub iterations: Vec<ReportIteration>,
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
 }
@@ -140,30 +140,30 @@ impl Report {
             tasks,
             mut not_done,
             changes,
-            mut turns,
+            mut iterations,
             unreadable,
             made_at,
         } = found;
-        number_tries(&mut turns);
+        number_tries(&mut iterations);
         // Older records have no cause of their own.
         for task in &mut not_done {
-            let last = turns.iter().find(|turn| turn.record.iteration == task.iteration);
-            let last = last.filter(|turn| turn.record.outcome == Outcome::Failure);
-            task.cause = task.cause.take().or_else(|| last.map(|turn| message(&turn.record)));
+            let last = iterations.iter().find(|iteration| iteration.record.iteration == task.iteration);
+            let last = last.filter(|iteration| iteration.record.outcome == Outcome::Failure);
+            task.cause = task.cause.take().or_else(|| last.map(|iteration| message(&iteration.record)));
         }
-        let counts: Outcomes = turns.iter().map(|turn| turn.record.outcome).collect();
+        let counts: Outcomes = iterations.iter().map(|iteration| iteration.record.outcome).collect();
         let mut totals = Totals::default();
-        for turn in &turns {
-            totals.closed += turn.record.closed.len();
-            totals.duration_ms = totals.duration_ms.plus(&turn.record.duration_ms);
-            totals.tokens = totals.tokens.plus(&turn.record.tokens);
-            totals.cost = totals.cost.plus(turn.record.cost());
+        for iteration in &iterations {
+            totals.closed += iteration.record.closed.len();
+            totals.duration_ms = totals.duration_ms.plus(&iteration.record.duration_ms);
+            totals.tokens = totals.tokens.plus(&iteration.record.tokens);
+            totals.cost = totals.cost.plus(iteration.record.cost());
         }
-        let clusters = clusters(turns.iter().map(|turn| &turn.record));
-        let tasks = task_rows::of(&tasks, &turns);
+        let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
+        let tasks = task_rows::of(&tasks, &iterations);
         let headline =
-            headline::of(&session, &turns, &not_done, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
-        let attention = headline::attention(&session, &turns, &not_done, &tasks);
+            headline::of(&session, &iterations, &not_done, (in_flight.as_ref(), elsewhere.as_ref()), made_at);
+        let attention = headline::attention(&session, &iterations, &not_done, &tasks);
         Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,
@@ -179,36 +179,38 @@ impl Report {
             open_before: tasks_before.open,
             tasks,
             not_done,
-            changes: changes.map(|(files, patch)| Changes::new(files, patch, &turns)),
+            changes: changes.map(|(files, patch)| Changes::new(files, patch, &iterations)),
             clusters,
-            iterations: turns,
+            iterations,
             unreadable,
         }
     }
 
     /// As `log` and the closing card count: neither skips nor what a limit cut short.
     fn runs(&self) -> usize {
-        self.iterations.iter().filter(|turn| turn.record.is_run()).count()
+        self.iterations.iter().filter(|iteration| iteration.record.is_run()).count()
     }
 
     fn uncounted(&self) -> Uncounted {
         let mut uncounted = Uncounted::default();
         self.iterations
             .iter()
-            .for_each(|turn| uncounted.count(Some(turn.record.outcome), turn.record.is_run()));
+            .for_each(|iteration| uncounted.count(Some(iteration.record.outcome), iteration.record.is_run()));
         uncounted
     }
 }
 
-fn number_tries(turns: &mut [Turn]) {
-    let repeated = repeats(turns.iter().map(|turn| (turn.record.iteration, FailureKey::of(&turn.record))));
+fn number_tries(iterations: &mut [ReportIteration]) {
+    let repeated = repeats(
+        iterations.iter().map(|iteration| (iteration.record.iteration, FailureKey::of(&iteration.record))),
+    );
     let mut tries: HashMap<String, u32> = HashMap::new();
-    for turn in turns {
-        let count = tries.entry(turn.record.task.clone().unwrap_or_default()).or_default();
-        if turn.record.is_run() {
+    for iteration in iterations {
+        let count = tries.entry(iteration.record.task.clone().unwrap_or_default()).or_default();
+        if iteration.record.is_run() {
             *count += 1;
         }
-        turn.attempt = (*count).max(1);
-        turn.repeated = repeated.get(&turn.record.iteration).copied();
+        iteration.attempt = (*count).max(1);
+        iteration.repeated = repeated.get(&iteration.record.iteration).copied();
     }
 }

@@ -14,12 +14,12 @@ use super::environment::{Medium, environment, hash};
 use super::file_tree::changes;
 use super::first_screen::{figures, needs};
 use super::fit::{self, Omissions};
+use super::iteration_view::{self, Most, NO_TASK, Size, task_text};
 use super::page_parts::{chips, cluster_views, facts, footer, notes, picks, settings};
 use super::strip::strip;
 use super::task_rows::signs;
 use super::task_table::task_table;
-use super::turn_view::{self, Most, NO_TASK, Size, task_text};
-use super::{Report, Turn};
+use super::{Report, ReportIteration};
 
 const PAGE: &str = include_str!("../../../templates/report.html");
 const ITERATION: &str = include_str!("../../../templates/report-iteration.html");
@@ -59,7 +59,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     let frame = pages.frame(report, Omissions::default(), String::new())?.len();
     // What the note on what was left out takes.
     let room = limits.max_size.saturating_sub(frame + 1000);
-    let bare = |turn| pages.iteration(turn, Most { text: 0 }, false).map(|html| html.len());
+    let bare = |iteration| pages.iteration(iteration, Most { text: 0 }, false).map(|html| html.len());
     let frames: Vec<usize> = report.iterations.iter().map(bare).collect::<Result<_>>()?;
     let mut left = Omissions::default();
     let mut taken: usize = frames.iter().sum();
@@ -68,9 +68,9 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
         taken -= frames[left.iterations];
         left.iterations += 1;
     }
-    let turns = &report.iterations[left.iterations..];
-    let groups = groups(report, turns);
-    let sizes: Vec<Size> = turns.iter().flat_map(turn_view::sizes).collect();
+    let iterations = &report.iterations[left.iterations..];
+    let groups = groups(report, iterations);
+    let sizes: Vec<Size> = iterations.iter().flat_map(iteration_view::sizes).collect();
     let wanted = sizes.iter().map(|size| size.bytes.min(limits.max_part)).collect();
     let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
     for _ in 0..ATTEMPTS {
@@ -89,20 +89,20 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
 
 /// The iterations of each task: first those of tasks that are not done, then of those that failed at some time, each in
 /// the order of their first iterations.
-fn groups<'a>(report: &Report, turns: &'a [Turn]) -> Vec<Vec<&'a Turn>> {
-    let mut groups: Vec<Vec<&Turn>> = Vec::new();
+fn groups<'a>(report: &Report, iterations: &'a [ReportIteration]) -> Vec<Vec<&'a ReportIteration>> {
+    let mut groups: Vec<Vec<&ReportIteration>> = Vec::new();
     let mut places: HashMap<Option<&TaskName>, usize> = HashMap::new();
-    for turn in turns {
-        let place = *places.entry(turn.record.task.as_ref()).or_insert_with(|| {
+    for iteration in iterations {
+        let place = *places.entry(iteration.record.task.as_ref()).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1
         });
-        groups[place].push(turn);
+        groups[place].push(iteration);
     }
     let not_done: HashSet<&TaskName> = report.not_done.iter().map(|task| &task.task).collect();
     groups.sort_by_key(|group| {
         let is_not_done = group[0].record.task.as_ref().is_some_and(|task| not_done.contains(task));
-        (!is_not_done, group.iter().all(|turn| turn.record.outcome != Outcome::Failure))
+        (!is_not_done, group.iter().all(|iteration| iteration.record.outcome != Outcome::Failure))
     });
     groups
 }
@@ -123,38 +123,38 @@ impl Pages {
         Ok(Self { environment, max_patches })
     }
 
-    fn iterations(&self, groups: &[Vec<&Turn>], most: Most) -> Result<String> {
+    fn iterations(&self, groups: &[Vec<&ReportIteration>], most: Most) -> Result<String> {
         let mut html = String::new();
         for group in groups {
             let is_grouped = group.len() > 1;
-            let turns: Result<String> =
-                group.iter().map(|turn| self.iteration(turn, most, is_grouped)).collect();
-            html.push_str(&if is_grouped { self.group(group, turns?)? } else { turns? });
+            let iterations: Result<String> =
+                group.iter().map(|iteration| self.iteration(iteration, most, is_grouped)).collect();
+            html.push_str(&if is_grouped { self.group(group, iterations?)? } else { iterations? });
         }
         Ok(html)
     }
 
-    fn group(&self, turns: &[&Turn], iterations: String) -> Result<String> {
-        let outcomes: Vec<Outcome> = turns.iter().map(|turn| turn.record.outcome).collect();
+    fn group(&self, iterations: &[&ReportIteration], iterations_html: String) -> Result<String> {
+        let outcomes: Vec<Outcome> = iterations.iter().map(|iteration| iteration.record.outcome).collect();
         let (signs, signs_in_words) = signs(&outcomes);
-        let record = &turns[0].record;
+        let record = &iterations[0].record;
         let values = context! {
             name => record.task.as_deref().unwrap_or(NO_TASK),
             text => task_text(record),
             signs, signs_in_words,
-            iterations => Value::from_safe_string(iterations),
+            iterations => Value::from_safe_string(iterations_html),
         };
         let template = self.environment.get_template("group").context("find the template")?;
         template.render(values).context("write the iterations of a task")
     }
 
-    fn iteration(&self, turn: &Turn, most: Most, is_grouped: bool) -> Result<String> {
-        let view = turn_view::of(turn, most, is_grouped);
+    fn iteration(&self, iteration: &ReportIteration, most: Most, is_grouped: bool) -> Result<String> {
+        let view = iteration_view::of(iteration, most, is_grouped);
         let template = self.environment.get_template("iteration").context("find the template")?;
         template.render(Value::from(Serde(&view))).context("write an iteration of the page")
     }
 
-    fn frame(&self, report: &Report, left: Omissions, iterations: String) -> Result<String> {
+    fn frame(&self, report: &Report, left: Omissions, iterations_html: String) -> Result<String> {
         let style = STYLE.trim();
         let script = SCRIPT.trim();
         let session = &report.session;
@@ -184,7 +184,7 @@ impl Pages {
             has_iterations => !report.iterations.is_empty(),
             chips => Value::from(Serde(chips(report))),
             picks => Value::from(Serde(picks(report))),
-            iterations => Value::from_safe_string(iterations),
+            iterations => Value::from_safe_string(iterations_html),
             facts => Value::from(Serde(facts(report))),
             settings => Value::from(Serde(settings(report))),
             footer => footer(left),
@@ -208,7 +208,7 @@ fn classes(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{report, turns};
+    use super::super::samples::{iterations, report};
     use super::super::{Diff, Text};
     use super::*;
     use crate::record::{Claim, ToolCall, ToolKind};
@@ -216,9 +216,9 @@ mod tests {
     /// Everything that may hold what somebody else wrote.
     fn hostile() -> Report {
         const BAD: &str = "\"'><script>x()</script></pre></textarea><a href=\"javascript:x()\" onclick=x()>\u{202e}\u{1b}[2J";
-        let mut turns = turns("T1-a T2+ T3! T4?");
-        for turn in &mut turns {
-            let record = &mut turn.record;
+        let mut iterations = iterations("T1-a T2+ T3! T4?");
+        for iteration in &mut iterations {
+            let record = &mut iteration.record;
             for text in [
                 &mut record.task,
                 &mut record.task_text,
@@ -250,17 +250,17 @@ mod tests {
                 exit_code: None,
                 last_line: words(),
             });
-            turn.prompt = Some(Text::whole(words()));
-            turn.answer = Some(Text::whole(format!(
+            iteration.prompt = Some(Text::whole(words()));
+            iteration.answer = Some(Text::whole(format!(
                 "{BAD}\n\n```\n{BAD}\n```\n[a](javascript:x()) ![a](https://x.org/a)"
             )));
-            turn.validation = Some(Text::whole(words()));
-            turn.diff = Diff::Patch(Text::whole(format!(
+            iteration.validation = Some(Text::whole(words()));
+            iteration.diff = Diff::Patch(Text::whole(format!(
                 "diff --git {BAD}\n@@ -1 +1 @@ {BAD}\n+{BAD}\n-{BAD}\n {BAD}\n"
             )));
         }
-        turns[3].diff = Diff::Missing(Diff::NOT_HERE);
-        let mut report = report(turns, &format!("## {BAD}\n\n- [ ] T9 {BAD}\n"));
+        iterations[3].diff = Diff::Missing(Diff::NOT_HERE);
+        let mut report = report(iterations, &format!("## {BAD}\n\n- [ ] T9 {BAD}\n"));
         for text in [&mut report.session.feature, &mut report.session.host, &mut report.session.agent] {
             BAD.clone_into(text);
         }
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn a_page_keeps_to_its_size_whatever_is_in_it() {
         let words: Vec<String> = (0..300).map(|number| format!("T{}-a", number % 10)).collect();
-        let mut many = turns(&words.join(" "));
-        for turn in &mut many {
-            turn.prompt = Some(Text::whole("- <&>\n".repeat(2000)));
-            turn.answer = Some(Text::whole("- *a*\n".repeat(2000)));
+        let mut many = iterations(&words.join(" "));
+        for iteration in &mut many {
+            iteration.prompt = Some(Text::whole("- <&>\n".repeat(2000)));
+            iteration.answer = Some(Text::whole("- *a*\n".repeat(2000)));
         }
         let report = report(many, "");
         for max_size in [10_000, 100_000, 300_000, 1_000_000, 3_000_000] {

@@ -37,7 +37,7 @@ pub(super) fn notes(report: &Report, left: Omissions) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if report.iterations.iter().any(|turn| turn.diff == Diff::Missing(Diff::NOT_HERE)) {
+    if report.iterations.iter().any(|iteration| iteration.diff == Diff::Missing(Diff::NOT_HERE)) {
         notes.push(
             format!("Some snapshots are not here, so what those iterations changed cannot be shown. `{RALPH_ELSEWHERE} sync \
              --snapshots` fetches them where somebody has them."),
@@ -137,9 +137,9 @@ pub(super) fn picks(report: &Report) -> Vec<&str> {
 pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let Report { session, totals, .. } = report;
     let mut agents: Vec<&str> = vec![&session.agent];
-    agents.extend(report.iterations.iter().map(|turn| turn.record.agent.as_str()));
+    agents.extend(report.iterations.iter().map(|iteration| iteration.record.agent.as_str()));
     let mut models: Vec<&str> =
-        report.iterations.iter().filter_map(|turn| turn.record.model.as_deref()).collect();
+        report.iterations.iter().filter_map(|iteration| iteration.record.model.as_deref()).collect();
     for names in [&mut agents, &mut models] {
         names.sort_unstable();
         names.dedup();

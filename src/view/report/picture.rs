@@ -98,7 +98,7 @@ mod tests {
     use quick_xml::events::Event;
     use quick_xml::{Reader, XmlVersion};
 
-    use super::super::samples::{report, turns};
+    use super::super::samples::{iterations, report};
     use super::*;
     use crate::record::Timestamp;
 
@@ -143,9 +143,10 @@ mod tests {
 
     #[test]
     fn the_picture_has_the_headline_the_figures_the_strip_and_the_tasks_that_failed() {
-        let mut turns = turns("T1-a T1+ T2-b T2? T2!");
-        turns[1].record.started_at = Timestamp::from_seconds(turns[0].record.ended_at.seconds() + 600);
-        let report = report(turns, "");
+        let mut iterations = iterations("T1-a T1+ T2-b T2? T2!");
+        iterations[1].record.started_at =
+            Timestamp::from_seconds(iterations[0].record.ended_at.seconds() + 600);
+        let report = report(iterations, "");
         let svg = picture(&report).unwrap();
         let (names, texts) = parsed(&svg);
         let texts = texts.concat();
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn of_many_tasks_five_are_listed_and_without_iterations_there_is_no_strip() {
         let words: Vec<String> = (1..=8).map(|number| format!("T{number}-a")).collect();
-        let svg = picture(&report(turns(&words.join(" ")), "")).unwrap();
+        let svg = picture(&report(iterations(&words.join(" ")), "")).unwrap();
         assert_eq!(svg.matches("class=\"cause\"").count(), MAX_TASKS);
         assert!(svg.contains("and 3 more tasks not done"), "{svg}");
         let empty = picture(&report(Vec::new(), "")).unwrap();
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_are_texts_and_long_ones_are_cut() {
-        let mut hostile = report(turns("T1-a T2-b"), "");
+        let mut hostile = report(iterations("T1-a T2-b"), "");
         let planted =
             "]]>\u{0}\u{1b}[31m\u{fffe}\u{ffff}\u{202e}</text><script>x</script><image href='http://x'/>&x;";
         for task in &mut hostile.not_done {
@@ -202,7 +203,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_at_all_breaks_the_picture(planted in "(?s).{0,80}") {
-            let mut report = report(turns("T1-a"), "");
+            let mut report = report(iterations("T1-a"), "");
             report.headline.verdict.clone_from(&planted);
             report.not_done[0].title.clone_from(&planted);
             report.not_done[0].cause = Some(planted);

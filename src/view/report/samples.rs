@@ -6,16 +6,16 @@ use tasklist::TaskList;
 use crate::record::samples::{log_entries, session};
 use crate::record::{Iteration, NotDone, Outcome, TaskCounts, Timestamp};
 
-use super::{Diff, Found, RecordedSession, Report, Text, Turn};
+use super::{Diff, Found, RecordedSession, Report, ReportIteration, Text};
 
 /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
 /// it was cut short.
-pub fn turns(words: &str) -> Vec<Turn> {
-    let turns = words.split_whitespace().enumerate();
-    turns.map(|(place, word)| turn(u32::try_from(place + 1).unwrap(), word)).collect()
+pub fn iterations(words: &str) -> Vec<ReportIteration> {
+    let iterations = words.split_whitespace().enumerate();
+    iterations.map(|(place, word)| iteration(u32::try_from(place + 1).unwrap(), word)).collect()
 }
 
-fn turn(number: u32, word: &str) -> Turn {
+fn iteration(number: u32, word: &str) -> ReportIteration {
     let (task, rest) = word.split_at(2);
     let (outcome, fingerprint) = match rest.split_at(1) {
         ("+", _) => (Outcome::Success, None),
@@ -61,7 +61,7 @@ fn turn(number: u32, word: &str) -> Turn {
         "tasks_open": 2,
     }))
     .unwrap();
-    Turn {
+    ReportIteration {
         name: format!("20260101-120000-00000001:{number}"),
         commit: "0".repeat(40).parse().unwrap(),
         attempt: 0,
@@ -75,10 +75,10 @@ fn turn(number: u32, word: &str) -> Turn {
     }
 }
 
-/// A report on `turns`, with this task list at its end.
-pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
+/// A report on `iterations`, with this task list at its end.
+pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
     let mut not_done: Vec<NotDone> = Vec::new();
-    for Turn { record, .. } in &turns {
+    for ReportIteration { record, .. } in &iterations {
         let task = record.task.clone().unwrap();
         not_done.retain(|known| known.task != task);
         if record.outcome != Outcome::Success {
@@ -103,7 +103,7 @@ pub fn report(turns: Vec<Turn>, tasks: &str) -> Report {
         in_flight: None,
         tasks_before: TaskCounts { done: 0, open: 3 },
         tasks: TaskList::parse(tasks.as_bytes()).unwrap(),
-        turns,
+        iterations,
         unreadable: Vec::new(),
         made_at: Timestamp::from_seconds(1_767_275_000),
     })

@@ -7,7 +7,7 @@ use crate::view::ending::iterations;
 use crate::view::style::duration;
 
 use super::headline::time;
-use super::{Report, Turn};
+use super::{Report, ReportIteration};
 
 /// With more iterations, a cell stands for several.
 const MAX_CELLS: usize = 200;
@@ -52,11 +52,13 @@ struct Piece {
 pub(super) fn strip(report: &Report) -> Option<Strip> {
     let step = report.iterations.len().div_ceil(MAX_CELLS).max(1);
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut last: Option<&Turn> = None;
-    for turns in report.iterations.chunks(step) {
-        pieces.extend(last.and_then(|last| pause(last, turns[0].record.started_at, report.headline.span_ms)));
-        pieces.push(piece(turns));
-        last = turns.last();
+    let mut last: Option<&ReportIteration> = None;
+    for iterations in report.iterations.chunks(step) {
+        pieces.extend(
+            last.and_then(|last| pause(last, iterations[0].record.started_at, report.headline.span_ms)),
+        );
+        pieces.push(piece(iterations));
+        last = iterations.last();
     }
     let total: u64 = pieces.iter().map(|piece| piece.ms).sum::<u64>().max(1);
     let share = |piece: &Piece| (float(piece.ms) / float(total)).max(MIN_SHARE);
@@ -90,7 +92,7 @@ fn note(report: &Report) -> Option<String> {
 }
 
 /// The time between two iterations.
-fn pause(last: &Turn, next: Timestamp, span_ms: u64) -> Option<Piece> {
+fn pause(last: &ReportIteration, next: Timestamp, span_ms: u64) -> Option<Piece> {
     let ms = last.record.ended_at.ms_until(next);
     let is_wait = last.record.failure_class.is_some_and(FailureClass::is_transient);
     let what = if is_wait { "waited" } else { "nothing ran for" };
@@ -101,12 +103,13 @@ fn pause(last: &Turn, next: Timestamp, span_ms: u64) -> Option<Piece> {
 }
 
 /// One iteration, or several in a row.
-fn piece(turns: &[Turn]) -> Piece {
-    let count = |outcome: Outcome| turns.iter().filter(|turn| turn.record.outcome == outcome).count();
+fn piece(iterations: &[ReportIteration]) -> Piece {
+    let count =
+        |outcome: Outcome| iterations.iter().filter(|iteration| iteration.record.outcome == outcome).count();
     let outcomes = [Outcome::Failure, Outcome::Success, Outcome::Interrupted, Outcome::Skipped];
     let most = outcomes.into_iter().rev().max_by_key(|outcome| count(*outcome)).unwrap_or(Outcome::Failure);
-    let (first, ms) = (&turns[0], turns.iter().map(time).sum());
-    let (from, to) = (first.record.iteration, turns[turns.len() - 1].record.iteration);
+    let (first, ms) = (&iterations[0], iterations.iter().map(time).sum());
+    let (from, to) = (first.record.iteration, iterations[iterations.len() - 1].record.iteration);
     let label = if from == to {
         format!("#{from} {}, {}", first.story, duration(ms))
     } else {
@@ -122,7 +125,7 @@ fn float(ms: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{report, turns};
+    use super::super::samples::{iterations, report};
     use super::*;
 
     /// Class, iteration and width of each cell, and where it begins.
@@ -133,9 +136,10 @@ mod tests {
 
     #[test]
     fn cells_are_as_wide_as_their_time_and_pauses_lie_between_them() {
-        let mut turns = turns("T1- T1+");
-        turns[1].record.started_at = Timestamp::from_seconds(turns[0].record.ended_at.seconds() + 60);
-        let mut report = report(turns, "");
+        let mut iterations = iterations("T1- T1+");
+        iterations[1].record.started_at =
+            Timestamp::from_seconds(iterations[0].record.ended_at.seconds() + 60);
+        let mut report = report(iterations, "");
         report.headline.span_ms = 80_000;
         let cells = cells(&report);
         let cell = |class: &str, iteration, x: &str, width: &str| {
@@ -158,18 +162,18 @@ mod tests {
             ("T1- T1!", Some("1 iteration (not counted: 1 skip), numbered up to #2")),
             ("T1? T1- T1! T2!", Some("1 iteration (not counted: 2 skips, 1 cut short), numbered up to #4")),
         ] {
-            assert_eq!(note(&report(turns(words), "")).as_deref(), expected, "{words}");
+            assert_eq!(note(&report(iterations(words), "")).as_deref(), expected, "{words}");
         }
     }
 
     #[test]
     fn what_took_no_time_is_seen_and_of_many_iterations_a_cell_has_several() {
         assert!(strip(&report(Vec::new(), "")).is_none());
-        let skipped = cells(&report(turns("T1- T1!"), ""));
+        let skipped = cells(&report(iterations("T1- T1!"), ""));
         assert_eq!(skipped[1].0, "skipped");
         assert!(skipped[1].3.parse::<f64>().unwrap() > 0.3, "{skipped:?}");
         let many: Vec<&str> = (0..450).map(|at| if at % 3 == 0 { "T1-" } else { "T1+" }).collect();
-        let many = cells(&report(turns(&many.join(" ")), ""));
+        let many = cells(&report(iterations(&many.join(" ")), ""));
         assert_eq!((many.len(), many[1].0.as_str(), many[1].1), (150, "success", Some(4)));
     }
 }

@@ -8,7 +8,7 @@ use tasklist::TaskList;
 use crate::record::{Cost, Outcome, TaskName};
 use crate::view::style::sign;
 
-use super::Turn;
+use super::ReportIteration;
 use super::outcomes::Outcomes;
 
 /// Where a task stands at the end.
@@ -49,7 +49,7 @@ pub(super) fn signs(outcomes: &[Outcome]) -> (String, String) {
 }
 
 /// The tasks of the list in its order, and behind them what was worked on and is not in it.
-pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
+pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
     let row = |name: &str, text: &str, phase: &Option<String>, is_done: bool| TaskRow {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -66,7 +66,7 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
         items.map(|item| row(&item.name, &item.text, &item.phase, item.done)).collect();
     let mut places: HashMap<String, usize> =
         rows.iter().enumerate().map(|(place, row)| (row.name.clone(), place)).collect();
-    for Turn { record, .. } in turns {
+    for ReportIteration { record, .. } in iterations {
         let Some(task) = &record.task else { continue };
         let place = *places.entry(task.clone()).or_insert_with(|| {
             rows.push(row(task, record.task_text.as_deref().unwrap_or_default(), &record.phase, false));
@@ -97,14 +97,14 @@ pub fn of(list: &TaskList, turns: &[Turn]) -> Vec<TaskRow> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::turns;
+    use super::super::samples::iterations;
     use super::*;
 
     #[test]
     fn tasks_stand_where_their_iterations_and_the_list_put_them() {
         let list = "- [x] T0 Zero\n- [x] T1 One\n- [ ] T2 Two\n- [ ] T3 Three\n- [ ] T4 Four\n";
         let list = TaskList::parse(list.as_bytes()).unwrap();
-        let rows = of(&list, &turns("T1-a T1+ T2-a T2! T3? T9-"));
+        let rows = of(&list, &iterations("T1-a T1+ T2-a T2! T3? T9-"));
         let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.state, row.tries.len())).collect();
         assert_eq!(
             told,

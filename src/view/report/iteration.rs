@@ -8,7 +8,7 @@ use super::part::{Diff, Text};
 
 /// An iteration.
 #[derive(Debug, Clone, Serialize)]
-pub struct Turn {
+pub struct ReportIteration {
     /// As `show` and `diff` take it.
     pub name: String,
     pub commit: ObjectId,

@@ -16,7 +16,7 @@ use super::patch_html::html;
 use super::rich::rich;
 use super::terminal_colors::has_colors;
 use super::units::{short, size};
-use super::{Diff, Text, Turn, fit};
+use super::{Diff, ReportIteration, Text, fit};
 
 /// Longest text of a task in a list, in characters.
 const TASK: usize = 160;
@@ -45,7 +45,7 @@ pub(super) struct Most {
 }
 
 #[derive(Serialize)]
-pub(super) struct TurnView<'a> {
+pub(super) struct IterationView<'a> {
     n: u32,
     outcome: &'a str,
     mark: &'static str,
@@ -111,41 +111,41 @@ pub(super) struct Size {
 }
 
 /// The sizes of the texts of an iteration.
-pub(super) fn sizes(turn: &Turn) -> Vec<Size> {
-    let patch = match &turn.diff {
+pub(super) fn sizes(iteration: &ReportIteration) -> Vec<Size> {
+    let patch = match &iteration.diff {
         Diff::Patch(text) => Some(text),
         Diff::Nothing | Diff::Missing(_) => None,
     };
     let size = |text: &Text| Size { bytes: escaped_len(&text.text), is_cut: text.is_cut };
-    let whole = [turn.prompt.as_ref(), turn.answer.as_ref(), patch].into_iter().flatten().map(size);
-    let excerpt = turn.validation.iter().map(|text| Size { is_cut: false, ..size(text) });
-    let calls = Some(turn.record.tool_calls.iter().map(call_size).sum()).filter(|bytes| *bytes > 0);
+    let whole = [iteration.prompt.as_ref(), iteration.answer.as_ref(), patch].into_iter().flatten().map(size);
+    let excerpt = iteration.validation.iter().map(|text| Size { is_cut: false, ..size(text) });
+    let calls = Some(iteration.record.tool_calls.iter().map(call_size).sum()).filter(|bytes| *bytes > 0);
     whole.chain(excerpt).chain(calls.map(|bytes| Size { bytes, is_cut: false })).collect()
 }
 
 /// The view of an iteration; with `is_grouped`, a heading above has its task.
-pub(super) fn of(turn: &Turn, most: Most, is_grouped: bool) -> TurnView<'_> {
-    let record = &turn.record;
-    let total = time(turn);
-    TurnView {
+pub(super) fn of(iteration: &ReportIteration, most: Most, is_grouped: bool) -> IterationView<'_> {
+    let record = &iteration.record;
+    let total = time(iteration);
+    IterationView {
         n: record.iteration,
         outcome: record.outcome.as_str(),
         mark: sign(record.outcome).1,
         task: record.task.as_deref().unwrap_or(NO_TASK),
         text: task_text(record),
         attempt: (is_grouped && record.outcome != Outcome::Skipped)
-            .then(|| format!("attempt {}", turn.attempt)),
+            .then(|| format!("attempt {}", iteration.attempt)),
         is_grouped,
-        why: why(turn),
+        why: why(iteration),
         time: if record.outcome == Outcome::Skipped { String::new() } else { duration(total) },
         spent: record.cost().shown().or_else(|| record.tokens.total().map(short)).unwrap_or_default(),
         at: clock(record.started_at),
-        facts: facts(turn),
-        warnings: warnings(turn),
-        lists: lists(turn),
-        parts: parts(turn, most),
-        commit: turn.commit.short(),
-        name: &turn.name,
+        facts: facts(iteration),
+        warnings: warnings(iteration),
+        lists: lists(iteration),
+        parts: parts(iteration, most),
+        commit: iteration.commit.short(),
+        name: &iteration.name,
     }
 }
 
@@ -155,8 +155,8 @@ pub(super) fn task_text(record: &Iteration) -> String {
 }
 
 /// Why it is no success, or what else there is to say of it.
-fn why(turn: &Turn) -> String {
-    let record = &turn.record;
+fn why(iteration: &ReportIteration) -> String {
+    let record = &iteration.record;
     let words = match record.outcome {
         Outcome::Success if record.task.as_ref().is_some_and(|task| record.closed == [task.clone()]) => {
             return String::new();
@@ -171,7 +171,7 @@ fn why(turn: &Turn) -> String {
         },
         Outcome::Later(word) => word.as_str().to_owned(),
     };
-    let again = turn.repeated.map(|first| format!(", as in {first}")).unwrap_or_default();
+    let again = iteration.repeated.map(|first| format!(", as in {first}")).unwrap_or_default();
     format!("{}{again}", cut(&one_line(&words), WHY))
 }
 
@@ -182,8 +182,8 @@ fn words_of(class: FailureClass) -> String {
 /// Longest of what a rule of the user's found, in characters.
 const CAPTURED: usize = 100;
 
-fn facts(turn: &Turn) -> String {
-    let record = &turn.record;
+fn facts(iteration: &ReportIteration) -> String {
+    let record = &iteration.record;
     let mut facts = vec![local(record.started_at)];
     let ended = |who: String, code: Option<i32>, time: Option<u64>| {
         let code = code.map_or(String::new(), |code| format!(" exited {code}"));
@@ -223,8 +223,8 @@ fn facts(turn: &Turn) -> String {
     facts.join(" · ")
 }
 
-fn warnings(turn: &Turn) -> Vec<String> {
-    let record = &turn.record;
+fn warnings(iteration: &ReportIteration) -> Vec<String> {
+    let record = &iteration.record;
     let mut warnings = Vec::new();
     if record.false_claim.contains(&Claim::Ticked) {
         warnings.push(format!("Ticked {}, which was not true.", one_line(&record.claims.ticked.join(", "))));
@@ -242,8 +242,8 @@ fn warnings(turn: &Turn) -> Vec<String> {
     warnings
 }
 
-fn lists(turn: &Turn) -> Vec<(&'static str, Vec<&str>)> {
-    let record = &turn.record;
+fn lists(iteration: &ReportIteration) -> Vec<(&'static str, Vec<&str>)> {
+    let record = &iteration.record;
     let all = [
         (HINTS, &record.hints),
         ("Learned", &record.learnings),
@@ -251,7 +251,7 @@ fn lists(turn: &Turn) -> Vec<(&'static str, Vec<&str>)> {
         ("Tried", &record.approaches),
     ];
     // The agent's own words are in its answer, where there is one.
-    let is_told = |title: &str| title == HINTS || turn.answer.is_none();
+    let is_told = |title: &str| title == HINTS || iteration.answer.is_none();
     let there = all.into_iter().filter(|(title, items)| !items.is_empty() && is_told(title));
     there
         .map(|(title, items)| (title, items.iter().take(ITEMS).map(|item| item_of(item)).collect()))
@@ -262,11 +262,11 @@ fn item_of(item: &str) -> &str {
     item.char_indices().nth(ITEM).map_or(item, |(end, _)| &item[..end])
 }
 
-fn parts(turn: &Turn, most: Most) -> Vec<Section<'_>> {
-    let record = &turn.record;
-    let show = |flag: &str| format!("{RALPH_ELSEWHERE} show {} {flag}", turn.name);
+fn parts(iteration: &ReportIteration, most: Most) -> Vec<Section<'_>> {
+    let record = &iteration.record;
+    let show = |flag: &str| format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name);
     let mut parts = Vec::new();
-    if let Some(text) = &turn.answer {
+    if let Some(text) = &iteration.answer {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
         // What has colours is written for a terminal, and is no Markdown.
         let body = if has_colors(shown) {
@@ -277,7 +277,7 @@ fn parts(turn: &Turn, most: Most) -> Vec<Section<'_>> {
         let part = Section::new(["answer", "Answer"], size(text.bytes), body, show("--agent"));
         parts.push(Section { is_open: true, cut, ..part });
     }
-    if let Some(text) = &turn.validation {
+    if let Some(text) = &iteration.validation {
         let narrow = fit::narrow(&text.text);
         let (shown, cut) = shown(text, fit::tail(narrow.as_ref().unwrap_or(&text.text), most.text));
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
@@ -287,11 +287,11 @@ fn parts(turn: &Turn, most: Most) -> Vec<Section<'_>> {
             Section::new(["validation", "Validation"], note, Body::Text(shown.to_owned()), show("--stdout"));
         parts.push(Section { is_open: record.outcome == Outcome::Failure, cut, ..part });
     }
-    parts.extend(diff(turn, most, show("--patch")));
+    parts.extend(diff(iteration, most, show("--patch")));
     if !record.tool_calls.is_empty() {
         parts.push(calls(record, most, show("--json")));
     }
-    if let Some(text) = &turn.prompt {
+    if let Some(text) = &iteration.prompt {
         let (shown, cut) = shown(text, fit::head(&text.text, most.text));
         let body = Body::Text(shown.to_owned());
         let part = Section::new(["prompt", "Prompt"], size(text.bytes), body, show("--prompt"));
@@ -309,10 +309,10 @@ fn shown<'a>(text: &Text, shown: &'a str) -> (&'a str, Option<String>) {
 }
 
 /// What an iteration changed; `None` of a skip that changed nothing.
-fn diff(turn: &Turn, most: Most, command: String) -> Option<Section<'_>> {
-    let files = &turn.record.files_changed;
+fn diff(iteration: &ReportIteration, most: Most, command: String) -> Option<Section<'_>> {
+    let files = &iteration.record.files_changed;
     let count = Count(files.len() as u64, "file");
-    let (note, body, cut) = match &turn.diff {
+    let (note, body, cut) = match &iteration.diff {
         Diff::Patch(text) => {
             let narrow = fit::narrow(&text.text);
             let (shown, cut) = shown(text, fit::head(narrow.as_ref().unwrap_or(&text.text), most.text));
@@ -321,7 +321,7 @@ fn diff(turn: &Turn, most: Most, command: String) -> Option<Section<'_>> {
             let note = format!("{count},{more} +{} −{}", grouped(added), grouped(removed));
             (note, Body::Patch(Value::from_safe_string(html(shown, most.text))), cut)
         }
-        Diff::Nothing if turn.record.outcome == Outcome::Skipped => return None,
+        Diff::Nothing if iteration.record.outcome == Outcome::Skipped => return None,
         Diff::Nothing => ("none".to_owned(), Body::Plain("No file was changed.".to_owned()), None),
         Diff::Missing(why) => {
             let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));

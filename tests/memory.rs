@@ -37,7 +37,7 @@ fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_
     let without = forgetful();
     without.ralph("-n 1 --task T001 --history-mode off").code(4);
     let with = forgetful();
-    with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has("  history  smart: ");
+    with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has(" added to the prompt (");
     let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
     assert!(prompt.contains("#### What did not work: T001 (Find the answer)"), "{prompt}");
     assert!(prompt.contains("- Tried: guessing in try 1\n"), "{prompt}");
@@ -50,13 +50,13 @@ fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_i
         let scene = forgetful();
         scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(4);
         let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
-        let text = run.text().contains("history  smart, turned on by 2 failures in a row");
+        let text = run.text().contains("), after 2 failures in a row");
         assert_eq!(text, said, "{}", run.text());
     }
 }
 
 #[test]
-fn history_shows_what_the_next_prompt_is_told_and_why() {
+fn history_shows_what_the_next_prompt_contains_and_why() {
     let scene = forgetful();
     scene.ralph("history --task T001").code(0).stdout("T001: history is off\n");
     let shown = scene.ralph("history --task T001 --with-history --json").code(0).json();
@@ -75,12 +75,12 @@ fn history_shows_what_the_next_prompt_is_told_and_why() {
     scene
         .ralph("history --task T001 --history-mode full")
         .code(0)
-        .stdout_has("1.00  told")
+        .stdout_has("1.00  included")
         .stdout_has("T002");
 }
 
 #[test]
-fn a_feature_is_told_nothing_of_another() {
+fn a_prompt_contains_nothing_of_another_feature() {
     let scene = forgetful();
     scene.write("specs/002-other/tasks.md", "# Tasks\n\n- [ ] T001 Find the answer\n");
     let shown = scene.ralph("history --feature 002-other --history-mode full --json").code(0).json();
@@ -144,7 +144,7 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
 }
 
 #[test]
-fn the_error_of_an_agent_without_words_is_told() {
+fn the_error_of_an_agent_without_a_message_is_shown() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
     scene.ralph("-n 2").code(4);

@@ -53,7 +53,7 @@ pub fn write(out: &mut impl Write, shown: &Shown<'_>, paint: Paint) -> io::Resul
     )?;
     for piece in &context.pieces {
         let Piece { iteration, task, score, why, is_included, .. } = piece;
-        let mark = if *is_included { "told" } else { "left out" };
+        let mark = if *is_included { "included" } else { "left out" };
         let section = serde_json::to_value(piece.section).ok();
         let section = section.as_ref().and_then(|name| name.as_str()).unwrap_or_default().replace('_', " ");
         let line = format!(

@@ -99,20 +99,20 @@ impl<W: Write> Lines<W> {
                     writeln!(self.out, "  hint  {}", self.words(hint))?;
                 }
             }
-            Event::HistoryIncluded { mode, failures, scanned, tokens, .. } => {
+            Event::HistoryIncluded { failures, scanned, tokens, .. } => {
                 let why = match failures {
                     None => String::new(),
                     Some(failures) => {
-                        format!(", turned on by {} in a row", Count(u64::from(*failures), "failure"))
+                        format!(", after {} in a row", Count(u64::from(*failures), "failure"))
                     }
                 };
-                let told = format!(
-                    "  history  {mode}{why}: {} scanned, {}",
-                    Count(*scanned as u64, "iteration"),
+                let line = format!(
+                    "  memory  {} added to the prompt ({}){why}",
+                    Count(*scanned as u64, "earlier iteration"),
                     Count(*tokens as u64, "token")
                 );
-                let told = cut(&told, self.room_beside(""));
-                writeln!(self.out, "{}", self.dim(&told))?;
+                let line = cut(&line, self.room_beside(""));
+                writeln!(self.out, "{}", self.dim(&line))?;
             }
             Event::PhaseStarted { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
@@ -381,7 +381,7 @@ mod tests {
             lines.show(&history).unwrap();
             let text = String::from_utf8(lines.out).unwrap();
             assert!(text.contains("iteration 6  T004 ×3  Set up the schema"), "{text}");
-            assert!(text.contains("history  smart, turned on by 2 failures"), "{text}");
+            assert!(text.contains("memory  5 earlier iterations added to the prompt"), "{text}");
             assert!(text.lines().all(|line| columns(line) <= usize::from(width)), "{text}");
         }
     }

@@ -16,7 +16,7 @@ use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
 use crate::tasks::{Attempt, not_done};
 use crate::view::json::write_pretty;
 use crate::view::report::{
-    Diff, Found, Limits, Medium, Report, ReportIteration, Text, page, picture, write_markdown,
+    Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, picture, write_markdown,
 };
 use crate::view::status::InFlight;
 use crate::worktree::ChangedFile;
@@ -118,7 +118,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     let changes = reading.changes(&iterations, (store, log), max_patch)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
-    Ok(Report::new(Found {
+    Ok(Report::new(ReportInput {
         elsewhere,
         is_whole: log.is_whole(),
         in_flight: in_flight.map(|begin| InFlight {

@@ -100,7 +100,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
                 causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
             let repeated = repeats(causes).get(&iteration.iteration).copied();
             let final_message = final_message(store, entry, &iteration)?;
-            let found = view::show::Found {
+            let found = view::show::IterationDetails {
                 final_message: &final_message,
                 iteration: &iteration,
                 commit: entry.commit.as_str(),

@@ -25,8 +25,8 @@ use crate::session::{Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
 use crate::view::style::inert;
 use crate::view::tui::{
-    Change, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program, PromptMemory,
-    Records, Source, Steer, Subcommand,
+    DiffTarget, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program,
+    PromptMemory, Records, Source, Steer, Subcommand,
 };
 
 use super::own_command::own_program;
@@ -313,7 +313,7 @@ impl ExternalData for Backend {
         Some(events)
     }
 
-    fn diff(&self, change: &Change) -> Result<Patch> {
+    fn diff(&self, change: &DiffTarget) -> Result<Patch> {
         diff(&self.store, &self.context, change, MAX_LINES)
     }
 
@@ -358,7 +358,7 @@ impl ExternalData for Backend {
 }
 
 /// Returns the patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
-fn diff(store: &Store, context: &Context, change: &Change, most: u64) -> Result<Patch> {
+fn diff(store: &Store, context: &Context, change: &DiffTarget, most: u64) -> Result<Patch> {
     let choice = SessionChoice { session: Some(change.session.clone().into()), feature: None };
     let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);
     let point = iterations::find(store, &IterationName { session: None, which }, &choice)?;

@@ -14,7 +14,7 @@ use crate::store::{Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
 use super::report::Wanted;
-use super::web_server::{Answer, serve};
+use super::web_server::{HttpReply, serve};
 use super::{Context, ExitCode, SessionChoice, report, report_file, report_sessions, say, sessions};
 
 /// The page of a session has the size of that of `report`.
@@ -82,17 +82,17 @@ fn token() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> Answer {
+fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> HttpReply {
     let Some(target) = target(root, path) else {
-        return Answer::refused(StatusCode::NOT_FOUND, "there is no such page");
+        return HttpReply::refused(StatusCode::NOT_FOUND, "there is no such page");
     };
     let made = match query {
         Some("state") => state(&target, context),
         _ => write(&target, root, context),
     };
     match made {
-        Ok(body) => Answer { status: StatusCode::OK, is_page: query != Some("state"), body },
-        Err(error) => Answer::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+        Ok(body) => HttpReply { status: StatusCode::OK, is_page: query != Some("state"), body },
+        Err(error) => HttpReply::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
     }
 }
 

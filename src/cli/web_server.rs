@@ -42,13 +42,13 @@ const HEADERS: [(&str, &str); 8] = [
 ];
 
 /// An answer as text.
-pub struct Answer {
+pub struct HttpReply {
     pub status: StatusCode,
     pub is_page: bool,
     pub body: String,
 }
 
-impl Answer {
+impl HttpReply {
     pub fn refused(status: StatusCode, why: &str) -> Self {
         Self { status, is_page: false, body: format!("{why}\n") }
     }
@@ -57,7 +57,7 @@ impl Answer {
 /// Answers requests for a path and a query until SIGINT or SIGTERM comes.
 pub fn serve<F>(listener: TcpListener, answer: F) -> Result<()>
 where
-    F: Fn(&str, Option<&str>) -> Answer + Send + Sync + 'static,
+    F: Fn(&str, Option<&str>) -> HttpReply + Send + Sync + 'static,
 {
     let address = listener.local_addr().context("read the address of the server")?;
     let hosts = [format!("{address}"), format!("localhost:{}", address.port())];
@@ -89,7 +89,7 @@ where
 
 async fn accept<F>(listener: tokio::net::TcpListener, respond: Arc<F>)
 where
-    F: Fn(&Request<Incoming>) -> Answer + Send + Sync + 'static,
+    F: Fn(&Request<Incoming>) -> HttpReply + Send + Sync + 'static,
 {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
@@ -105,7 +105,7 @@ where
             async move {
                 let made = tokio::task::spawn_blocking(move || respond(&request)).await;
                 let failed =
-                    |_| Answer::refused(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+                    |_| HttpReply::refused(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
                 Ok::<_, Infallible>(response(made.unwrap_or_else(failed)))
             }
         });
@@ -124,7 +124,7 @@ where
     }
 }
 
-fn response(answer: Answer) -> Response<Full<Bytes>> {
+fn response(answer: HttpReply) -> Response<Full<Bytes>> {
     let kind = if answer.is_page { "text/html; charset=utf-8" } else { "text/plain; charset=utf-8" };
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
@@ -136,7 +136,7 @@ fn response(answer: Answer) -> Response<Full<Bytes>> {
 
 /// Returns why a request is refused before its path is looked at: other sites must not reach the server through the
 /// user's browser, by a name of theirs that leads to loopback either.
-fn refusal(method: &Method, headers: &HeaderMap, hosts: &[String]) -> Option<Answer> {
+fn refusal(method: &Method, headers: &HeaderMap, hosts: &[String]) -> Option<HttpReply> {
     let only = |name: &str| {
         let mut values = headers.get_all(name).iter();
         let first = values.next().map(|value| value.to_str().unwrap_or("?"));
@@ -145,14 +145,14 @@ fn refusal(method: &Method, headers: &HeaderMap, hosts: &[String]) -> Option<Ans
     let is_host = |host: &str| hosts.iter().any(|known| known == host);
     let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(is_host);
     if !only("host").is_some_and(is_host) {
-        return Some(Answer::refused(StatusCode::FORBIDDEN, "this name of the host is not served"));
+        return Some(HttpReply::refused(StatusCode::FORBIDDEN, "this name of the host is not served"));
     }
     let is_foreign = only("origin").is_some_and(|origin| !is_own(origin))
         || only("sec-fetch-site").is_some_and(|site| !matches!(site, "none" | "same-origin"));
     if is_foreign {
-        return Some(Answer::refused(StatusCode::FORBIDDEN, "other sites are not served"));
+        return Some(HttpReply::refused(StatusCode::FORBIDDEN, "other sites are not served"));
     }
-    (method != Method::GET).then(|| Answer::refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is served"))
+    (method != Method::GET).then(|| HttpReply::refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is served"))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const LEFT_OUT: usize = 20;
 
 /// What is shown of an iteration.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct IterationDetails<'a> {
     pub iteration: &'a Iteration,
     pub commit: &'a str,
     /// Its entry in progress.txt.
@@ -34,8 +34,8 @@ pub struct Found<'a> {
 }
 
 /// The facts, what the agent said last, the entry of progress.txt, and how to see the rest.
-pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result<()> {
-    let Found { iteration, commit: _, entry, final_message, repeated: _ } = *found;
+pub fn write(out: &mut dyn Write, found: &IterationDetails<'_>, paint: Paint) -> io::Result<()> {
+    let IterationDetails { iteration, commit: _, entry, final_message, repeated: _ } = *found;
     let (look, mark) = sign(iteration.outcome);
     let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
     writeln!(out, "{}", paint.paint(look, &head))?;
@@ -63,15 +63,15 @@ pub fn write(out: &mut dyn Write, found: &Found<'_>, paint: Paint) -> io::Result
 type Facts = Vec<(&'static str, String)>;
 
 /// Returns all that is known of it in a line each, safe on a terminal.
-pub fn facts(found: &Found<'_>) -> Facts {
+pub fn facts(found: &IterationDetails<'_>) -> Facts {
     let mut facts = main_facts(found);
     facts.extend(further_facts(found.iteration));
     facts
 }
 
 /// What was done, by whom, and how it ended.
-fn main_facts(found: &Found<'_>) -> Facts {
-    let Found { iteration, commit, repeated, .. } = *found;
+fn main_facts(found: &IterationDetails<'_>) -> Facts {
+    let IterationDetails { iteration, commit, repeated, .. } = *found;
     let mut facts = vec![
         ("session", format!("{} on {}", iteration.session, one_line(&iteration.feature))),
         ("commit", commit.to_owned()),
@@ -249,8 +249,13 @@ mod tests {
     fn the_record_of_a_skip_names_no_agent() {
         for (outcome, expected) in [(Outcome::Failure, true), (Outcome::Skipped, false)] {
             let iteration = iteration(outcome);
-            let found =
-                Found { iteration: &iteration, commit: "c", entry: "", final_message: "", repeated: None };
+            let found = IterationDetails {
+                iteration: &iteration,
+                commit: "c",
+                entry: "",
+                final_message: "",
+                repeated: None,
+            };
             let has_agent = facts(&found).iter().any(|(name, _)| *name == "agent");
             assert_eq!(has_agent, expected, "{outcome:?}");
         }

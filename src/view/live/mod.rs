@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use crate::record::{AgentEvent, Event};
 
 use self::lines::Lines;
-use self::now::{Change, Now};
+use self::now::{Now, Redraw};
 use self::spinner::Spinner;
 use crate::view::style::Paint;
 
@@ -51,17 +51,17 @@ impl<W: Write> Live<W> {
         let shortened = self.with_short_paths(event);
         let event = shortened.as_ref().unwrap_or(event);
         let change = self.now.take(event);
-        if matches!(change, Change::Begun | Change::Over) {
+        if matches!(change, Redraw::Begun | Redraw::Over) {
             self.spinner = None;
         }
         self.lines.fit(terminal_columns(io::stdout()));
         self.lines.show(event)?;
         self.write_lines()?;
         match (change, &self.spinner) {
-            (Change::Begun, _) if self.moving == Moving::Stderr => {
+            (Redraw::Begun, _) if self.moving == Moving::Stderr => {
                 self.spinner = Some(Spinner::start(&self.now, self.paint));
             }
-            (Change::Words, Some(spinner)) => spinner.say(&self.now),
+            (Redraw::Words, Some(spinner)) => spinner.say(&self.now),
             _ => {}
         }
         Ok(())

@@ -14,7 +14,7 @@ const CELLS: usize = 10;
 
 /// What an event changes in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum Redraw {
     None,
     /// Something begins, and its time with it.
     Begun,
@@ -54,22 +54,22 @@ impl Now {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
-    pub fn take(&mut self, event: &Event) -> Change {
+    pub fn take(&mut self, event: &Event) -> Redraw {
         match event {
             Event::SessionStarted { tasks, cost, .. } => {
                 self.tasks = (tasks.done, tasks.done + tasks.open);
                 self.cost = *cost;
-                Change::None
+                Redraw::None
             }
             Event::IterationRecorded { record, .. } => {
                 self.tasks = (record.tasks_done, record.tasks_done + record.tasks_open);
                 self.cost = self.cost.plus(record.cost());
-                Change::Over
+                Redraw::Over
             }
             Event::IterationStarted { task, .. } => {
                 self.task = one_line(&task.name);
                 self.tokens = Tokens::default();
-                Change::None
+                Redraw::None
             }
             Event::PhaseStarted { phase, .. } => match phase {
                 Phase::Prompt => {
@@ -90,31 +90,31 @@ impl Now {
                 self.begin("waiting", &format!("of {length} until {until}, for {}", waiting.agent))
             }
             Event::Paused { .. } => self.begin("paused", ""),
-            Event::Continued { .. } | Event::SessionEnded { .. } => Change::Over,
+            Event::Continued { .. } | Event::SessionEnded { .. } => Redraw::Over,
             Event::HistoryIncluded { .. }
             | Event::ValidationFinished { .. }
             | Event::ChangesTakenBack { .. }
             | Event::AgentChanged { .. }
-            | Event::Warning { .. } => Change::None,
+            | Event::Warning { .. } => Redraw::None,
         }
     }
 
-    fn begin(&mut self, phase: &'static str, doing: &str) -> Change {
+    fn begin(&mut self, phase: &'static str, doing: &str) -> Redraw {
         self.phase = phase;
         self.doing = one_line(doing);
-        Change::Begun
+        Redraw::Begun
     }
 
-    fn agent_event(&mut self, event: &AgentEvent) -> Change {
+    fn agent_event(&mut self, event: &AgentEvent) -> Redraw {
         let doing = match event {
             AgentEvent::Usage { tokens } => {
                 self.tokens = *tokens;
-                return Change::Words;
+                return Redraw::Words;
             }
-            AgentEvent::ToolEnded { .. } => return Change::None,
+            AgentEvent::ToolEnded { .. } => return Redraw::None,
             AgentEvent::Text { text } => match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
                 Some(line) => line.to_owned(),
-                None => return Change::None,
+                None => return Redraw::None,
             },
             AgentEvent::ToolStarted { tool_name, arguments_summary } => {
                 format!("{tool_name} {arguments_summary}")
@@ -123,7 +123,7 @@ impl Now {
             AgentEvent::Error { message } => format!("error: {message}"),
         };
         self.doing = cut(&one_line(&doing), WIDTH);
-        Change::Words
+        Redraw::Words
     }
 }
 
@@ -160,35 +160,35 @@ mod tests {
         };
         let text = |text: &str| AgentEvent::Text { text: text.to_owned() };
         for (event, change, phase, words) in [
-            (phase(Phase::Prompt), Change::Begun, "prompt", ""),
-            (phase(Phase::Agent { agent: "claude".to_owned() }), Change::Begun, "agent", "claude"),
-            (agent(text("First.\n\nThen \x1b[31mthat\n")), Change::Words, "agent", "Then  [31mthat"),
-            (agent(text("\n ")), Change::None, "agent", "Then  [31mthat"),
+            (phase(Phase::Prompt), Redraw::Begun, "prompt", ""),
+            (phase(Phase::Agent { agent: "claude".to_owned() }), Redraw::Begun, "agent", "claude"),
+            (agent(text("First.\n\nThen \x1b[31mthat\n")), Redraw::Words, "agent", "Then  [31mthat"),
+            (agent(text("\n ")), Redraw::None, "agent", "Then  [31mthat"),
             (
                 agent(AgentEvent::Usage { tokens }),
-                Change::Words,
+                Redraw::Words,
                 "agent",
                 "600 tokens in (4,000 from cache), 166 out  Then  [31mthat",
             ),
             (
                 agent(tool("Edit", "a.rs")),
-                Change::Words,
+                Redraw::Words,
                 "agent",
                 "600 tokens in (4,000 from cache), 166 out  Edit a.rs",
             ),
             (
                 phase(Phase::Validation { command: "cargo test".to_owned() }),
-                Change::Begun,
+                Redraw::Begun,
                 "validation",
                 "600 tokens in (4,000 from cache), 166 out  cargo test",
             ),
             (
                 phase(Phase::Recording),
-                Change::Begun,
+                Redraw::Begun,
                 "recording",
                 "600 tokens in (4,000 from cache), 166 out",
             ),
-            (phase(Phase::Prompt), Change::Begun, "prompt", ""),
+            (phase(Phase::Prompt), Redraw::Begun, "prompt", ""),
         ] {
             assert_eq!(now.take(&event), change, "{event:?}");
             assert_eq!((now.phase(), now.words().as_str()), (phase, words), "{event:?}");

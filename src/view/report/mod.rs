@@ -110,7 +110,7 @@ pub struct Totals {
 }
 
 /// What was found of a session.
-pub struct Found {
+pub struct ReportInput {
     pub session: Session,
     pub is_whole: bool,
     pub in_flight: Option<InFlight>,
@@ -130,8 +130,8 @@ pub struct Found {
 }
 
 impl Report {
-    pub fn new(found: Found) -> Self {
-        let Found {
+    pub fn new(found: ReportInput) -> Self {
+        let ReportInput {
             session,
             is_whole,
             in_flight,

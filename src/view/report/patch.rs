@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// What a line does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DiffLineKind {
     /// It says which file follows.
     File,
     /// It says where in the file.
@@ -15,16 +15,16 @@ pub enum Kind {
 }
 
 /// The lines of a patch, told apart by what they do.
-pub fn lines(patch: &str) -> impl Iterator<Item = (Kind, &str)> {
+pub fn lines(patch: &str) -> impl Iterator<Item = (DiffLineKind, &str)> {
     let mut is_body = false;
     patch.lines().map(move |line| {
         is_body = (is_body || line.starts_with("@@ ")) && !line.starts_with("diff --git ");
         let kind = match line.bytes().next() {
-            _ if !is_body => Kind::File,
-            Some(b'@') => Kind::Place,
-            Some(b'+') => Kind::Added,
-            Some(b'-') => Kind::Removed,
-            _ => Kind::Same,
+            _ if !is_body => DiffLineKind::File,
+            Some(b'@') => DiffLineKind::Place,
+            Some(b'+') => DiffLineKind::Added,
+            Some(b'-') => DiffLineKind::Removed,
+            _ => DiffLineKind::Same,
         };
         (kind, line)
     })
@@ -40,7 +40,7 @@ pub fn by_file(text: &str) -> HashMap<&str, &str> {
 }
 
 fn path(file: &str) -> Option<&str> {
-    let head = lines(file).take_while(|(kind, _)| *kind == Kind::File);
+    let head = lines(file).take_while(|(kind, _)| *kind == DiffLineKind::File);
     head.filter_map(|(_, line)| file_name(line)).last()
 }
 
@@ -54,7 +54,7 @@ pub fn file_name(line: &str) -> Option<&str> {
 /// Lines that a patch adds and takes away.
 pub fn counts(patch: &str) -> (u64, u64) {
     lines(patch).fold((0, 0), |(added, removed), (kind, _)| {
-        (added + u64::from(kind == Kind::Added), removed + u64::from(kind == Kind::Removed))
+        (added + u64::from(kind == DiffLineKind::Added), removed + u64::from(kind == DiffLineKind::Removed))
     })
 }
 
@@ -66,8 +66,8 @@ mod tests {
 
     #[test]
     fn lines_of_a_patch_are_told_apart() {
-        use Kind::{Added, File, Place, Removed, Same};
-        let kinds: Vec<Kind> = lines(PATCH).map(|(kind, _)| kind).collect();
+        use DiffLineKind::{Added, File, Place, Removed, Same};
+        let kinds: Vec<DiffLineKind> = lines(PATCH).map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [File, File, File, File, Place, Same, Same, Removed, Added]);
         assert_eq!(counts(PATCH), (1, 1));
         assert_eq!(counts(""), (0, 0));

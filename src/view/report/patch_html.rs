@@ -6,36 +6,37 @@ use std::ops::Range;
 use crate::view::changed_lines::changed_words;
 
 use super::harmless::{escape, escaped_len};
-use super::patch::{Kind, file_name, lines};
+use super::patch::{DiffLineKind, file_name, lines};
 use super::syntax::{Class, Lexer};
 
 /// The markup of a patch. Where it would take more than `most` bytes, colours and marks are left out.
 pub fn html(patch: &str, most: usize) -> String {
-    let lines: Vec<(Kind, &str)> = lines(patch).collect();
+    let lines: Vec<(DiffLineKind, &str)> = lines(patch).collect();
     let mut runs = lines.chunk_by(|one, other| one.0 == other.0).peekable();
     let room = most.saturating_sub(escaped_len(patch));
     let mut page = Page { out: String::new(), room, lexers: [Lexer::default(); 2] };
     let mut came = Vec::new();
     while let Some(run) = runs.next() {
         match run[0].0 {
-            Kind::File => {
+            DiffLineKind::File => {
                 let name = run.iter().filter_map(|(_, line)| file_name(line)).next_back();
                 page.lexers = [name.map(Lexer::of).unwrap_or_default(); 2];
                 page.plain("b", run);
             }
-            Kind::Place => {
+            DiffLineKind::Place => {
                 page.lexers = page.lexers.map(Lexer::anew);
                 page.plain("em", run);
             }
-            Kind::Same => page.code(run, &[]),
-            Kind::Removed => {
-                let next = runs.peek().filter(|next| next[0].0 == Kind::Added && next.len() == run.len());
+            DiffLineKind::Same => page.code(run, &[]),
+            DiffLineKind::Removed => {
+                let next =
+                    runs.peek().filter(|next| next[0].0 == DiffLineKind::Added && next.len() == run.len());
                 let pairs = run.iter().zip(next.copied().unwrap_or_default());
                 let gone: Vec<Vec<Range<usize>>>;
                 (gone, came) = pairs.map(|(old, new)| changed_words(code_of(old.1), code_of(new.1))).unzip();
                 page.code(run, &gone);
             }
-            Kind::Added => page.code(run, &mem::take(&mut came)),
+            DiffLineKind::Added => page.code(run, &mem::take(&mut came)),
         }
     }
     page.out
@@ -55,17 +56,17 @@ struct Page {
 }
 
 impl Page {
-    fn plain(&mut self, element: &str, run: &[(Kind, &str)]) {
+    fn plain(&mut self, element: &str, run: &[(DiffLineKind, &str)]) {
         let lines: Vec<&str> = run.iter().map(|(_, line)| *line).collect();
         self.out.push_str(&format!("<{element}>{}</{element}>", escape(&lines.join("\n"))));
     }
 
     /// Lines of code, with what is changed in each.
-    fn code(&mut self, run: &[(Kind, &str)], changed: &[Vec<Range<usize>>]) {
+    fn code(&mut self, run: &[(DiffLineKind, &str)], changed: &[Vec<Range<usize>>]) {
         let (begin, end) = match run[0].0 {
-            Kind::Removed => ("<del>", "</del>"),
-            Kind::Added => ("<ins>", "</ins>"),
-            Kind::File | Kind::Place | Kind::Same => ("", ""),
+            DiffLineKind::Removed => ("<del>", "</del>"),
+            DiffLineKind::Added => ("<ins>", "</ins>"),
+            DiffLineKind::File | DiffLineKind::Place | DiffLineKind::Same => ("", ""),
         };
         self.out.push_str(begin);
         for (place, (kind, line)) in run.iter().enumerate() {
@@ -86,13 +87,13 @@ impl Page {
         self.out.push_str(end);
     }
 
-    fn tokens(&mut self, kind: Kind, code: &str) -> Vec<(Range<usize>, Class)> {
+    fn tokens(&mut self, kind: DiffLineKind, code: &str) -> Vec<(Range<usize>, Class)> {
         let [old, new] = &mut self.lexers;
-        if kind == Kind::Removed {
+        if kind == DiffLineKind::Removed {
             return old.line(code);
         }
         let tokens = new.line(code);
-        if kind == Kind::Same {
+        if kind == DiffLineKind::Same {
             *old = *new;
         }
         tokens

@@ -6,7 +6,7 @@ use tasklist::TaskList;
 use crate::record::samples::{log_entries, session};
 use crate::record::{Iteration, NotDone, Outcome, TaskCounts, Timestamp};
 
-use super::{Diff, Found, RecordedSession, Report, ReportIteration, Text};
+use super::{Diff, RecordedSession, Report, ReportInput, ReportIteration, Text};
 
 /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
 /// it was cut short.
@@ -94,7 +94,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
             });
         }
     }
-    Report::new(Found {
+    Report::new(ReportInput {
         elsewhere: None,
         not_done,
         changes: None,

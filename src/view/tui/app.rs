@@ -19,7 +19,7 @@ use super::layout::{Areas, Pane};
 use super::list::{Chosen, List};
 use super::page::{Body, Fold, Page, Section};
 use super::row::{Look, Row, shown};
-use super::source::{Change, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
+use super::source::{DiffTarget, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
 use super::window::{PartRequest, WindowPart};
 
 /// What the keys are for right now.
@@ -52,7 +52,7 @@ pub enum Program {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opened {
     File(File),
-    Diff(Change),
+    Diff(DiffTarget),
     /// A view that is no file, as it is on the screen.
     Text(String),
 }
@@ -292,10 +292,10 @@ impl App {
             View::Diff => match (chosen.number(), row) {
                 (None, _) => (
                     tip.to_string(),
-                    Plan::Ordered(Ordered::Diff(Change { session: session.id.clone(), iteration: None })),
+                    Plan::Ordered(Ordered::Diff(DiffTarget { session: session.id.clone(), iteration: None })),
                 ),
                 (Some(_), Some(row)) => {
-                    let change = Change { session: session.id.clone(), iteration: Some(row.number) };
+                    let change = DiffTarget { session: session.id.clone(), iteration: Some(row.number) };
                     (commit(Some(row)), Plan::Ordered(Ordered::Diff(change)))
                 }
                 (Some(_), None) => {

@@ -13,7 +13,7 @@ use anyhow::Result;
 use crate::record::{ObjectId, SessionId};
 
 use super::page::Section;
-use super::source::{Change, SessionRow, Source};
+use super::source::{DiffTarget, SessionRow, Source};
 
 pub use output::{BAR, age, live_file, live_output, output, prompt, read_part};
 pub use words::{status_sign, words_of};
@@ -71,7 +71,7 @@ impl View {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ordered {
     Describe(SessionId, Option<u32>),
-    Diff(Change),
+    Diff(DiffTarget),
     /// The list of that record; after which iteration it was so, where it is not how things stand now.
     Tasks(SessionId, ObjectId, Option<u32>),
     History(String),

@@ -26,5 +26,5 @@ pub use app::{Opened, OwnLoop, Program, Steer, Subcommand};
 pub use draw::Palette;
 pub use keys::KEY_HELP;
 pub use records::{ExternalData, Records};
-pub use source::{Change, File, Patch, Place, PromptMemory, Source, Stream};
+pub use source::{DiffTarget, File, Patch, Place, PromptMemory, Source, Stream};
 pub use terminal::{Host, Left, run};

@@ -17,7 +17,7 @@ use crate::store::{
 use crate::view::row::IterationLine;
 
 use super::source::{
-    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
+    Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
     Source,
 };
 use super::window::PART;
@@ -28,7 +28,7 @@ pub trait ExternalData: Send + Sync {
     fn redacted(&self, bytes: Vec<u8>) -> Vec<u8>;
     /// What an agent did in a session of that configuration.
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
-    fn diff(&self, change: &Change) -> Result<Patch>;
+    fn diff(&self, change: &DiffTarget) -> Result<Patch>;
     /// How much a session changed; `None` without snapshots.
     fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>>;
     fn history(&self, feature: &str) -> Result<PromptMemory>;
@@ -222,7 +222,7 @@ impl Source for Records {
         self.store.file(commit, "tasks.md")
     }
 
-    fn diff(&self, change: &Change) -> Result<Patch> {
+    fn diff(&self, change: &DiffTarget) -> Result<Patch> {
         self.external.diff(change)
     }
 
@@ -342,7 +342,7 @@ mod tests {
             None
         }
 
-        fn diff(&self, _change: &Change) -> Result<Patch> {
+        fn diff(&self, _change: &DiffTarget) -> Result<Patch> {
             Ok(Patch::default())
         }
 

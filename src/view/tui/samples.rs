@@ -16,7 +16,7 @@ use crate::record::{
 use crate::store::{Ask, FilePart};
 
 use super::source::{
-    Author, Change, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
+    Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
     Source, Stream,
 };
 use super::window::PART;
@@ -262,7 +262,7 @@ impl Source for Sample {
         Ok(self.tasks.clone().map(String::into_bytes))
     }
 
-    fn diff(&self, _: &Change) -> Result<Patch> {
+    fn diff(&self, _: &DiffTarget) -> Result<Patch> {
         Ok(self.patch.clone())
     }
 

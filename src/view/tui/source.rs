@@ -38,7 +38,7 @@ pub trait Source: Send + Sync {
     fn tasks(&self, commit: &ObjectId) -> Result<Option<Vec<u8>>>;
 
     /// The changes of an iteration, or of a whole session, as a patch.
-    fn diff(&self, change: &Change) -> Result<Patch>;
+    fn diff(&self, change: &DiffTarget) -> Result<Patch>;
 
     /// Returns what the next prompt of this feature contains about earlier iterations.
     fn history(&self, feature: &str) -> Result<PromptMemory>;
@@ -102,7 +102,7 @@ impl Stream {
 
 /// What a patch is of: an iteration, or a whole session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct DiffTarget {
     pub session: SessionId,
     pub iteration: Option<u32>,
 }

@@ -20,7 +20,7 @@ use super::draw::{Palette, draw};
 use super::layout::Pane;
 use super::list::{Item, List};
 use super::samples::{START, Sample, running, session, session_id};
-use super::source::{Change, SessionRow, Source};
+use super::source::{DiffTarget, SessionRow, Source};
 use super::terminal::read;
 use crate::record::Timestamp;
 use crate::store::Stop;
@@ -401,7 +401,7 @@ fn keys_lead_to_states() {
 #[test]
 fn keys_that_somebody_else_must_obey() {
     let name = format!("{}:7", session_id(2));
-    let change = Change { session: session_id(2), iteration: Some(8) };
+    let change = DiffTarget { session: session_id(2), iteration: Some(8) };
     for (keys, expected) in [
         ("q", Effect::Quit),
         ("<C-c>", Effect::Quit),

@@ -11,7 +11,7 @@ use crate::view::tui::layout::{Areas, Pane, is_narrow};
 use crate::view::tui::list::{Chosen, Direction, Item};
 use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
-use crate::view::tui::source::Change;
+use crate::view::tui::source::DiffTarget;
 
 use super::{App, Effect, Mode, Opened, OwnLoop, Program, Shown, Steer, Subcommand};
 
@@ -344,7 +344,7 @@ impl App {
             return Opened::File(file.clone());
         }
         if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
-            let change = Change { session: chosen.session().clone(), iteration: chosen.number() };
+            let change = DiffTarget { session: chosen.session().clone(), iteration: chosen.number() };
             return Opened::Diff(change);
         }
         let lines = self.page.lines(0, self.page.len());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::record::{Iteration, Session};
 use crate::view::local_time::local_with_offset;
-use crate::view::show::{Found, facts};
+use crate::view::show::{IterationDetails, facts};
 use crate::view::style::{Count, duration, grouped, sign, tokens_told};
 use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
@@ -17,7 +17,7 @@ pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let mut rows = vec![Row::of(look, format!("{mark} {}", shown(&iteration.story())))];
     rows.extend(iteration.phase.as_ref().map(|phase| Row::fact("phase", phase)));
     let commit = row.commit.as_str();
-    let found = Found { iteration, commit, entry: "", final_message: "", repeated: row.repeats };
+    let found = IterationDetails { iteration, commit, entry: "", final_message: "", repeated: row.repeats };
     // The list names the session, and nobody reads the whole commit id first.
     let known = facts(&found).into_iter().filter(|(name, _)| !matches!(*name, "session" | "commit"));
     rows.extend(known.chain([("commit", commit.to_owned())]).map(|(name, value)| Row::fact(name, value)));

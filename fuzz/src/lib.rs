@@ -175,7 +175,7 @@ pub fn progress(input: &[u8]) {
         .collect();
     let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
     let expected = progress_txt::rebuild(base, entries.iter().copied());
-    assert_eq!(progress_txt::difference(&expected, found).is_none(), expected == found);
+    assert_eq!(progress_txt::first_difference(&expected, found).is_none(), expected == found);
     let mut after = found.to_vec();
     match progress_txt::catch_up(&entries, base, found) {
         CatchUp::UpToDate => assert!(found.starts_with(&expected)),
@@ -190,7 +190,7 @@ pub fn progress(input: &[u8]) {
         CatchUp::Edited { missing, .. } => assert!(missing.is_empty(), "still missing: {missing:?}"),
         other => panic!("not caught up: {other:?}"),
     }
-    let _range = progress_txt::patterns(&String::from_utf8_lossy(found));
+    let _range = progress_txt::patterns_range(&String::from_utf8_lossy(found));
 }
 
 /// Any bytes may come from any agent: every parser reads them.

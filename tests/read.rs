@@ -273,7 +273,7 @@ fn tasks_are_listed_as_the_loop_reads_them() {
     scene.tasks("## Phase 1: Go\n\n- [x] T001 [P] [US1] One\n  - [ ] a criterion\n- [~] T002 Half\n- [ ] T003 Last (depends on T001, T002)");
     read(&scene, "tasks").code(0).stdout_has("T003");
     let listed = read(&scene, "tasks --json").code(0).json();
-    assert_eq!(keys(&listed), ["file", "items", "unrecognized", "phases", "stories"]);
+    assert_eq!(keys(&listed), ["file", "items", "unrecognised", "phases", "stories"]);
     let items = listed["items"].as_array().unwrap();
     assert_eq!(items.len(), 3);
     assert_eq!(
@@ -285,7 +285,7 @@ fn tasks_are_listed_as_the_loop_reads_them() {
         })
     );
     assert_eq!((&items[1]["kind"], &items[2]["depends_on"]), (&json!("criterion"), &json!(["T001", "T002"])));
-    assert_eq!(listed["unrecognized"][0]["mark"], "~");
+    assert_eq!(listed["unrecognised"][0]["mark"], "~");
     scene.write("LIST.md", "- [ ] anything\n");
     read(&scene, "tasks --file LIST.md --json").code(0).stdout_has("anything");
     read(&scene, "tasks --file gone.md").code(3).stderr_has("there is no task list");

@@ -11,7 +11,7 @@ pub struct Closing {
     pub why: Option<String>,
     pub hint: Option<String>,
     /// Boxes with unknown marks, which no agent will tick.
-    pub unrecognized: Vec<String>,
+    pub unrecognised: Vec<String>,
     /// Tasks that are done and in no commit, though `commit = "task"` is set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<TaskName>,

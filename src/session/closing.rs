@@ -13,15 +13,15 @@ use super::running::Running;
 impl Running<'_> {
     /// Leaves out with a warning what cannot be found out: the session has ended, whatever else fails.
     pub(super) fn closing(&mut self, tasks: Option<&TaskList>) -> Closing {
-        let unrecognized = tasks.iter().flat_map(|tasks| &tasks.unrecognized);
-        let unrecognized =
-            unrecognized.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
+        let unrecognised =
+            unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) = self.not_in_commits();
         match self.recorded(tasks) {
-            Ok(recorded) => Closing { unrecognized, uncommitted, left_out, ..recorded },
+            Ok(recorded) => Closing { unrecognised, uncommitted, left_out, ..recorded },
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
-                Closing { unrecognized, uncommitted, left_out, ..Closing::default() }
+                Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
             }
         }
     }

@@ -134,7 +134,7 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
     let Closing {
         why,
         hint,
-        unrecognized,
+        unrecognised,
         uncommitted,
         left_out,
         changes: _,
@@ -143,7 +143,7 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
         uncounted: _,
     } = closing;
     [why, hint].into_iter().flatten().for_each(&plain);
-    [unrecognized, uncommitted, left_out].into_iter().flatten().for_each(&plain);
+    [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
     for task in not_done {
         let NotDone { task, title, is_skipped: _, attempts: _, cause, iteration: _, cost_usd: _, blocks } =
             task;

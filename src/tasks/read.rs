@@ -49,7 +49,7 @@ pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
         );
     }
     if list.tasks().next().is_none() {
-        match list.unrecognized.first() {
+        match list.unrecognised.first() {
             Some(first) => bail!(
                 "{path} has no tasks, only boxes with unknown marks ({first})\n\
                  hint: write open tasks as `- [ ] T001 ...`, with a space between the brackets and on both sides"

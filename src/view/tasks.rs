@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
-use tasklist::{Group, Item, TaskList, Unrecognized};
+use tasklist::{Group, Item, TaskList, Unrecognised};
 
 use super::json::write_line;
 use super::style::one_line;
@@ -37,7 +37,7 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
     if !stories.is_empty() {
         writeln!(out, "\nStories: {}", one_line(&stories.join(", ")))?;
     }
-    write_unrecognized(out, &list.unrecognized)
+    write_unrecognised(out, &list.unrecognised)
 }
 
 /// `1 of 3 done`
@@ -64,31 +64,31 @@ fn label(item: &Item) -> &str {
     if item.is_task() { &item.name } else { "-" }
 }
 
-fn write_unrecognized(out: &mut dyn Write, unrecognized: &[Unrecognized]) -> Result<()> {
-    if unrecognized.is_empty() {
+fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Result<()> {
+    if unrecognised.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nBoxes with unknown marks (never picked, never done):")?;
-    for odd in unrecognized {
+    for odd in unrecognised {
         writeln!(out, "  {}", one_line(&odd.to_string()))?;
     }
     Ok(())
 }
 
-/// Writes `{"file", "items", "unrecognized", "phases", "stories"}` on one line.
+/// Writes `{"file", "items", "unrecognised", "phases", "stories"}` on one line.
 pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
     #[derive(Serialize)]
     struct Listing<'a> {
         file: &'a Utf8Path,
         items: &'a [Item],
-        unrecognized: &'a [Unrecognized],
+        unrecognised: &'a [Unrecognised],
         phases: Vec<Group>,
         stories: Vec<Group>,
     }
     let listing = Listing {
         file,
         items: &list.items,
-        unrecognized: &list.unrecognized,
+        unrecognised: &list.unrecognised,
         phases: list.phases(),
         stories: list.stories(),
     };
@@ -144,13 +144,13 @@ Boxes with unknown marks (never picked, never done):
         let keys = |value: &serde_json::Value| {
             value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(keys(&json), "file items unrecognized phases stories");
+        assert_eq!(keys(&json), "file items unrecognised phases stories");
         assert_eq!(
             keys(&json["items"][0]),
             "line offset done mark id text phase headings depth kind parallel story stories depends_on name"
         );
         assert_eq!(
-            json["unrecognized"][0],
+            json["unrecognised"][0],
             serde_json::json!({"line": 6, "mark": "~", "text": "T003 half of it"})
         );
         assert_eq!(json["phases"][0], serde_json::json!({"name": "Phase 1: Setup", "done": 1, "open": 1}));

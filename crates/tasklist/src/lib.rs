@@ -20,7 +20,7 @@ mod tests_first;
 pub use groups::Group;
 pub use list::{Counts, Item, Kind, NotUtf8, TaskList, TaskName};
 pub use marks::{Changes, Mark, set_marks};
-pub use near_miss::Unrecognized;
+pub use near_miss::Unrecognised;
 pub use pairs::{Pairing, Ticked};
 pub use pick::{Blocked, Obstacle, Pick};
 pub use select::{Selection, Selector, Unselectable};
@@ -47,10 +47,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn case(name: &str, expected: &str, unrecognized: usize) {
+    fn case(name: &str, expected: &str, unrecognised: usize) {
         let list = fixture(name);
         assert_eq!(boxes(&list), expected, "{name}");
-        assert_eq!(list.unrecognized.len(), unrecognized, "{name}: {:#?}", list.unrecognized);
+        assert_eq!(list.unrecognised.len(), unrecognised, "{name}: {:#?}", list.unrecognised);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::dependencies::{self, Dependency};
 use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
-use super::near_miss::Unrecognized;
+use super::near_miss::Unrecognised;
 use super::{front_matter, phase, story};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
@@ -122,13 +122,13 @@ pub struct TaskList {
     /// The boxes that Markdown knows, in the order of the file.
     pub items: Vec<Item>,
     /// Boxes with unknown marks.
-    pub unrecognized: Vec<Unrecognized>,
+    pub unrecognised: Vec<Unrecognised>,
     is_blank: bool,
     is_template: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
     /// Ids after boxes with unknown marks.
-    pub(super) unrecognized_ids: HashSet<String>,
+    pub(super) unrecognised_ids: HashSet<String>,
 }
 
 impl TaskList {
@@ -185,7 +185,7 @@ impl TaskList {
         }
         let mut list = Self {
             items,
-            unrecognized: outline.unrecognized,
+            unrecognised: outline.unrecognised,
             is_blank: source.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty(),
             is_template,
             ..Self::default()
@@ -196,10 +196,10 @@ impl TaskList {
 
     fn index(&mut self) {
         let odd = self
-            .unrecognized
+            .unrecognised
             .iter()
             .filter_map(|odd| label::read(odd.text.trim_start_matches('*'), |_| true).id);
-        self.unrecognized_ids = odd.map(|id| id.written).collect();
+        self.unrecognised_ids = odd.map(|id| id.written).collect();
         for (index, item) in self.items.iter().enumerate() {
             self.by_name.insert(item.name.clone(), index);
             if let Some(id) = &item.id {
@@ -402,7 +402,7 @@ mod tests {
         let source = "- [-] a\n* [ ]* 2.1 b\n-[ ] c\n[ ] d\n\n### [x] e\n\n- [P] f\n- ok\n  - [~] g\n- [ ] T001 h\n[ ] i\n- **[ ]** j\n- [] k\n```\n- [-] l\n```\n";
         let list = parse(source);
         let found: Vec<_> =
-            list.unrecognized.iter().map(|odd| format!("{}:{}", odd.line, odd.mark)).collect();
+            list.unrecognised.iter().map(|odd| format!("{}:{}", odd.line, odd.mark)).collect();
         assert_eq!(found.join(" "), "1:- 2:  3:  4:  6:x 10:~ 12:  13:  14:");
     }
 
@@ -508,7 +508,7 @@ mod tests {
                 prop_assert!(item.parent.is_none_or(|parent| !list.items[parent].is_leaf));
                 prop_assert_eq!(list.find(&item.name).map(|found| found.offset), Some(item.offset));
             }
-            let odd: Vec<_> = list.unrecognized.iter().map(|odd| odd.line).collect();
+            let odd: Vec<_> = list.unrecognised.iter().map(|odd| odd.line).collect();
             prop_assert!(odd.is_sorted());
         }
     }

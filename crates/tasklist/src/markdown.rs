@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::near_miss::{self, Prefix, Unrecognized};
+use super::near_miss::{self, Prefix, Unrecognised};
 use super::phase::is_bold_phase;
 
 /// A file as far as tasks are concerned: its boxes and headings in the file's order.
@@ -12,7 +12,7 @@ use super::phase::is_bold_phase;
 pub(super) struct Outline {
     pub boxes: Vec<TaskBox>,
     /// Boxes that a person would read and Markdown does not know.
-    pub unrecognized: Vec<Unrecognized>,
+    pub unrecognised: Vec<Unrecognised>,
     pub headings: Vec<String>,
 }
 
@@ -292,7 +292,7 @@ impl<'a> Walk<'a> {
             let Some(at) = line.text_at else { continue };
             let Some(found) = near_miss::read(&self.source[at..line.range.end], place) else { continue };
             let line = self.line(at);
-            self.outline.unrecognized.push(Unrecognized {
+            self.outline.unrecognised.push(Unrecognised {
                 line,
                 mark: found.mark.to_owned(),
                 text: one_line(found.text.trim_start_matches('\\')),

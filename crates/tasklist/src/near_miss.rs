@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// A box that Markdown does not know. It is never picked and never done, and always reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unrecognized {
+pub struct Unrecognised {
     /// From 1.
     pub line: usize,
     /// What is between the brackets, or the box itself where it is a single character like `☐`.
@@ -20,7 +20,7 @@ pub struct Unrecognized {
     pub written: String,
 }
 
-impl fmt::Display for Unrecognized {
+impl fmt::Display for Unrecognised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.written)
     }

@@ -35,7 +35,7 @@ pub enum Obstacle {
     /// It waits for an id that no item has.
     WaitsForUnknown(String),
     /// It waits for a task whose box Markdown does not know, so that its state is unknown.
-    WaitsForUnrecognized(String),
+    WaitsForUnrecognised(String),
     /// It waits for a task that waits for it in turn.
     WaitsInCircle(String),
     /// It waits for a task that is open and blocked itself, or that is no task to pick.
@@ -49,7 +49,7 @@ impl fmt::Display for Blocked {
             Obstacle::Skipped => write!(f, "{task} was skipped"),
             Obstacle::WaitsForSkipped(other) => write!(f, "{task} waits for {other}, which was skipped"),
             Obstacle::WaitsForUnknown(other) => write!(f, "{task} waits for {other}, which does not exist"),
-            Obstacle::WaitsForUnrecognized(other) => {
+            Obstacle::WaitsForUnrecognised(other) => {
                 write!(f, "{task} waits for {other}, whose box is none that Markdown knows")
             }
             Obstacle::WaitsInCircle(other) => {
@@ -184,8 +184,8 @@ impl TaskList {
         let obstacle = |index: usize, item: &Item| match waits.get(&index) {
             _ if is_skipped(&item.name) => Obstacle::Skipped,
             None => Obstacle::Skipped,
-            Some(Wait::Unknown(id)) if self.unrecognized_ids.contains(id) => {
-                Obstacle::WaitsForUnrecognized(id.clone())
+            Some(Wait::Unknown(id)) if self.unrecognised_ids.contains(id) => {
+                Obstacle::WaitsForUnrecognised(id.clone())
             }
             Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
             Some(Wait::Item(other)) => {

@@ -45,9 +45,9 @@ impl ClosingCard {
             lines.push(format!("  {}", self.paint.paint(Look::Warn, line)));
         }
         lines.extend(self.commits(closing));
-        if !closing.unrecognized.is_empty() {
+        if !closing.unrecognised.is_empty() {
             lines.push("  boxes with unknown marks, which no agent will tick:".to_owned());
-            let boxes = closing.unrecognized.iter();
+            let boxes = closing.unrecognised.iter();
             lines.extend(boxes.map(|line| format!("    {}", cut(&one_line(line), self.width))));
         }
         lines.push("  next:".to_owned());

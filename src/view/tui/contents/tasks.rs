@@ -96,9 +96,9 @@ pub fn sections(session: &SessionRow, list: Option<&[u8]>, after: Option<u32>) -
     if list.items.is_empty() {
         sections.push(Section::plain(vec![Row::of(Look::Dim, "no task-list items")]));
     }
-    if !list.unrecognized.is_empty() {
+    if !list.unrecognised.is_empty() {
         let rows =
-            list.unrecognized.iter().map(|odd| Row::of(Look::Warn, format!("  {}", shown(&odd.to_string()))));
+            list.unrecognised.iter().map(|odd| Row::of(Look::Warn, format!("  {}", shown(&odd.to_string()))));
         sections.push(Section::titled(title("Boxes with unknown marks"), rows.collect()));
     }
     sections

@@ -3,12 +3,9 @@
 use super::failure::{Failure, Stage};
 use super::line_kind::LineKind;
 use super::location::{extension, is_file};
-use super::page::Page;
+use super::page::{MAX_LOOKBACK_LINES, Page};
 use super::tools::bracketed;
 use super::words::{contains_any, is_digits, starts_with_any};
-
-/// Lines before the end of a stream that are searched for the start of a test. Large, because a test may print much.
-pub(super) const MAX_LOOKBACK_LINES: usize = 400;
 
 /// Returns the test that was started last and has no result, or `None` if every test has one.
 pub(super) fn unfinished_test(page: &Page) -> Option<Failure> {

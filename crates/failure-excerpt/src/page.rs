@@ -10,6 +10,9 @@ const MAX_STREAM_BYTES: usize = 4 << 20;
 /// Maximum number of lines of one failure.
 const MAX_BLOCK_LINES: usize = 1500;
 
+/// Maximum number of lines that are searched backwards for the start of a test. Large, because a test may print much.
+pub(super) const MAX_LOOKBACK_LINES: usize = 400;
+
 /// The lines of an output: stdout first, then stderr.
 #[derive(Debug, Default)]
 pub(super) struct Page {

@@ -1,10 +1,9 @@
 //! go test, and a Go program that panics.
 
 use super::super::failure::{Failure, FrameOrder, SUITE, Stage, indent_of};
-use super::super::hang::MAX_LOOKBACK_LINES;
 use super::super::line_kind::LineKind;
 use super::super::location::{extension, file_in, find_location, is_external};
-use super::super::page::Page;
+use super::super::page::{MAX_LOOKBACK_LINES, Page};
 use super::super::scan_state::ScanState;
 use super::super::words::{starts_with_any, strip_any};
 

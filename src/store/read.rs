@@ -67,8 +67,6 @@ impl Store {
     /// Refs with names of sessions that cannot be read, or name another ref. These are not read: a branch would be taken
     /// for a record.
     pub fn unusable_sessions(&self) -> Result<Vec<Error>> {
-        let mut found = self.refs_without_tip(LOG_PREFIX)?;
-        found.extend(self.refs_without_tip(SNAPSHOT_PREFIX)?);
         let error = |(name, why): (String, NoTip)| match why {
             NoTip::Symbolic(target) => anyhow!(
                 "{name} is a symbolic ref to {target}, which no session of ours is; `git symbolic-ref --delete {name}` removes it"
@@ -77,14 +75,19 @@ impl Store {
                 "{error:#}; remove this file, then `git update-ref {name} COMMIT` with the commit that `git fsck` calls dangling"
             ),
         };
-        Ok(found.into_iter().map(error).collect())
+        Ok(self.sessions_without_tip()?.into_iter().map(error).collect())
     }
 
     /// Returns the number of refs with names of sessions that name another ref.
     pub fn symbolic_sessions(&self) -> Result<usize> {
+        let found = self.sessions_without_tip()?;
+        Ok(found.iter().filter(|(_, why)| matches!(why, NoTip::Symbolic(_))).count())
+    }
+
+    fn sessions_without_tip(&self) -> Result<Vec<(String, NoTip)>> {
         let mut found = self.refs_without_tip(LOG_PREFIX)?;
         found.extend(self.refs_without_tip(SNAPSHOT_PREFIX)?);
-        Ok(found.iter().filter(|(_, why)| matches!(why, NoTip::Symbolic(_))).count())
+        Ok(found)
     }
 
     /// Returns the iterations of a feature, over all sessions that can be read: at least `most` of the newest where

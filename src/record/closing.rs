@@ -37,6 +37,13 @@ pub struct Uncounted {
 }
 
 impl Uncounted {
+    /// Counts records, each by its outcome and whether it is a run.
+    pub fn of(records: impl IntoIterator<Item = (Option<Outcome>, bool)>) -> Self {
+        let mut uncounted = Self::default();
+        records.into_iter().for_each(|(outcome, is_run)| uncounted.count(outcome, is_run));
+        uncounted
+    }
+
     /// Takes in the next record. One that is not of an iteration has no outcome.
     pub fn count(&mut self, outcome: Option<Outcome>, is_run: bool) {
         match outcome {

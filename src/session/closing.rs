@@ -33,8 +33,7 @@ impl Running<'_> {
         let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
         let not_done = tasks.map(|tasks| not_done(log.entries.iter().filter_map(Attempt::of_entry), tasks));
         let not_done = not_done.unwrap_or_default();
-        let mut uncounted = Uncounted::default();
-        log.entries.iter().for_each(|entry| uncounted.count(entry.outcome, entry.is_run()));
+        let uncounted = Uncounted::of(log.entries.iter().map(|entry| (entry.outcome, entry.is_run())));
         Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, uncounted, ..Closing::default() })
     }
 

@@ -192,11 +192,8 @@ impl Report {
     }
 
     fn uncounted(&self) -> Uncounted {
-        let mut uncounted = Uncounted::default();
-        self.iterations
-            .iter()
-            .for_each(|iteration| uncounted.count(Some(iteration.record.outcome), iteration.record.is_run()));
-        uncounted
+        let records = self.iterations.iter().map(|iteration| &iteration.record);
+        Uncounted::of(records.map(|record| (Some(record.outcome), record.is_run())))
     }
 }
 

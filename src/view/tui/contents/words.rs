@@ -35,8 +35,7 @@ pub fn words_of(session: &SessionRow) -> String {
 /// How many iterations it had, and what else has a number.
 pub fn iterations(session: &SessionRow) -> String {
     let rows = session.iterations.iter();
-    let mut uncounted = Uncounted::default();
-    rows.clone().for_each(|row| uncounted.count(Some(row.outcome), row.is_run));
+    let uncounted = Uncounted::of(rows.clone().map(|row| (Some(row.outcome), row.is_run)));
     ending::iterations(rows.filter(|row| row.is_run).count() as u64, uncounted)
 }
 

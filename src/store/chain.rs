@@ -31,11 +31,11 @@ pub(super) struct Chain<'a> {
     pub lookup: Option<&'a Lookup>,
     /// If it is noted which records cannot be read.
     pub unreadable: &'a Unreadable,
-    /// Where commits are kept for who needs more of them than their records.
+    /// Where commits are kept for a caller that needs more of them than their records.
     pub commits: Option<&'a Commits>,
 }
 
-/// Commits that a walk kept. Those that it came to after the first [`MAX_KEPT_COMMITS`] are not among them.
+/// The commits that a walk kept: the first [`MAX_KEPT_COMMITS`] that it read.
 pub(super) type Commits = RefCell<HashMap<gix::ObjectId, KeptCommit>>;
 
 /// What a walk kept of a commit.
@@ -50,7 +50,7 @@ impl KeptCommit {
     }
 }
 
-/// Commits that are kept at most; each takes as much memory as its message.
+/// Maximum number of commits that are kept; each takes as much memory as its message.
 const MAX_KEPT_COMMITS: usize = 10_000;
 
 /// Number of records that are read from their commits before the cache is used.
@@ -176,9 +176,7 @@ impl Chain<'_> {
         }
         Ok(ChainWalk { entries: joined(Vec::new(), entries), is_joined: false, gap })
     }
-}
 
-impl Chain<'_> {
     fn keep(&self, id: gix::ObjectId, commit: &CommitRef<'_>) {
         if let Some(commits) = self.commits
             && commits.borrow().len() < MAX_KEPT_COMMITS

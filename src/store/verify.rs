@@ -212,7 +212,7 @@ impl Store {
     }
 }
 
-/// What records are held against beside their own objects.
+/// What records are compared with, other than their own objects.
 struct Beside<'a> {
     git: &'a gix::Repository,
     /// False if this is a shallow clone.

@@ -126,7 +126,7 @@ impl Screen {
                     // CHA to column 1, or CUB over more than a usual width: back to the start of the line.
                     Some('G') if number <= 1 => self.at_line_start = true,
                     Some('D') if number >= 80 => self.at_line_start = true,
-                    // CHA and CUF move right: a space stands for the gap.
+                    // CHA and CUF move right: a space replaces the gap.
                     Some('G' | 'C') if !self.at_line_start && self.lines_up == 0 => self.put(' '),
                     // EL 2 erases the line.
                     Some('K') if number == 2 => self.at_line_start = true,

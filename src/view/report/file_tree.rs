@@ -30,7 +30,7 @@ pub(super) struct ChangesView<'a> {
     commands: [(String, &'static str); 2],
 }
 
-/// A row of the tree; what lies in a folder stands between its row and its `End`.
+/// A row of the tree; the contents of a folder are between its row and its `End`.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Row<'a> {
@@ -41,7 +41,7 @@ enum Row<'a> {
 
 #[derive(Serialize)]
 struct FileView<'a> {
-    /// From the folder that it stands in.
+    /// Relative to its folder.
     path: &'a str,
     #[serde(skip)]
     whole_path: &'a str,
@@ -94,7 +94,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Adds files that lie in a folder whose path has so many bytes.
+    /// Adds files of a folder whose path is `from` bytes long.
     fn add(&mut self, files: &'a [ChangedFile], from: usize, depth: usize) {
         let folder = |path: &str| path[from..].find('/').map(|end| from + end);
         let are_together = |one: &ChangedFile, other: &ChangedFile| {

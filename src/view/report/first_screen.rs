@@ -146,7 +146,7 @@ fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
     }
 }
 
-/// A cause without the question at its end, which stands below it.
+/// Returns a cause without the question at its end, which is shown below it.
 fn without_question<'a>(cause: &'a str, question: Option<&str>) -> &'a str {
     let rest = question.and_then(|question| cause.strip_suffix(question));
     rest.map_or(cause, |rest| rest.trim_end().trim_end_matches("Question:").trim_end_matches([' ', ':']))

@@ -22,7 +22,7 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let end = page.find_end(at + 1, is_end);
     failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
     if !failure.is_explained() {
-        // With -v, the test's output stands before this line, after its `=== RUN`.
+        // With -v, the test's output is before this line, after its `=== RUN`.
         let start = page.start_of_stream(at);
         let indent = indent_of(line);
         let run = (start..at).rev().take(MAX_LOOKBACK_LINES).find(|&above| {

@@ -67,7 +67,6 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let paint = context.paint;
     let (listing, settled) = sessions::listing(store, &choice)?;
     let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
-    let mut out = Vec::new();
     if !args.json.json && found().next().is_none() {
         note(sessions::nothing_recorded(store));
     }
@@ -85,25 +84,28 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         }
     }
     let rows = || listed.iter().flat_map(|session| &session.rows);
+    // Programs read these as they are written: the whole is too large to be held.
+    if args.json.json {
+        return print(|out| write_json(out, rows()));
+    } else if args.jsonl {
+        return print(|out| -> Result<()> {
+            for record in rows().filter_map(|row| records.record(row).transpose()) {
+                write_line(out, &record?)?;
+            }
+            Ok(())
+        });
+    } else if !args.format.is_empty() {
+        return print(|out| write_fields(out, rows(), &args.format, &|row| records.record(row)));
+    }
+    let mut out = Vec::new();
     if args.sessions {
         write_sessions(&mut out, &listed, paint)?;
-    } else if args.json.json {
-        write_json(&mut out, rows())?;
     } else if args.oneline {
         write_oneline(&mut out, &listed, paint)?;
-    } else if !args.format.is_empty() {
-        write_fields(&mut out, rows(), &args.format, &|row| records.record(row))?;
-    } else if args.jsonl {
-        for row in rows() {
-            if let Some(record) = records.record(row)? {
-                write_line(&mut out, &record)?;
-            }
-        }
     } else {
         write_iterations(&mut out, &listed, (paint, pager::width(context)))?;
     }
-    let is_for_programs = args.json.json || args.jsonl || !args.format.is_empty();
-    pager::show(&out, context, args.no_pager || is_for_programs)
+    pager::show(&out, context, args.no_pager)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.
@@ -130,12 +132,8 @@ fn listed<'a>(
         }
         let mut head = head(&session, &running);
         let all: Vec<Row<'a>> = session.rows().collect();
-        let mut rows: Vec<Row<'a>> = Vec::new();
         for row in &all {
             head.count(row);
-            if !args.sessions && filter.takes(row, session.feature)? {
-                rows.push(*row);
-            }
         }
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
@@ -151,16 +149,19 @@ fn listed<'a>(
         if args.sessions {
             left -= 1;
         } else {
-            for row in rows.into_iter().rev() {
+            for row in all.iter().rev() {
                 if left == 0 {
                     break;
+                }
+                if !filter.takes(row, session.feature)? {
+                    continue;
                 }
                 let is_said = match &mut search {
                     Some(search) => search.is_in(&row.commit.parse()?)?,
                     None => true,
                 };
-                if is_said && records.takes(&row)? {
-                    chosen.push(row);
+                if is_said && records.takes(row)? {
+                    chosen.push(*row);
                     left -= 1;
                 }
             }

@@ -33,9 +33,12 @@ pub struct Output<W>(W);
 
 pub type Stdout = Output<io::BufWriter<io::Stdout>>;
 
+/// As much as a pipe holds.
+const BUFFER_BYTES: usize = 64 * 1024;
+
 /// Buffered stdout, to be flushed by the command.
 pub fn stdout() -> Stdout {
-    Output(io::BufWriter::new(io::stdout()))
+    Output(io::BufWriter::with_capacity(BUFFER_BYTES, io::stdout()))
 }
 
 impl<W: Write> Write for Output<W> {

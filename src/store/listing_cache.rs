@@ -17,7 +17,7 @@ use super::trailer_value::unescape;
 use super::{Store, disk};
 
 /// Changes with what a row holds.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What an earlier listing left.
 #[derive(Debug, Default)]

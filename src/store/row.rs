@@ -33,12 +33,11 @@ pub struct Row<'a> {
     rest: &'a str,
 }
 
-/// Places of fields after the first ones.
-const AGENT_EXIT: usize = 7;
-const HEADS: usize = 15;
-const SNAPSHOT: usize = 17;
-const CLAIMS: usize = 21;
-const COST: usize = 22;
+/// Places of fields after the first ones. What lists need of thousands of rows comes first.
+const COST: usize = 2;
+const CLAIMS: usize = 3;
+const HEADS: usize = 4;
+const SNAPSHOT: usize = 6;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -103,16 +102,15 @@ impl<'a> Row<'a> {
 
     /// Returns the exit codes; `None` if they cannot be read.
     pub fn exit(&self) -> Option<Exits> {
-        let mut rest = self.rest.split('\t').skip(AGENT_EXIT);
+        let mut rest = self.rest.split('\t');
         Some(Exits { agent: next(&mut rest)?, validation: next(&mut rest)? })
     }
 
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         let mut rest = self.rest.split('\t');
-        // Of thousands of rows nothing else is read.
-        let exit = rest.nth(AGENT_EXIT).and_then(|field| known(field)?);
-        let usd = rest.nth(COST - AGENT_EXIT - 1).and_then(|field| known(field)?);
+        let exit = rest.next().and_then(|field| known(field)?);
+        let usd = rest.nth(COST - 1).and_then(|field| known(field)?);
         Cost::of_run(exit, usd)
     }
 
@@ -133,12 +131,15 @@ impl<'a> Row<'a> {
 
     fn whole(&self) -> Option<LogEntry> {
         let mut rest = self.rest.split('\t');
+        let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
+        let (cost_usd, false_claim) = (next(&mut rest)?, claims(rest.next()?)?);
+        let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
+            [next(&mut rest)?, next(&mut rest)?, next(&mut rest)?];
         let mut owned = || owned_text(&mut rest);
         let (feature, phase, agent, model) = (owned()?, owned()?, owned()?, owned()?);
         let session: SessionId = rest.next()?.parse().ok()?;
         let parent = next(&mut rest)?;
         let started_at = Timestamp::from_seconds(rest.next()?.parse().ok()?);
-        let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
         let tokens = Tokens {
             input: next(&mut rest)?,
             cache_read: next(&mut rest)?,
@@ -146,12 +147,9 @@ impl<'a> Row<'a> {
             output: next(&mut rest)?,
         };
         let tasks = TaskCounts { done: rest.next()?.parse().ok()?, open: rest.next()?.parse().ok()? };
-        let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
-            [next(&mut rest)?, next(&mut rest)?, next(&mut rest)?];
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
-        let (false_claim, cost_usd) = (claims(rest.next()?)?, next(&mut rest)?);
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -240,6 +238,14 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     words(to, Some(subject));
     words(to, title.as_deref());
     words(to, cause.as_deref());
+    value(to, exit.agent.as_ref());
+    value(to, exit.validation.as_ref());
+    value(to, cost_usd.as_ref());
+    let claims: Vec<&str> = false_claim.iter().map(Claim::as_str).collect();
+    words(to, Some(&claims.join(",")));
+    for id in [head_before, head_after, snapshot] {
+        value(to, id.as_ref());
+    }
     words(to, Some(feature));
     words(to, phase.as_deref());
     words(to, agent.as_deref());
@@ -247,22 +253,14 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, Some(session));
     value(to, parent.as_ref());
     value(to, Some(&started_at.seconds()));
-    value(to, exit.agent.as_ref());
-    value(to, exit.validation.as_ref());
     for count in [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output] {
         value(to, count.as_ref());
     }
     value(to, Some(&tasks.tasks_done));
     value(to, Some(&tasks.tasks_open));
-    for id in [head_before, head_after, snapshot] {
-        value(to, id.as_ref());
-    }
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
-    let claims: Vec<&str> = false_claim.iter().map(Claim::as_str).collect();
-    words(to, Some(&claims.join(",")));
-    value(to, cost_usd.as_ref());
     for name in closed {
         words(to, Some(name));
     }

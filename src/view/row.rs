@@ -6,7 +6,7 @@ use crate::record::{Cost, Iteration, ObjectId, Outcome, Timestamp, without_escap
 use crate::store::Row;
 
 use super::local_time::clock;
-use super::style::{Look, brief_duration, columns, cut, one_line, sign};
+use super::style::{Look, brief_duration, columns, cut, is_plain, one_line, sign};
 
 /// Columns between two parts of a row.
 const GAP: usize = 2;
@@ -161,7 +161,7 @@ pub fn story(subject: &str) -> &str {
 
 /// Words from outside on one line of a terminal, none of which changes its width or its colours.
 fn sanitized(text: Cow<'_, str>) -> Cow<'_, str> {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+    if is_plain(&text) {
         return text;
     }
     // Terminals do not agree on how wide what they join is.

@@ -189,7 +189,15 @@ pub fn char_columns(c: char) -> usize {
 
 /// How many columns a text takes that no terminal obeys.
 pub fn columns(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     text.chars().map(char_columns).sum()
+}
+
+/// Returns true if `text` is printable ASCII: one column for each byte, and nothing to make visible.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 /// Characters to a column: marks upon marks take no column, but they take time.

@@ -25,6 +25,13 @@ pub struct Durations {
     pub validation: Option<u64>,
 }
 
+impl Durations {
+    /// Returns the time of both; `None` if neither ran.
+    pub fn total(self) -> Option<u64> {
+        self.agent.into_iter().chain(self.validation).reduce(u64::saturating_add)
+    }
+}
+
 /// Exit numbers ([`Exit::code`]); null where the child did not run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exits {

@@ -63,7 +63,7 @@ impl<'a> IterationLine<'a> {
             note: note(row.outcome, &task, &row.subject(), row.cause()),
             task: sanitized(task),
             repeats,
-            time_ms: sum(row.duration_ms.agent, row.duration_ms.validation),
+            time_ms: row.duration_ms.total(),
             cost: row.cost(),
             ended_at: Some(row.ended_at),
             commit: row.commit,
@@ -82,7 +82,7 @@ impl<'a> IterationLine<'a> {
             title: sanitized(Cow::Borrowed(record.task_text.as_deref().unwrap_or_default())),
             note: note(Some(record.outcome), task, &record.story(), Some(record.cause())),
             repeats: None,
-            time_ms: sum(record.duration_ms.agent, record.duration_ms.validation),
+            time_ms: record.duration_ms.total(),
             cost: record.cost(),
             ended_at: Some(record.ended_at),
             commit,
@@ -118,11 +118,6 @@ impl<'a> IterationLine<'a> {
             },
         }
     }
-}
-
-fn sum(agent: Option<u64>, validation: Option<u64>) -> Option<u64> {
-    let sum = agent.unwrap_or_default().saturating_add(validation.unwrap_or_default());
-    (agent.is_some() || validation.is_some()).then_some(sum)
 }
 
 /// What the subject of a record says beside feature, number and task; for a failure, its cause.

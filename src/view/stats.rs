@@ -49,7 +49,7 @@ pub fn write(out: &mut impl Write, stats: &Stats, later: LaterAttempts, paint: P
     writeln!(
         out,
         "time       {} (agent {}, validation {})",
-        duration(agent + validation),
+        duration(duration_ms.total().unwrap_or_default()),
         duration(agent),
         duration(validation)
     )?;
@@ -147,9 +147,7 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
             words.push(Count(total, "token").to_string());
         }
         words.extend(cost.shown());
-        words.push(duration(
-            duration_ms.agent.unwrap_or_default() + duration_ms.validation.unwrap_or_default(),
-        ));
+        words.push(duration(duration_ms.total().unwrap_or_default()));
         if counts.skipped > 0 && !is_done {
             words.push("skipped".to_owned());
         }

@@ -177,9 +177,7 @@ fn side(figures: Option<&OfTask>) -> String {
     };
     let mut words = vec![state.to_owned(), Count(counts.runs as u64, "attempt").to_string()];
     words.extend(cost.shown());
-    let time =
-        duration_ms.agent.unwrap_or_default().saturating_add(duration_ms.validation.unwrap_or_default());
-    words.push(duration(time));
+    words.push(duration(duration_ms.total().unwrap_or_default()));
     words.join(", ")
 }
 

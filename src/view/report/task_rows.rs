@@ -75,8 +75,7 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
         let row = &mut rows[place];
         row.tries.push(record.outcome);
         row.iterations.push(record.iteration);
-        row.duration_ms +=
-            record.duration_ms.agent.unwrap_or_default() + record.duration_ms.validation.unwrap_or_default();
+        row.duration_ms = row.duration_ms.saturating_add(record.duration_ms.total().unwrap_or_default());
         row.cost = row.cost.plus(record.cost());
         row.tokens = match (row.tokens, record.tokens.total()) {
             (one, None) => one,

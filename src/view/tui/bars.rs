@@ -70,12 +70,14 @@ fn width(columns: usize) -> u16 {
 }
 
 fn tasks(session: &SessionRow) -> Row {
-    let all = session.tasks_done + session.tasks_open;
+    let all = session.tasks.tasks_done + session.tasks.tasks_open;
     if all == 0 {
         return Row::new();
     }
-    let [full, rest] = bar(session.tasks_done, all, BAR);
-    Row::of(Look::Plain, format!("{}/{all} ", session.tasks_done)).and(Look::Good, full).and(Look::Dim, rest)
+    let [full, rest] = bar(session.tasks.tasks_done, all, BAR);
+    Row::of(Look::Plain, format!("{}/{all} ", session.tasks.tasks_done))
+        .and(Look::Good, full)
+        .and(Look::Dim, rest)
 }
 
 /// What a session is about and how it goes, in a line.

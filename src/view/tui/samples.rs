@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::history::clusters::{clusters, folded};
 use crate::progress::historical::{HistorySettings, Mode, context};
 use crate::record::{
-    AgentEvent, Cost, DiffStat, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task,
-    Timestamp,
+    AgentEvent, Cost, DiffStat, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason,
+    Task, Timestamp, TrailerCounts,
 };
 use crate::store::{Ask, FilePart};
 
@@ -85,10 +85,11 @@ pub fn iteration(session: u32, number: u32, task: &str, end: char) -> IterationR
         note: note.to_owned(),
         cost: Cost { usd: is_run.then_some(0.12), is_partial: false },
         ended_at: Timestamp::from_seconds(START + i64::from(session) * 3600 + i64::from(number) * 90),
-        agent_ms: is_run.then_some(61_022),
-        validation_ms: is_run.then_some(2_341),
-        agent_exit: is_run.then_some(0),
-        validation_exit: is_run.then_some(if outcome == Outcome::Success { 0 } else { 101 }),
+        duration_ms: is_run.then_some(63_363),
+        exit: Exits {
+            agent: is_run.then_some(0),
+            validation: is_run.then_some(if outcome == Outcome::Success { 0 } else { 101 }),
+        },
         tokens: is_run.then_some(12_053),
         agent: Some("claude".into()),
         repeats: None,
@@ -116,8 +117,7 @@ pub fn session(number: u32, feature: &str, turns: &str) -> SessionRow {
         stop_reason: Some(StopReason::Stuck),
         started_at,
         last_at,
-        tasks_done: done,
-        tasks_open: 5_usize.saturating_sub(done),
+        tasks: TrailerCounts { tasks_done: done, tasks_open: 5_usize.saturating_sub(done) },
         iterations: Arc::new(rows),
         ends: [commit(number, 0), tip.clone()],
         with_tasks: tip,
@@ -292,8 +292,8 @@ fn whole(row: &IterationRow) -> Iteration {
         "false_claim": if is_failed { vec!["promise", "ticked"] } else { Vec::new() },
         "closed": if row.outcome == Outcome::Success { vec![row.task.clone()] } else { Vec::new() },
         "started_at": row.ended_at, "ended_at": row.ended_at,
-        "duration_ms": {"agent": row.agent_ms, "validation": row.validation_ms},
-        "exit": {"agent": row.agent_exit, "validation": row.validation_exit}, "exit_reason": null,
+        "duration_ms": {"agent": row.is_run.then_some(61_022), "validation": row.is_run.then_some(2_341)},
+        "exit": row.exit, "exit_reason": null,
         "validation_command": "cargo test", "files_changed": ["src/login.rs", "src/store.rs"],
         "agent": "claude", "agent_version": "2.1.0", "model": "opus",
         "tokens": {"input": 2233, "cache_read": 8000, "cache_write": 0, "output": 1820}, "cost_usd": 0.12,

@@ -7,13 +7,12 @@ use anyhow::Result;
 use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
-    AgentEvent, Cost, DiffStat, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason, Task,
-    Timestamp, Waiting,
+    AgentEvent, Cost, DiffStat, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason,
+    Task, Timestamp, TrailerCounts, Waiting,
 };
 use crate::store::{Ask, FilePart, RemoteRun, names};
 use crate::tasks::Attempt;
 use crate::view::row::IterationLine;
-use crate::view::style::duration;
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
 pub trait Source: Send + Sync {
@@ -149,8 +148,7 @@ pub struct SessionRow {
     pub started_at: Timestamp,
     /// When its newest record was written.
     pub last_at: Timestamp,
-    pub tasks_done: usize,
-    pub tasks_open: usize,
+    pub tasks: TrailerCounts,
     /// Oldest first.
     pub iterations: Arc<Vec<IterationRow>>,
     /// The first record and the newest.
@@ -200,10 +198,9 @@ pub struct IterationRow {
     pub note: String,
     pub cost: Cost,
     pub ended_at: Timestamp,
-    pub agent_ms: Option<u64>,
-    pub validation_ms: Option<u64>,
-    pub agent_exit: Option<i32>,
-    pub validation_exit: Option<i32>,
+    /// Of agent and validation; `None` if nothing ran.
+    pub duration_ms: Option<u64>,
+    pub exit: Exits,
     pub tokens: Option<u64>,
     pub agent: Option<Arc<str>>,
     /// The first iteration of its session that failed in the same way.
@@ -211,15 +208,6 @@ pub struct IterationRow {
 }
 
 impl IterationRow {
-    pub fn time_ms(&self) -> u64 {
-        self.agent_ms.unwrap_or_default().saturating_add(self.validation_ms.unwrap_or_default())
-    }
-
-    /// How long it took, in words; `None` if nothing ran.
-    pub fn time(&self) -> Option<String> {
-        (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| duration(self.time_ms()))
-    }
-
     /// The row that stands for it.
     pub fn line(&self) -> IterationLine<'_> {
         IterationLine {
@@ -230,7 +218,7 @@ impl IterationRow {
             title: self.title.as_str().into(),
             note: self.note.as_str().into(),
             repeats: self.repeats,
-            time_ms: (self.agent_ms.is_some() || self.validation_ms.is_some()).then(|| self.time_ms()),
+            time_ms: self.duration_ms,
             cost: self.cost,
             ended_at: Some(self.ended_at),
             commit: self.commit.as_str(),

@@ -2,7 +2,7 @@
 
 use tasklist::Item;
 
-use crate::record::{Cost, DiffStat, NotDone, Outcome};
+use crate::record::{Cost, DiffStat, NotDone, Outcome, TrailerCounts};
 use crate::tasks::{not_done, parse};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{duration, sign};
@@ -75,7 +75,7 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
     let (look, mark) = status_sign(session.status);
     let state = Row::of(look, format!("{mark} {}", words_of(session)));
     let everything: Vec<&Item> = items.iter().collect();
-    let (done, open) = (session.tasks_done, session.tasks_open);
+    let TrailerCounts { tasks_done: done, tasks_open: open } = session.tasks;
     let tasks = if everything.is_empty() {
         Row::of(Look::Plain, format!("{done}/{}", done + open))
     } else {
@@ -83,7 +83,7 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
     };
     let rows = session.iterations.as_slice();
     let failed = rows.iter().filter(|row| row.is_failed()).count();
-    let time: u64 = rows.iter().map(IterationRow::time_ms).sum();
+    let time: u64 = rows.iter().filter_map(|row| row.duration_ms).sum();
     let cost = rows.iter().fold(Cost::default(), |cost, row| cost.plus(row.cost));
     let mut took = vec![iterations(session)];
     took.extend((failed > 0).then(|| format!("{failed} failed")));

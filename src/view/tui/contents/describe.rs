@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::record::{Iteration, Session};
+use crate::record::{Iteration, Session, TrailerCounts};
 use crate::view::local_time::local_with_offset;
 use crate::view::show::{IterationDetails, facts};
 use crate::view::style::{Count, duration, grouped, sign, tokens_told};
@@ -52,7 +52,7 @@ pub fn in_flight(in_flight: &InFlight) -> Section {
 pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
     let (look, mark) = status_sign(row.status);
     let closed = session.tasks_completed;
-    let total: u64 = row.iterations.iter().map(IterationRow::time_ms).sum();
+    let total: u64 = row.iterations.iter().filter_map(|row| row.duration_ms).sum();
     let mut rows = vec![
         Row::of(look, format!("{mark} {}", words_of(row))),
         Row::fact("id", row.id.as_str()),
@@ -75,12 +75,13 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
             format!("until {} for {} ({})", local_with_offset(waiting.until), waiting.agent, waiting.class),
         ));
     }
+    let TrailerCounts { tasks_done: done, tasks_open: open } = row.tasks;
     let mut totals = vec![
         Row::fact(
             "iterations",
             format!("{}, limit {}", iterations(row), grouped(u64::from(session.max_iterations))),
         ),
-        Row::fact("tasks", format!("{} of {} done", row.tasks_done, row.tasks_done + row.tasks_open)),
+        Row::fact("tasks", format!("{done} of {} done", done + open)),
         Row::fact("time", duration(total)),
     ];
     if row.live.is_none() && session.ended_at.is_some() {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::record::{AgentEvent, Iteration, Outcome, SessionId};
+use crate::record::{AgentEvent, Exits, Iteration, Outcome, SessionId};
 use crate::store::Ask;
 use crate::view::style::{duration, sign};
 use crate::view::tui::page::{Body, Fold, PREVIEW, Page, Section};
@@ -34,7 +34,8 @@ pub fn read_part(source: &dyn Source, file: &File, ask: Ask) -> Result<WindowPar
 
 /// What an iteration printed: for a failure what decides first, then the check before the agent.
 pub fn output(session: &SessionRow, row: &IterationRow) -> Page {
-    let exit = row.validation_exit.filter(|_| row.agent_exit.is_none_or(|code| code == 0)).or(row.agent_exit);
+    let Exits { agent, validation } = row.exit;
+    let exit = validation.filter(|_| agent.is_none_or(|code| code == 0)).or(agent);
     let (look, mark) = sign(row.outcome);
     let mut head = Row::of(Look::Bold, format!("Iteration {}", row.number));
     if let Some(exit) = exit {
@@ -43,7 +44,8 @@ pub fn output(session: &SessionRow, row: &IterationRow) -> Page {
             .and(if exit == 0 { Look::Good } else { Look::Bad }, format!("exit {exit}"));
     }
     let cost = row.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
-    let head = head.and(Look::Plain, row.time().map_or(String::new(), |time| format!(", {time}")) + &cost);
+    let head = head
+        .and(Look::Plain, row.duration_ms.map_or(String::new(), |ms| format!(", {}", duration(ms))) + &cost);
     let line = row.line();
     let task = Row::of(look, format!("{mark} {}", line.task_words()));
     let mut rows = vec![head, task.and(Look::Plain, format!("  {}", line.title))];

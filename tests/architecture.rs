@@ -377,6 +377,29 @@ fn no_file_is_longer_than_a_reader_can_follow() {
     assert!(long.is_empty(), "more than {MAX_FILE_LINES} lines: {long:#?}");
 }
 
+/// Most fields of a struct that gives no reason for more. What is a format, or flags, has as many as these need.
+const MAX_FIELDS: usize = 12;
+
+#[test]
+fn structs_of_many_fields_say_why() {
+    for root in roots() {
+        for (path, text) in sources(&root) {
+            let text: Vec<&str> = text.lines().collect();
+            let is_struct =
+                |line: &str| !line.starts_with(' ') && line.contains("struct ") && line.ends_with('{');
+            for (at, line) in text.iter().enumerate().filter(|(_, line)| is_struct(line)) {
+                let is_above = |line: &&&str| line.starts_with("///") || line.starts_with("#[");
+                let above: Vec<&str> = text[..at].iter().rev().take_while(is_above).copied().collect();
+                let fields = text[at + 1..].iter().take_while(|line| **line != "}");
+                let fields = fields.filter(|line| line.starts_with("    ") && line.ends_with(',')).count();
+                let reasons = ["Many fields: ", "Serialize", "Deserialize", "Args)]"];
+                let is_said = above.iter().any(|line| reasons.iter().any(|reason| line.contains(reason)));
+                assert!(fields <= MAX_FIELDS || is_said, "{root}/{path}: {line} has {fields} fields");
+            }
+        }
+    }
+}
+
 /// As `scripts/size.py` counts them.
 fn code_lines(text: &str) -> usize {
     let is_start = |line: &str| (line.contains("const ") || line.contains("static ")) && line.ends_with('[');

@@ -2,7 +2,7 @@
 
 use crate::record::{Parser, PromptVia};
 
-/// The command line of an agent.
+/// The command line of an agent. Many fields: a row of the table of agents, read where a session begins.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Its name and its program's.

@@ -87,7 +87,7 @@ pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
             facts.excerpt =
                 context.summarize_examined(evidence.examined, ExcerptMode::Excerpt, EXCERPT_CHARS).excerpt;
             room.take(&facts.excerpt);
-            if let Some(examined) = evidence.examined.filter(|_| context.exit_code != 0) {
+            if let Some(examined) = evidence.examined.filter(|_| context.exit.code != 0) {
                 facts.levels = examined.fingerprint().map(levels);
                 facts.errors = room.keep(errors(examined));
             }

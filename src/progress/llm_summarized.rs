@@ -22,7 +22,7 @@ pub fn question(context: &IterationContext, facts: &Facts) -> String {
     let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS).excerpt;
     let mut question = format!(
         "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
-        context.exit_code
+        context.exit.code
     );
     let task = context.task.as_deref().unwrap_or("none");
     writeln!(question, "Task: {task}\nOutcome: {}", context.outcome)

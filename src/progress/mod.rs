@@ -19,7 +19,7 @@ mod system_captured;
 
 use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
-use crate::record::{ExitReason, Outcome, SessionId, Summarized, TaskName};
+use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
 pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
 pub use hybrid::HybridProgress;
@@ -40,7 +40,7 @@ pub enum ExcerptMode {
     BlindTail,
 }
 
-/// What a strategy learns of an iteration that is over.
+/// What a strategy learns of an iteration that is over. Many fields: strategies read nothing themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationContext {
     /// Its session, if that is not the one whose prompt this is for.
@@ -57,9 +57,7 @@ pub struct IterationContext {
     /// `None` if no validation ran. Exit and duration are the agent's then, stdout is its final text, and stderr what it
     /// wrote there if it failed.
     pub validation_command: Option<String>,
-    pub exit_code: i32,
-    /// Why it did not end by itself.
-    pub exit_reason: Option<ExitReason>,
+    pub exit: Exit,
     /// How the agent failed and why, where its work was validated anyway, or its streams hold no words.
     pub agent_failure: Option<String>,
     /// The end of what it wrote, or all of it.
@@ -101,7 +99,7 @@ impl IterationContext {
             stdout: &self.stdout,
             stderr: &self.stderr,
             cut: self.cut,
-            exit_code: Some(self.exit_code),
+            exit_code: Some(self.exit.code),
             cwd: Some(&self.directory),
         }))
     }
@@ -122,13 +120,13 @@ impl IterationContext {
             ExcerptMode::Excerpt => examined.excerpt(max_chars),
             ExcerptMode::BlindTail => self.tail(max_chars),
         };
-        let levels = if self.exit_code == 0 { None } else { examined.fingerprint() };
+        let levels = if self.exit.code == 0 { None } else { examined.fingerprint() };
         OutputSummary { excerpt, fingerprint: levels.map(|levels| levels.strict) }
     }
 
     /// Returns true if a validation ran and found nothing: its output says nothing of a failure.
     fn passed(&self) -> bool {
-        self.validation_command.is_some() && self.exit_code == 0 && self.exit_reason.is_none()
+        self.validation_command.is_some() && self.exit.is_success()
     }
 
     /// Returns what an agent said last, and what a failing one wrote to stderr.

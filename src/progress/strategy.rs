@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::progress::{IterationContext, PromptTarget};
-    use crate::record::{Outcome, Summarized};
+    use crate::record::{Exit, Outcome, Summarized};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
         IterationContext {
@@ -76,8 +76,7 @@ mod tests {
             is_left_open: false,
             cause: None,
             validation_command: Some("make test".to_owned()),
-            exit_code: 1,
-            exit_reason: None,
+            exit: Exit { code: 1, reason: None },
             agent_failure: None,
             stdout: format!("FAILED number {iteration}"),
             stderr: String::new(),

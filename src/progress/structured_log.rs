@@ -21,11 +21,11 @@ impl StructuredLogProgress {
 
     fn entry(&self, context: &IterationContext) -> Map<String, Value> {
         let mut entry = facts(context);
-        entry.insert("exit_code".to_owned(), json!(context.exit_code));
+        entry.insert("exit_code".to_owned(), json!(context.exit.code));
         entry.insert("duration_ms".to_owned(), json!(context.duration_ms));
         entry.insert("files_changed".to_owned(), json!(context.files_changed));
         // A validation that passed has no error to sum up.
-        let is_error = context.exit_code != 0;
+        let is_error = context.exit.code != 0;
         let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
         entry.insert("error_summary".to_owned(), json!(summary));
         if !context.final_message.is_empty() && self.max_chars > 0 {

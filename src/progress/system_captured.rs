@@ -60,12 +60,12 @@ fn facts(context: &IterationContext) -> String {
     let agent = context.agent_failure.as_ref().filter(|_| context.cause.is_none());
     let agent = agent.map(|failure| format!("**Agent:** {}\n", one_line(failure)));
     let agent = agent.unwrap_or_default();
-    let reason = context.exit_reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
+    let reason = context.exit.reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
     let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
     let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
     format!(
         "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n",
-        context.exit_code, context.duration_ms
+        context.exit.code, context.duration_ms
     )
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::{ExitReason, Outcome};
+    use crate::record::{Exit, ExitReason, Outcome};
 
     fn context(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
         IterationContext {
@@ -116,8 +116,7 @@ mod tests {
             is_left_open: false,
             cause: None,
             validation_command: Some("cargo test".to_owned()),
-            exit_code,
-            exit_reason: None,
+            exit: Exit { code: exit_code, reason: None },
             agent_failure: None,
             stdout: stdout.to_owned(),
             stderr: String::new(),
@@ -248,7 +247,7 @@ mod tests {
     #[test]
     fn a_child_that_did_not_end_by_itself_says_why() {
         let mut context = context(1, -1, "");
-        context.exit_reason = Some(ExitReason::Timeout);
+        context.exit.reason = Some(ExitReason::Timeout);
         let entry = SystemCapturedProgress::default().record(&context);
         assert!(entry.contains("**Exit code:** -1 (timed out)\n"), "{entry}");
     }

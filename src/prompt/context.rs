@@ -52,7 +52,8 @@ pub const NAMES: &[&str] = &[
 /// The parts of `current_task`.
 pub(super) const TASK_PARTS: &[&str] = &["id", "text", "phase", "story"];
 
-/// What is known when a prompt is written. Paths are as the agent should use them.
+/// What is known when a prompt is written. Paths are as the agent should use them. Many fields: the names that templates
+/// may use, and what their values are made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptContext {
     pub feature_name: String,

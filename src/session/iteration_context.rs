@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{IterationContext, cause};
 use crate::project_files::{open_plain, refused};
-use crate::record::{Iteration, LogEntry, Outcome, Validation};
+use crate::record::{Exit, Iteration, LogEntry, Outcome, Validation};
 use crate::store::{Slot, Store, names};
 
 use super::window::Window;
@@ -27,19 +27,19 @@ fn context_from(
     read: &mut dyn FnMut(&str) -> Result<Window>,
 ) -> Result<Option<IterationContext>> {
     let is_validated = iteration.exit.validation.is_some();
-    let (exit_code, duration_ms) = if is_validated {
-        (iteration.exit.validation, iteration.duration_ms.validation)
+    let (code, reason, duration_ms) = if is_validated {
+        (iteration.exit.validation, iteration.validation_exit_reason(), iteration.duration_ms.validation)
     } else {
-        (iteration.exit.agent, iteration.duration_ms.agent)
+        (iteration.exit.agent, iteration.exit_reason, iteration.duration_ms.agent)
     };
-    let (Some(exit_code), true) = (exit_code, iteration.outcome != Outcome::Interrupted) else {
+    let (Some(code), true) = (code, iteration.outcome != Outcome::Interrupted) else {
         return Ok(None);
     };
     let (stdout, stderr) = if is_validated {
         (read("validation/stdout")?, read("validation/stderr")?)
     } else {
         // Of one that did well, stderr is noise.
-        let stderr = if exit_code == 0 { Window::default() } else { read("agent/stderr")? };
+        let stderr = if code == 0 { Window::default() } else { read("agent/stderr")? };
         (read("agent/stdout")?, stderr)
     };
     // If nothing else can be shown of an agent, its error is all there is.
@@ -54,8 +54,7 @@ fn context_from(
             && iteration.task.as_ref().is_some_and(|task| !iteration.closed.contains(task)),
         cause: (iteration.outcome != Outcome::Success).then(|| iteration.cause().into_owned()),
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
-        exit_code,
-        exit_reason: if is_validated { iteration.validation_exit_reason() } else { iteration.exit_reason },
+        exit: Exit { code, reason },
         agent_failure: agent_failure(iteration).filter(|_| is_validated || is_silent),
         cut: Cut::of(stdout.is_cut, stderr.is_cut),
         directory: directory.to_string(),

@@ -21,8 +21,8 @@ use super::job::Job;
 use super::prompting::{Assignment, Prompting};
 use super::settings::validation_limits;
 
-/// Everything that is decided before a session starts. It is put together once, of what other parts of the program own,
-/// and no two of its fields belong together more than with the others.
+/// Everything that is decided before a session starts. Many fields: it is put together once, of what other parts of the
+/// program own, and no two of them belong together more than with the others.
 pub struct Plan<'a> {
     pub store: &'a Store,
     pub feature: &'a Feature,

@@ -13,7 +13,8 @@ use crate::record::{
 
 use super::trailer_value::{escape, unescape};
 
-/// What a list shows of a record. The rest is read where it is asked for.
+/// What a list shows of a record. The rest is read where it is asked for. Many fields: one for each column of a line of the
+/// cache.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     pub kind: RecordKind,

@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::record::{
-    Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp, Uncounted,
+    Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp, TrailerCounts,
+    Uncounted,
 };
 use crate::store::{RemoteRun, Row};
 
@@ -49,10 +50,8 @@ pub struct SessionHead {
     runs: u64,
     uncounted: Uncounted,
     cost: Cost,
-    tasks_done: usize,
-    tasks_open: usize,
+    tasks: TrailerCounts,
     skipped: SkippedTasks,
-    is_running: bool,
     elsewhere: Option<RemoteRun>,
     summary: Summary,
 }
@@ -80,10 +79,8 @@ impl SessionHead {
             runs: 0,
             uncounted: Uncounted::default(),
             cost: Cost::default(),
-            tasks_done: 0,
-            tasks_open: 0,
+            tasks: TrailerCounts::default(),
             skipped: SkippedTasks::default(),
-            is_running,
             elsewhere: None,
             summary: Summary::default(),
         }
@@ -95,7 +92,7 @@ impl SessionHead {
 
     /// Takes in what is known of it if it runs on another machine.
     pub fn runs_elsewhere(&mut self, elsewhere: Option<RemoteRun>) {
-        self.elsewhere = elsewhere.filter(|_| !self.is_running);
+        self.elsewhere = elsewhere.filter(|_| self.status != Status::Running);
     }
 
     /// Takes in the next record, oldest first.
@@ -114,14 +111,9 @@ impl SessionHead {
 
     /// Takes in the newest record.
     pub fn end(&mut self, tip: &LogEntry) {
-        self.tasks_done = tip.tasks.tasks_done;
-        self.tasks_open = tip.tasks.tasks_open;
+        self.tasks = tip.tasks;
         self.stop_reason = tip.stop_reason;
-        self.status = match tip.status {
-            Some(status) => status,
-            None if self.is_running => Status::Running,
-            None => Status::Interrupted,
-        };
+        self.status = tip.status.unwrap_or(self.status);
     }
 }
 
@@ -187,8 +179,8 @@ fn write_head(
     let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
     let tasks = format!(
         "{} of {} done{}",
-        head.tasks_done,
-        Count((head.tasks_done + head.tasks_open) as u64, "task"),
+        head.tasks.tasks_done,
+        Count((head.tasks.tasks_done + head.tasks.tasks_open) as u64, "task"),
         head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
     );
     let most = width.unwrap_or(usize::MAX);

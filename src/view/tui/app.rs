@@ -119,6 +119,7 @@ struct Shown {
     version: String,
 }
 
+/// Many fields: all that keys and answers change, and what is drawn follows from.
 #[derive(Debug)]
 pub struct App {
     pub overview: Overview,

@@ -182,7 +182,7 @@ pub struct InFlight {
     pub lengths: [Option<u64>; 4],
 }
 
-/// An iteration in the list.
+/// An iteration in the list. Many fields: what list, failure and dashboard show without reading its record again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IterationRow {
     pub number: u32,

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use serde_json::Value;
 use specify_ralph::config::KEYS;
+use specify_ralph::record::Parser;
+use strum::VariantNames;
 
 use crate::sandbox::{Program, Sandbox};
 
@@ -191,6 +194,28 @@ fn every_rule_of_redaction_is_in_the_book() {
     let missing: BTreeSet<_> =
         redact_stream::rules().filter(|rule| !page.contains(&format!("`{rule}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_page_of_agents_has_every_agent_and_parser() {
+    let page = read("docs/agents.md");
+    let agents: Value = serde_json::from_str(&ralph(root(), &["agents", "--json"])).unwrap();
+    let names: Vec<&str> =
+        agents.as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap()).collect();
+    assert!(names.len() > 10, "{names:?}");
+    let first = page.split("\n## ").next().unwrap();
+    for part in [first, section(&page, "## Commands that failed")] {
+        let rows = part.lines().filter(|line| line.starts_with('|'));
+        let heads: String = rows.filter_map(|row| row.split('|').nth(1)).collect();
+        let missing: Vec<&&str> = names.iter().filter(|name| !heads.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "{missing:?} in {part}");
+    }
+    let parsers = page.lines().find(|line| line.starts_with("parser = ")).unwrap();
+    let known: BTreeSet<&str> = Parser::VARIANTS.iter().copied().collect();
+    let word = Regex::new(r"[a-z]+").unwrap();
+    let listed = parsers.split_once(": ").unwrap().1;
+    let listed: BTreeSet<&str> = word.find_iter(listed).map(|found| found.as_str()).chain(["text"]).collect();
+    assert_eq!(listed, known);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use specify_ralph::record::Timestamp;
 
 use crate::sandbox::{Run, Sandbox};
 
@@ -253,6 +254,7 @@ fn the_status_says_where_the_feature_stands() {
             "pid",
             "task",
             "started_at",
+            "ended_at",
             "in_flight",
             "phase",
             "waiting",
@@ -263,6 +265,10 @@ fn the_status_says_where_the_feature_stands() {
     );
     assert_eq!(status["tasks"], json!({"done": 2, "open": 0, "skipped": 0}));
     assert_eq!(status["session"]["pid"], Value::Null);
+    let tip = scene.git("log -1 --format=%ct --glob=refs/ralph/*");
+    let ended_at: Timestamp = status["session"]["ended_at"].as_str().unwrap().parse().unwrap();
+    assert_eq!(ended_at.seconds().to_string(), tip.trim());
+    read(&scene, "status").stdout_has(", ended 20");
     let fresh = Sandbox::new();
     assert_eq!(read(&fresh, "status --json").code(0).json()["session"], Value::Null);
 }

@@ -159,8 +159,8 @@ fn session_status(
     let control = holder.map(|_| left);
     let in_flight = store.in_flight(&id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
-    let is_dead = holder.is_none() && elsewhere.is_none();
-    let left_running = if is_dead { left_running(store, &id) } else { Vec::new() };
+    let is_running = holder.is_some() || elsewhere.is_some();
+    let left_running = if is_running { Vec::new() } else { left_running(store, &id) };
     let waiting = control.as_ref().and_then(Control::waiting);
     let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
         (Some(_), _) => Some("waiting".to_owned()),
@@ -180,6 +180,7 @@ fn session_status(
         pid: holder.map(|holder| holder.pid),
         task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
         started_at: totals.started_at,
+        ended_at: (!is_running).then_some(tip.ended_at),
         in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
             iteration: begin.iteration,
             agent: begin.agent,

@@ -54,6 +54,8 @@ pub struct SessionStatus {
     /// The task of the running iteration, or of the last one.
     pub task: Option<TaskName>,
     pub started_at: Timestamp,
+    /// When its newest record was written; `None` while it runs.
+    pub ended_at: Option<Timestamp>,
     /// The iteration that runs.
     pub in_flight: Option<InFlight>,
     /// What a running session is at: `prompt`, `agent`, `validation`, `recording`, `waiting`, `paused`.
@@ -129,10 +131,13 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         None => state(session.status, session.stop_reason, &session.skipped),
     };
     let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
+    // One that died wrote no end.
+    let end = if session.stop_reason.is_some() { "ended" } else { "last record" };
+    let end = session.ended_at.map_or(String::new(), |at| format!(", {end} {}", local(at)));
     let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
     writeln!(
         out,
-        "  session {} {state}\n  began {}, {}{cost}{who}",
+        "  session {} {state}\n  began {}{end}, {}{cost}{who}",
         session.id,
         local_with_offset(session.started_at),
         Count(session.iterations as u64, "iteration")

@@ -230,6 +230,33 @@ async function handling(browser, file) {
   await linked.close();
 }
 
+/** The page of a session whose record grows: what the reader unfolded, folded or chose stays as it was. */
+async function growing(browser, address, grow) {
+  const { page, wrong } = await visit(browser, address);
+  const state = () => page.evaluate(() => document.documentElement.dataset.state);
+  const seen = () => page.evaluate(() => [
+    document.querySelector(".phase").open,
+    document.querySelector("details.file").open,
+    [...document.querySelectorAll("section > .part")].map((part) => part.open),
+    document.querySelector("#i1").open,
+    [...document.querySelectorAll("#i1 .part")].map((part) => part.open),
+    document.querySelector("#t1").ariaSelected,
+  ]);
+  await page.click("#t1");
+  await page.evaluate(() => {
+    document.getElementById("i1").open = true;
+    for (const fold of document.querySelectorAll(".phase, details.file, section > .part:first-of-type, #i1 .part:nth-of-type(odd)")) fold.open = !fold.open;
+  });
+  for (let time = 0; time < 2; time += 1) {
+    const [before, known] = [await seen(), await state()];
+    grow();
+    await page.waitForFunction((known) => document.documentElement.dataset.state !== known && document.readyState === "complete", {}, known);
+    equal(await seen(), before, `after growth ${time}`);
+  }
+  equal(wrong, [], "growing");
+  await page.close();
+}
+
 async function main() {
   const { puppeteer, axe } = install();
   const executablePath = findBrowser();
@@ -280,6 +307,7 @@ async function main() {
         await everyPage(browser, name, `${address}${below}`, axe, scripts);
         say(`${name} looked at`);
       }
+      await growing(browser, `${address}${older}`, () => ralph(specify, folder, ["resume", older, "-n", "1"], [4, 5]));
     } finally {
       server.kill("SIGINT");
     }

@@ -161,6 +161,7 @@ mod tests {
         }
         // Renderers without variables, as librsvg, would draw all of it black.
         assert!(!svg.contains("var("), "{svg}");
+        assert!(texts.contains(" · hatched: waited or interrupted"), "{texts}");
         // The pause and the iteration that was cut short.
         assert_eq!(svg.matches("<rect class=\"hatched\"").count(), 2, "{svg}");
         assert!(svg[..1000].contains(SVG_GENERATOR));
@@ -171,6 +172,7 @@ mod tests {
         let words: Vec<String> = (1..=8).map(|number| format!("T{number}-a")).collect();
         let svg = picture(&report(iterations(&words.join(" ")), "")).unwrap();
         assert_eq!(svg.matches("class=\"cause\"").count(), MAX_TASKS);
+        assert!(!svg.contains("hatched:"), "{svg}");
         assert!(svg.contains("and 3 more tasks not done"), "{svg}");
         let empty = picture(&report(Vec::new(), "")).unwrap();
         let (names, _) = parsed(&empty);

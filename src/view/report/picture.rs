@@ -30,8 +30,8 @@ const MAX_CAUSE_COLUMNS: usize = 98;
 const MAX_ID_COLUMNS: usize = 70;
 
 /// Heights, in pixels.
-const HEIGHT_WITHOUT_TASKS: usize = 200;
-const TASKS_TOP: usize = 196;
+const HEIGHT_WITHOUT_TASKS: usize = 210;
+const TASKS_TOP: usize = 186;
 const TASK_HEIGHT: usize = 44;
 const LINE_HEIGHT: usize = 24;
 
@@ -177,6 +177,19 @@ mod tests {
         let empty = picture(&report(Vec::new(), "")).unwrap();
         let (names, _) = parsed(&empty);
         assert!(!names.contains(&"pattern".to_owned()) && !empty.contains("class=\"cause\""));
+    }
+
+    #[test]
+    fn no_line_touches_another_or_the_edge() {
+        for tasks in 0..=7 {
+            let words: Vec<String> = (1..=tasks).map(|number| format!("T{number}-a")).collect();
+            let svg = picture(&report(iterations(&words.join(" ")), "")).unwrap();
+            let number = |part: &str| part.split('"').next().unwrap().parse::<usize>().unwrap();
+            let texts = svg.split("<text ").skip(1).map(|text| number(text.split_once(" y=\"").unwrap().1));
+            let height = number(svg.split_once("height=\"").unwrap().1);
+            let lines: Vec<usize> = texts.chain([height]).collect();
+            assert!(lines.windows(2).all(|pair| pair[1] >= pair[0] + 18), "{tasks} tasks: {lines:?}");
+        }
     }
 
     #[test]

@@ -135,6 +135,18 @@ impl Failure {
         (self.with_line(at, LineKind::Head), at + 1)
     }
 
+    /// Returns the failure with line `at` as its head and the lines below it, up to `end`, as its body; and `end`.
+    pub(super) fn in_block(mut self, page: &Page, at: usize, end: usize) -> (Self, usize) {
+        self.add(at, LineKind::Head);
+        self.add_body(page, at + 1, end, FrameOrder::NewestFirst);
+        (self, end)
+    }
+
+    /// Adds lines of one kind.
+    pub(super) fn add_all(&mut self, lines: impl IntoIterator<Item = usize>, kind: LineKind) {
+        lines.into_iter().for_each(|line| self.add(line, kind));
+    }
+
     /// Adds a value, up to [`MAX_VALUES`].
     pub(super) fn add_value(&mut self, value: &str) {
         if self.values.len() < MAX_VALUES {

@@ -72,6 +72,16 @@ impl Page {
         (from..end).find(|&at| is_end(self.line(at))).unwrap_or(end)
     }
 
+    /// Returns the nearest of `count` lines above line `at` for which `is_wanted` holds.
+    pub(super) fn find_above(
+        &self,
+        at: usize,
+        count: usize,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Option<usize> {
+        (self.start_of_stream(at)..at).rev().take(count).find(|&above| is_wanted(self.line(above)))
+    }
+
     /// Returns where the stream begins that line `index` is in.
     pub(super) fn start_of_stream(&self, index: usize) -> usize {
         if index < self.stderr_start { 0 } else { self.stderr_start }

@@ -12,7 +12,6 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     let rest = line.trim_start().strip_prefix("--- FAIL: ")?;
     let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name);
-    let mut failure = Failure::new(Stage::Test, "go").with_id(name).with_line(at, LineKind::Head);
     let is_end = |line: &str| {
         let text = line.trim_start();
         starts_with_any(text, &["--- ", "=== ", "panic: "])
@@ -20,14 +19,12 @@ pub(super) fn test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
             || starts_with_any(line, &["FAIL\t", "ok  \t", "?   \t"])
     };
     let end = page.find_end(at + 1, is_end);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
+    let (mut failure, end) = Failure::new(Stage::Test, "go").with_id(name).in_block(page, at, end);
     if !failure.is_explained() {
         // With -v, the test's output is before this line, after its `=== RUN`.
-        let start = page.start_of_stream(at);
         let indent = indent_of(line);
-        let run = (start..at).rev().take(MAX_LOOKBACK_LINES).find(|&above| {
-            let text = page.line(above).trim_start();
-            strip_any(text, &["=== RUN ", "=== CONT ", "=== NAME "])
+        let run = page.find_above(at, MAX_LOOKBACK_LINES, |line| {
+            strip_any(line.trim_start(), &["=== RUN ", "=== CONT ", "=== NAME "])
                 .is_some_and(|started| started.trim() == name)
         });
         if let Some(run) = run {
@@ -58,10 +55,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     let line = page.line(at);
     if line == "WARNING: DATA RACE" {
         let end = page.find_end(at + 1, |line| line.starts_with("====="));
-        let mut failure =
-            Failure::new(Stage::Crash, "go").with_message("DATA RACE").with_line(at, LineKind::Head);
-        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-        return Some((failure, end));
+        return Some(Failure::new(Stage::Crash, "go").with_message("DATA RACE").in_block(page, at, end));
     }
     let message = strip_any(line, &["panic: ", "fatal error: "])?;
     let message = message.strip_suffix(" [recovered]").unwrap_or(message);

@@ -28,10 +28,7 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
             return None;
         }
         let end = page.find_end(at + 1, is_end);
-        let suite = (page.start_of_stream(at)..at)
-            .rev()
-            .take(600)
-            .find(|&at| page.line(at).trim_start().starts_with("FAIL "));
+        let suite = page.find_above(at, 600, |line| line.trim_start().starts_with("FAIL "));
         let is_load = name.starts_with("Test suite failed to run");
         let file = suite
             .map(|at| page.line(at).trim_start()[5..].trim())
@@ -55,10 +52,8 @@ pub(super) fn bullet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
     let end = page.find_end(at + 1, is_end);
-    let mut failure = Failure::new(if name.is_empty() { Stage::Build } else { Stage::Test }, "jest")
-        .with_id(rest)
-        .with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
+    let stage = if name.is_empty() { Stage::Build } else { Stage::Test };
+    let (failure, end) = Failure::new(stage, "jest").with_id(rest).in_block(page, at, end);
     if name.is_empty() && !(failure.message.contains("Error") || failure.message.contains("rror:")) {
         // Only the name of a file whose tests are listed below.
         let mut failure = Failure::new(Stage::Test, SUITE).with_id(first);
@@ -91,9 +86,7 @@ pub(super) fn dart(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure
     let line = page.line(at);
     let name = line.strip_suffix(" [E]").filter(|_| is_clock(line))?.split_once(": ")?.1;
     let end = page.find_end(at + 1, |line| is_clock(line));
-    let mut failure = Failure::new(Stage::Test, "dart").with_id(name).with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-    Some((failure, end))
+    Some(Failure::new(Stage::Test, "dart").with_id(name).in_block(page, at, end))
 }
 
 /// The crosses that runners draw.

@@ -24,9 +24,7 @@ pub(super) fn surefire(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
             .map_or_else(|| name.rsplit('.').next().unwrap_or(name), |(method, _)| method);
         let end =
             page.find_end(at + 1, |line| line.is_empty() || starts_with_any(line, &["[ERROR]", "[INFO]"]));
-        let mut failure = Failure::new(Stage::Test, "surefire").with_id(name).with_line(at, LineKind::Head);
-        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-        return Some((failure, end));
+        return Some(Failure::new(Stage::Test, "surefire").with_id(name).in_block(page, at, end));
     }
     // `[ERROR]   ShelfTest.countsAll:12 expected:<3> but was:<2>`
     let item = rest.strip_prefix("  ")?.trim_start();
@@ -67,21 +65,15 @@ pub(super) fn gradle(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
             line.is_empty() && !page.line(at + 1).is_empty()
                 || line.contains(" > ") && (line.ends_with(" FAILED") || line.ends_with(" PASSED"))
         });
-        let mut failure = Failure::new(Stage::Test, "gradle")
-            .with_id(name.trim_end_matches("()"))
-            .with_line(at, LineKind::Head);
-        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-        return Some((failure, end));
+        let name = name.trim_end_matches("()");
+        return Some(Failure::new(Stage::Test, "gradle").with_id(name).in_block(page, at, end));
     }
     let name = text.strip_suffix(" *** FAILED ***")?.trim_start_matches("- ");
     let end = page.find_end(at + 1, |line| {
         let text = line.trim_start_matches("[info] ").trim_start();
         text.starts_with("- ") || !line.trim_start_matches("[info] ").starts_with("  ")
     });
-    let mut failure =
-        Failure::new(Stage::Test, "scalatest").with_id(without_duration(name)).with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-    Some((failure, end))
+    Some(Failure::new(Stage::Test, "scalatest").with_id(without_duration(name)).in_block(page, at, end))
 }
 
 /// Where a step of a stack trace of the JVM is.

@@ -3,7 +3,7 @@
 use super::super::failure::{Failure, FrameOrder, Stage};
 use super::super::line_kind::{LineKind, is_external_frame, is_frame};
 use super::super::location::find_location;
-use super::super::page::Page;
+use super::super::page::{MAX_LOOKBACK_LINES, Page};
 use super::super::scan_state::ScanState;
 use super::super::words::{is_digits, starts_with_any, strip_any};
 use super::runner_lines::without_duration;
@@ -49,9 +49,7 @@ pub(super) fn sanitizer(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         let mut failure =
             Failure::new(Stage::Crash, "sanitizer").with_message(message).with_line(at, LineKind::Head);
         let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
-        for at in at + 1..stack {
-            failure.add(at, LineKind::Message);
-        }
+        failure.add_all(at + 1..stack, LineKind::Message);
         // The first stack is where it happened; those after it are where the memory comes from.
         let behind = page.find_end(stack, str::is_empty).min(end);
         let frames: Vec<usize> = (stack..behind)
@@ -102,10 +100,7 @@ pub(super) fn gtest(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
     }
     let name = without_duration(name.split(", where ").next().unwrap_or(name));
     let mut failure = Failure::new(Stage::Test, "gtest").with_id(name).with_line(at, LineKind::Head);
-    let start = page.start_of_stream(at);
-    let run = (start..at).rev().take(400).find(|&above| {
-        bracketed(page.line(above)).is_some_and(|(word, started)| word == "RUN" && started == name)
-    });
+    let run = page.find_above(at, MAX_LOOKBACK_LINES, |line| bracketed(line) == Some(("RUN", name)));
     if let Some(run) = run {
         failure.add_body(page, run + 1, at, FrameOrder::NewestFirst);
     } else {
@@ -182,26 +177,19 @@ pub(super) fn catch(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
 
 /// The name of the test case that Catch2 puts above, between rules.
 fn title_above(page: &Page, at: usize) -> Option<usize> {
-    let start = page.start_of_stream(at);
-    let is_rule =
-        |above: &usize| page.line(*above).starts_with("---") || page.line(*above).starts_with("TEST CASE");
+    let is_rule = |line: &str| starts_with_any(line, &["---", "TEST CASE"]);
     let is_title = |above: &usize| {
         let line = page.line(*above);
         !line.is_empty() && !line.starts_with(['-', '~', '.', '='])
     };
-    let rule = (start..at).rev().take(12).find(is_rule);
-    rule.and_then(|rule| (rule.saturating_sub(4)..rule).rev().find(is_title))
+    let rule = page.find_above(at, 12, is_rule)?;
+    (rule.saturating_sub(4)..rule).rev().find(is_title)
 }
 
 /// The test that was running at a line, where its runner draws boxes.
 fn running(page: &Page, at: usize) -> Option<String> {
-    let start = page.start_of_stream(at);
-    (start..at)
-        .rev()
-        .take(400)
-        .find_map(|above| bracketed(page.line(above)))
-        .filter(|(word, _)| *word == "RUN")
-        .map(|(_, name)| name.to_owned())
+    let boxed = page.find_above(at, MAX_LOOKBACK_LINES, |line| bracketed(line).is_some())?;
+    bracketed(page.line(boxed)).filter(|(word, _)| *word == "RUN").map(|(_, name)| name.to_owned())
 }
 
 /// The test whose result is below, where its runner does not say what it starts.
@@ -231,8 +219,7 @@ pub(super) fn dotnet(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         starts_with_any(text, DOTNET_ENDS)
             || text.starts_with("[xUnit.net") && text.contains(" [") && indent == 0
     });
-    let mut failure = Failure::new(Stage::Test, "dotnet").with_id(name).with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end.min(at + 60), FrameOrder::NewestFirst);
+    let (failure, _) = Failure::new(Stage::Test, "dotnet").with_id(name).in_block(page, at, end.min(at + 60));
     Some((failure, end))
 }
 

@@ -58,9 +58,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
                 }
             }
         }
-        for at in at + 1..=last {
-            failure.add(at, LineKind::Head);
-        }
+        failure.add_all(at + 1..=last, LineKind::Head);
         let groups = (at + 1..last).map(|at| page.line(at).trim());
         let names = std::iter::once(title).chain(groups).chain((last > at).then_some(name));
         names.collect::<Vec<_>>().join(" ").trim_end_matches(':').clone_into(&mut failure.id);
@@ -79,8 +77,7 @@ pub(super) fn item(page: &Page, at: usize, state: &mut ScanState) -> Option<(Fai
 pub(super) fn load(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let file = page.line(at).strip_prefix("An error occurred while loading ")?.trim_end_matches(['.', ':']);
     let end = page.find_end(at + 1, |line| line.starts_with("No examples found") || is_summary(line));
-    let mut failure = Failure::new(Stage::Build, "numbered").with_id(file).with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
+    let (mut failure, end) = Failure::new(Stage::Build, "numbered").with_id(file).in_block(page, at, end);
     settle_message(page, &mut failure);
     Some((failure, end))
 }

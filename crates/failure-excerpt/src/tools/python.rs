@@ -117,9 +117,7 @@ fn block(page: &Page, at: usize) -> Option<(Failure, usize)> {
         .find(|&at| page.line(at).starts_with("----") && page.line(at).contains(" Captured "))
         .unwrap_or(end);
     add_body(page, &mut failure, at + 1, captured);
-    for at in captured..end {
-        failure.add(at, LineKind::Foreign);
-    }
+    failure.add_all(captured..end, LineKind::Foreign);
     Some((failure, end))
 }
 
@@ -278,9 +276,7 @@ pub(super) fn traceback(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fa
         Failure::new(Stage::Other, "python").with_message(page.line(error).trim_start_matches(['#', ' ']));
     failure.add_body(page, at + 1, error, FrameOrder::NewestLast);
     failure.add(error, LineKind::Head);
-    for at in error + 1..end {
-        failure.add(at, LineKind::Value);
-    }
+    failure.add_all(error + 1..end, LineKind::Value);
     if starts_with_any(&failure.message, LOAD_ERRORS) {
         failure.stage = Stage::Build;
     }

@@ -51,9 +51,7 @@ pub(super) fn prettier(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fai
         .with_file(file)
         .with_line(at, LineKind::Head);
     let end = page.find_end(at + 1, |line| !line.starts_with("[error]  "));
-    for at in at + 1..end {
-        failure.add(at, LineKind::Code);
-    }
+    failure.add_all(at + 1..end, LineKind::Code);
     Some((failure, end))
 }
 
@@ -77,8 +75,7 @@ pub(super) fn columns(page: &Page, at: usize, _: &mut ScanState) -> Option<(Fail
         failure.add(at, LineKind::Message);
     }
     words_of_sqlfluff(&said).clone_into(&mut failure.message);
-    let head = (page.start_of_stream(at)..at).rev().take(200).find(|&at| page.line(at).starts_with("== ["));
-    if let Some(head) = head {
+    if let Some(head) = page.find_above(at, 200, |line| line.starts_with("== [")) {
         page.line(head)[4..].split(']').next().unwrap_or_default().clone_into(&mut failure.file);
         failure.parts.insert(0, (head, LineKind::Location));
     }
@@ -153,9 +150,7 @@ pub(super) fn annotation(page: &Page, at: usize, _: &mut ScanState) -> Option<(F
 /// `JUnit Jupiter:MoneyTest:adds()` with `=> Exception: words` below, and frames that have no `at`.
 pub(super) fn console(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
     let said = page.line(at).trim_start().strip_prefix("=> ")?;
-    let start = page.start_of_stream(at);
-    let head =
-        (start..at).rev().take(3).find(|&at| page.line(at).contains(':') && page.line(at).ends_with(')'))?;
+    let head = page.find_above(at, 3, |line| line.contains(':') && line.ends_with(')'))?;
     let name = page.line(head).trim().rsplit(':').next()?.trim_end_matches("()");
     let end = page.find_end(at + 1, |line| line.trim().is_empty() || line.trim_start().starts_with("[...]"));
     let mut failure = Failure::new(Stage::Test, "console")

@@ -1,6 +1,6 @@
 //! Lines that several test runners print alike, and the formats of busted, Julia and ava.
 
-use super::super::failure::{Failure, FrameOrder, Stage, split_location};
+use super::super::failure::{Failure, Stage, split_location};
 use super::super::line_kind::{LineKind, line_kind};
 use super::super::location::{find_location, is_file};
 use super::super::page::Page;
@@ -174,10 +174,7 @@ pub(super) fn julia(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
         line.split_once(": Test Failed at ").or_else(|| line.split_once(": Error During Test at "))?;
     let file = find_location(rest)?.file;
     let end = page.find_end(at + 1, |line| !line.starts_with(' '));
-    let mut failure =
-        Failure::new(Stage::Test, "julia").with_id(name).with_file(file).with_line(at, LineKind::Head);
-    failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
-    Some((failure, end))
+    Some(Failure::new(Stage::Test, "julia").with_id(name).with_file(file).in_block(page, at, end))
 }
 
 /// Matches busted's `Failure → spec/a_spec.lua @ 12`, whose next line is the name of the test.
@@ -188,10 +185,7 @@ pub(super) fn busted(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         return None;
     }
     let end = page.find_end(at + 1, str::is_empty);
-    let mut failure =
-        Failure::new(Stage::Test, "busted").with_id(page.line(at + 1)).with_line(at + 1, LineKind::Head);
-    failure.add_body(page, at + 2, end, FrameOrder::NewestFirst);
-    Some((failure, end))
+    Some(Failure::new(Stage::Test, "busted").with_id(page.line(at + 1)).in_block(page, at + 1, end))
 }
 
 #[cfg(test)]

@@ -41,9 +41,7 @@ pub(super) fn panic(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failur
             .with_message("stack overflow")
             .with_line(at, LineKind::Head);
         let end = page.find_end(at + 1, |line| line.is_empty() || line.starts_with("error:"));
-        for at in at + 1..end {
-            failure.add(at, LineKind::Message);
-        }
+        failure.add_all(at + 1..end, LineKind::Message);
         return Some((failure, end));
     }
     let name = panicked(line)?;
@@ -132,9 +130,7 @@ pub(super) fn framed(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         .with_file(location.file)
         .with_line(at, LineKind::Head);
     failure.severity = severity;
-    for at in at + 1..arrow {
-        failure.add(at, LineKind::Message);
-    }
+    failure.add_all(at + 1..arrow, LineKind::Message);
     failure.add(arrow, LineKind::Location);
     let end = page.find_end(arrow + 1, str::is_empty);
     let mut is_help = false;

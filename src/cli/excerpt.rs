@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use failure_excerpt::{Cut, Examination, Features, Neighbours, Output, examine};
+use failure_excerpt::{Examination, Features, Neighbours, Output, examine};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -86,13 +86,7 @@ pub fn run(args: &ExcerptArgs, context: &Context) -> Result<ExitCode> {
 }
 
 fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examination {
-    examine(&Output {
-        stdout: &stdout.text,
-        stderr: &stderr.text,
-        cut: Cut::of(stdout.is_cut, stderr.is_cut),
-        exit_code,
-        cwd: Some(cwd.as_str()),
-    })
+    examine(&Output { stdout: &stdout.text, stderr: &stderr.text, exit_code, cwd: Some(cwd.as_str()) })
 }
 
 /// Returns a stream that the user named.

@@ -98,7 +98,6 @@ impl IterationContext {
         Some(examine(&Output {
             stdout: &self.stdout,
             stderr: &self.stderr,
-            cut: self.cut,
             exit_code: Some(self.exit.code),
             cwd: Some(&self.directory),
         }))
@@ -132,7 +131,7 @@ impl IterationContext {
     /// Returns what an agent said last, and what a failing one wrote to stderr.
     fn words(&self, max_chars: usize) -> (String, String) {
         if self.validation_command.is_some() {
-            return tails(&self.final_message, "", Cut::Nothing, max_chars);
+            return tails(&self.final_message, "", Cut::default(), max_chars);
         }
         tails(&self.stdout, &self.stderr, self.cut, max_chars)
     }

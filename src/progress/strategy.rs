@@ -80,7 +80,7 @@ mod tests {
             agent_failure: None,
             stdout: format!("FAILED number {iteration}"),
             stderr: String::new(),
-            cut: Cut::Nothing,
+            cut: Cut::default(),
             directory: "/w".to_owned(),
             duration_ms: 7,
             files_changed: vec!["a.c".to_owned()],

@@ -120,7 +120,7 @@ mod tests {
             agent_failure: None,
             stdout: stdout.to_owned(),
             stderr: String::new(),
-            cut: Cut::Nothing,
+            cut: Cut::default(),
             directory: String::new(),
             duration_ms: 1000,
             files_changed: vec!["src/lib.rs".to_owned()],

@@ -56,7 +56,7 @@ fn context_from(
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit: Exit { code, reason },
         agent_failure: agent_failure(iteration).filter(|_| is_validated || is_silent),
-        cut: Cut::of(stdout.is_cut, stderr.is_cut),
+        cut: Cut { stdout: stdout.is_cut, stderr: stderr.is_cut },
         directory: directory.to_string(),
         stdout: stdout.text,
         stderr: stderr.text,
@@ -110,7 +110,6 @@ pub fn validation_cause(
     let examined = examine(&Output {
         stdout: &redacted(&stdout.text),
         stderr: &redacted(&stderr.text),
-        cut: Cut::of(stdout.is_cut, stderr.is_cut),
         exit_code: Some(validation.exit.code),
         cwd: Some(directory.as_str()),
     });

@@ -5,7 +5,8 @@ use super::location::{file_in, find_location, is_external};
 use super::page::Page;
 use super::words::starts_with_any;
 
-/// The step of a chain of checks that failed. A failure of an early step hides those of later ones.
+/// The step of a chain of checks that failed, the most important first: a failure of an early step hides those of later
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Stage {
     /// Code that does not compile, load or parse, or that a linter complains of.

@@ -51,8 +51,6 @@ pub struct Output<'a> {
     pub stdout: &'a str,
     /// The standard error.
     pub stderr: &'a str,
-    /// Which of the streams were truncated at their start.
-    pub cut: Cut,
     /// The exit code, if it is known; 124 and -1 stand for a timeout.
     pub exit_code: Option<i32>,
     /// Paths below this directory are shown relative to it.
@@ -127,16 +125,8 @@ pub fn examine(output: &Output<'_>) -> Examination {
 }
 
 /// Returns the key by which failures are sorted: those with a message or a name first, then by the step of the chain.
-fn rank(failure: &Failure) -> (bool, u8) {
-    let stage = match failure.stage {
-        Stage::Build => 0,
-        Stage::Test => 1,
-        Stage::Crash => 2,
-        Stage::Hang => 3,
-        Stage::Other => 4,
-        Stage::Secondary => 5,
-    };
-    (!failure.is_explained() && failure.id.is_empty(), stage)
+fn rank(failure: &Failure) -> (bool, Stage) {
+    (!failure.is_explained() && failure.id.is_empty(), failure.stage)
 }
 
 /// Attributes a nameless crash to the unfinished test; without one, adds the test as a hang.

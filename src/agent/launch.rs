@@ -1,7 +1,5 @@
 //! Runs any agent as a child process and reads its output.
 
-use std::io::ErrorKind;
-
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -13,7 +11,9 @@ use super::stream::{
 };
 use super::watchdog::Watchdog;
 use crate::process::{Child, ChildExit, Interrupt};
-use crate::record::{AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, Timestamp, summary};
+use crate::record::{
+    AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, Timestamp, summary,
+};
 
 /// Bytes at the end of stderr that may contain the reason of a failure.
 const MAX_LAST_WORDS_BYTES: u64 = 8 << 10;
@@ -243,12 +243,7 @@ fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
 }
 
 fn remove_if_there(path: &Utf8Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("remove {path}"))
-        }
-        _ => Ok(()),
-    }
+    std::fs::remove_file(path).if_there().map(drop).with_context(|| format!("remove {path}"))
 }
 
 /// How the words of a command are interpreted.

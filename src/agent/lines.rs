@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::project_files::{open_plain, refused};
+use crate::project_files::open_plain;
 
 /// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
 const MAX_LINE_BYTES: usize = 16 << 20;
@@ -53,14 +53,8 @@ impl LineReader {
 
     fn read_up_to(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize> {
         if self.file.is_none() {
-            self.file = match open_plain(&self.path) {
-                Ok(file) => Some(file),
-                // The child replaced it; it is put back when the child has ended.
-                Err(error) if refused(&error).is_some() => return Ok(0),
-                // The child was not started yet.
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-                Err(error) => return Err(error).with_context(|| format!("open {}", self.path)),
-            };
+            // The child was not started yet, or replaced it: then it is put back when the child has ended.
+            self.file = open_plain(&self.path).with_context(|| format!("open {}", self.path))?;
         }
         let mut total = 0;
         while let Some(file) = self.file.as_mut().filter(|_| total < most) {

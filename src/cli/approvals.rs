@@ -2,7 +2,7 @@
 //! every repository: a clone brings no approval with it.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 
 use anyhow::{Context as _, Result};
@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::FileCommands;
-use crate::record::Refusal;
+use crate::record::{IfThere, Refusal};
 
 use super::Context;
 
@@ -42,13 +42,10 @@ impl Approvals {
     }
 
     pub fn hold(&self, what: Approved<'_>) -> Result<bool> {
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(error).with_context(|| format!("read {}", self.path)),
-        };
+        let text =
+            fs::read_to_string(&self.path).if_there().with_context(|| format!("read {}", self.path))?;
         let digest = what.digest();
-        Ok(text.lines().any(|line| line == digest))
+        Ok(text.unwrap_or_default().lines().any(|line| line == digest))
     }
 
     pub fn approve(&self, what: Approved<'_>) -> Result<()> {
@@ -72,11 +69,8 @@ impl Approvals {
 
     /// Takes back all approvals. Returns true if there were any.
     pub fn revoke(&self) -> Result<bool> {
-        match fs::remove_file(&self.path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("remove {}", self.path)),
-        }
+        let removed = fs::remove_file(&self.path).if_there();
+        removed.map(|removed| removed.is_some()).with_context(|| format!("remove {}", self.path))
     }
 }
 

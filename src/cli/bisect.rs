@@ -1,6 +1,6 @@
 //! `specify ralph bisect`: the first iteration after which a command fails.
 
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{Write, stderr};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::feature;
 use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
-use crate::record::{IterationName, ObjectId, RALPH, SessionId, Which};
+use crate::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
 use crate::worktree::Checkout;
@@ -232,12 +232,7 @@ impl<'a> Trial<'a> {
         };
         for path in [&child.stdout, &child.stderr] {
             // Streams are appended to, and what an earlier run said was shown then.
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("remove {path}"));
-                }
-                Ok(()) | Err(_) => {}
-            }
+            std::fs::remove_file(path).if_there().with_context(|| format!("remove {path}"))?;
         }
         let ended = child.run(self.interrupt, &mut || Pulse::Alive)?;
         if self.args.verbose || !matches!(ended.exit.code, 0..126) {

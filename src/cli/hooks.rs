@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union};
 use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
-use crate::record::{RALPH, Refusal, SessionId, join_truncated};
+use crate::record::{IfThere, RALPH, Refusal, SessionId, join_truncated};
 
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::{Context, ExitCode, Json, emit, note, say, stdout};
@@ -148,12 +148,9 @@ impl Folder {
         } else {
             self.files.read(path, MAX_DOCUMENT_BYTES)
         };
-        match read {
-            // What is no text is no shell script.
-            Ok(bytes) => Ok(Some(String::from_utf8(bytes).unwrap_or_default())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(explain("read", path, error)),
-        }
+        let bytes = read.if_there().map_err(|error| explain("read", path, error))?;
+        // What is no text is no shell script.
+        Ok(bytes.map(|bytes| String::from_utf8(bytes).unwrap_or_default()))
     }
 
     /// Creates the folder of the hooks.

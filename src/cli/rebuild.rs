@@ -1,6 +1,6 @@
 //! `specify ralph rebuild`: progress.txt from the refs alone, or the proof that it is what they say.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::progress::progress_txt::{self, Difference};
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
-use crate::record::{RALPH, SessionId};
+use crate::record::{IfThere, RALPH, SessionId};
 use crate::session;
 use crate::store::{SessionLog, Store, stays_inside};
 use crate::view::style::one_line;
@@ -142,15 +142,11 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
 }
 
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
-    match files.read(path, MAX_PROGRESS_BYTES) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => match refused(&error) {
-            Some(Refused::Directory | Refused::NotAFile(_)) => {
-                bail!("{path} is not a regular file\nhint: move it away; the loop writes progress.txt there")
-            }
-            _ => Err(explain("read", path, error)),
-        },
+    match files.read(path, MAX_PROGRESS_BYTES).if_there() {
+        Err(error) if matches!(refused(&error), Some(Refused::Directory | Refused::NotAFile(_))) => {
+            bail!("{path} is not a regular file\nhint: move it away; the loop writes progress.txt there")
+        }
+        read => read.map_err(|error| explain("read", path, error)),
     }
 }
 

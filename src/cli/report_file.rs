@@ -1,7 +1,7 @@
 //! The file of a report, and showing it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -9,6 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::parse_size;
 use crate::process::Detached;
+use crate::record::IfThere;
 use crate::view::report::{GENERATOR, MARKDOWN, SVG_GENERATOR};
 
 use super::Context;
@@ -32,11 +33,8 @@ pub fn size(text: &str) -> Result<u64> {
 
 /// Fails if there is a file that is not a report, unless it is to be overwritten.
 pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
-    let metadata = match fs::metadata(file) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("look at {file}")),
-    };
+    let found = fs::metadata(file).if_there().with_context(|| format!("look at {file}"))?;
+    let Some(metadata) = found else { return Ok(()) };
     if metadata.is_dir() {
         bail!("{file} is a folder\nhint: name a file in it: -o {}", file.join("report.html"));
     }

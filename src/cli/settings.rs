@@ -1,7 +1,5 @@
 //! Gathers the layers of the configuration: the file, git's, the environment's, and the flags.
 
-use std::io::ErrorKind;
-
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 use redact_stream::Redactor;
@@ -11,7 +9,7 @@ use crate::config::{
 };
 use crate::process::Tool;
 use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
-use crate::record::Refusal;
+use crate::record::{IfThere, Refusal};
 use crate::session::redactor;
 
 use super::{Context, Project, refusal};
@@ -50,11 +48,8 @@ fn allowing(project: Project, git: &[GitInput], context: &Context) -> Result<Pro
 
 fn read_file(project: &Project) -> Result<Option<Vec<u8>>> {
     let path = project.root.join(FILE);
-    match project.files.read(&path, MAX_SETTINGS_BYTES) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(refusal(explain("read", &path, error))),
-    }
+    let read = project.files.read(&path, MAX_SETTINGS_BYTES).if_there();
+    read.map_err(|error| refusal(explain("read", &path, error)))
 }
 
 fn read(file: Option<&[u8]>, git: Vec<GitInput>, context: &Context, flags: Flags) -> Result<Config> {

@@ -8,6 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::record::IfThere;
+
 use super::files::Feature;
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, explain, refused};
 
@@ -134,12 +136,8 @@ impl Search {
     /// Returns what `.specify/feature.json` names, if it is there.
     pub(super) fn noted(&self) -> Result<Option<String>> {
         let path = self.root.join(FEATURE_FILE);
-        let bytes = match self.files.read(&path, MAX_SETTINGS_BYTES) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            read => read.map_err(|error| explain("read", &path, error))?,
-        };
+        let read = self.files.read(&path, MAX_SETTINGS_BYTES).if_there();
+        let Some(bytes) = read.map_err(|error| explain("read", &path, error))? else { return Ok(None) };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let json: Value = match serde_json::from_slice(bytes) {
             Ok(json) => json,

@@ -21,6 +21,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use allowed::allowed_folders;
 pub use refused::{Refused, explain, refused};
 
+use crate::record::IfThere;
+
 use open::Access;
 use resolve::{Bounds, Resolved};
 
@@ -75,10 +77,7 @@ impl ProjectFiles {
 
     /// Checks that a file, if it exists, can be read and written.
     pub fn check_writable(&self, path: &Utf8Path) -> io::Result<()> {
-        match self.open(path, Access::Edit) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            opened => opened.map(drop),
-        }
+        self.open(path, Access::Edit).if_there().map(drop)
     }
 
     /// Replaces the contents of a file in place; creates it if it does not exist.
@@ -188,10 +187,10 @@ pub fn read_at_most(file: &mut File, max_bytes: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > max_bytes { too_large() } else { Ok(bytes) }
 }
 
-/// Opens a regular file of ours that an agent may have replaced: neither a link nor anything to wait for.
-pub fn open_plain(path: impl AsRef<Path>) -> io::Result<File> {
-    match open::open_plain(path.as_ref()) {
-        Err(error) if open::is_race(&error) => Err(Refused::NotAFile("a link, or a FIFO").into()),
+/// Opens a regular file of ours that an agent may have replaced. A link, or something to wait for, counts as none.
+pub fn open_plain(path: impl AsRef<Path>) -> io::Result<Option<File>> {
+    match open::open_plain(path.as_ref()).if_there() {
+        Err(error) if open::is_race(&error) || refused(&error).is_some() => Ok(None),
         opened => opened,
     }
 }

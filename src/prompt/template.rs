@@ -1,12 +1,10 @@
 //! A prompt template, and where it comes from.
 
-use std::io::ErrorKind;
-
 use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, refused};
-use crate::record::Refusal;
+use crate::record::{IfThere, Refusal};
 
 const BUILT_IN: &str = include_str!("../../templates/ralph-prompt.md");
 const PLAN: &str = include_str!("../../templates/ralph-plan.md");
@@ -70,9 +68,8 @@ impl Template {
 
     fn read(files: &ProjectFiles, root: &Utf8Path, path: &str) -> Result<Option<Self>> {
         let file = root.join(path);
-        match files.read(&file, MAX_SETTINGS_BYTES) {
-            Ok(bytes) => Self::from_bytes(path, bytes).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        match files.read(&file, MAX_SETTINGS_BYTES).if_there() {
+            Ok(bytes) => bytes.map(|bytes| Self::from_bytes(path, bytes)).transpose(),
             Err(error) => {
                 let hint = refused(&error).and_then(Refused::hint);
                 let hint = hint.unwrap_or_else(|| {

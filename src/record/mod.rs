@@ -9,6 +9,7 @@ mod escapes;
 mod event;
 mod facts;
 mod ids;
+mod if_there;
 mod iteration;
 mod iteration_name;
 mod join_truncated;
@@ -36,6 +37,7 @@ pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
 };
 pub use ids::{ObjectId, SessionId};
+pub use if_there::IfThere;
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
     Tokens, ToolCall, UNFINISHED_COMMAND, Validation, is_run, summary,

@@ -1,7 +1,5 @@
 //! The context of an iteration for later prompts: from the spool right after it, or from the record.
 
-use std::io::ErrorKind;
-
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 use failure_excerpt::{Cut, Output, examine};
@@ -10,7 +8,7 @@ use serde_json::Value;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::progress::{IterationContext, cause};
-use crate::project_files::{open_plain, refused};
+use crate::project_files::open_plain;
 use crate::record::{Exit, Iteration, LogEntry, Outcome, Validation};
 use crate::store::{Slot, Store, names};
 
@@ -152,11 +150,6 @@ pub fn last_words(
 }
 
 fn window_of(path: &Utf8Path) -> Result<Window> {
-    match open_plain(path) {
-        Ok(file) => Window::of_file(file).with_context(|| format!("read {path}")),
-        Err(error) if error.kind() == ErrorKind::NotFound || refused(&error).is_some() => {
-            Ok(Window::default())
-        }
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
-    }
+    let read = || open_plain(path)?.map(Window::of_file).transpose();
+    Ok(read().with_context(|| format!("read {path}"))?.unwrap_or_default())
 }

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::progress::progress_txt;
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles};
+use crate::record::IfThere;
 
 /// The progress.txt of a feature, with what was last written to it.
 #[derive(Debug)]
@@ -53,11 +54,8 @@ impl ProgressFile {
 
     /// Returns the content, or `None` if there is no file.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        match self.files.read(&self.path, MAX_PROGRESS_BYTES) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("read {}", self.path)),
-        }
+        let read = self.files.read(&self.path, MAX_PROGRESS_BYTES).if_there();
+        read.with_context(|| format!("read {}", self.path))
     }
 
     /// Reads the file and plans how to append `text`; a new file starts with `header`.

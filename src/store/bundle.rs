@@ -1,12 +1,10 @@
 //! Records in one file, for people without a remote between them.
 
-use std::io::ErrorKind;
-
 use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use crate::process::{LONG, Tool};
-use crate::record::{RALPH, SessionId, Timestamp};
+use crate::record::{IfThere, RALPH, SessionId, Timestamp};
 
 use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::Remote;
@@ -23,10 +21,8 @@ pub struct Bundled {
 impl Store {
     /// Writes sessions into a file that is not there yet.
     pub fn bundle(&self, file: &Utf8Path, logs: &[SessionLog], snapshots: Snapshots) -> Result<Bundled> {
-        match file.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("look at {file}")),
-            Ok(_) => bail!("{file} is there already\nhint: take another name, or remove it first"),
+        if file.symlink_metadata().if_there().with_context(|| format!("look at {file}"))?.is_some() {
+            bail!("{file} is there already\nhint: take another name, or remove it first");
         }
         let mut names: Vec<String> = logs.iter().map(|log| log.refs.log()).collect();
         if snapshots == Snapshots::Take {

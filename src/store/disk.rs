@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 
+use crate::record::IfThere;
 use crate::repository::Sharing;
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.
@@ -50,10 +51,8 @@ pub fn sync_file(path: &Utf8Path) -> Result<()> {
 
 /// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
 pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
-    match File::open(path).and_then(|file| file.sync_all()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("sync {path}")),
-    }
+    let synced = File::open(path).and_then(|file| file.sync_all());
+    synced.if_there().map(drop).with_context(|| format!("sync {path}"))
 }
 
 /// Forces every file below `dir` to the disk, and the folders that lead to one.
@@ -108,15 +107,9 @@ pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
 
 /// Returns what is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.
 pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(error).with_context(|| format!("read {dir}")),
-    };
+    let entries = fs::read_dir(dir).if_there().with_context(|| format!("read {dir}"))?;
     let mut paths = Vec::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         let path = entry.with_context(|| format!("read {dir}"))?.path();
         if let Ok(path) = Utf8PathBuf::from_path_buf(path) {
             paths.push(path);
@@ -128,11 +121,7 @@ pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 
 /// Reads a file; none if it is not there.
 pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("read {path}")),
-    }
+    fs::read(path).if_there().with_context(|| format!("read {path}"))
 }
 
 /// Reads a file with JSON; none if it is not there.
@@ -151,17 +140,11 @@ pub fn free_name(folder: &Utf8Path, name: &str) -> Utf8PathBuf {
 
 /// Removes a file. Returns true if it was there.
 pub fn remove_file_if_there(path: &Utf8Path) -> Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("remove {path}")),
-    }
+    let removed = fs::remove_file(path).if_there().with_context(|| format!("remove {path}"))?;
+    Ok(removed.is_some())
 }
 
 /// Removes a folder with all that is in it; fine if it is not there.
 pub fn remove_dir_if_there(dir: &Utf8Path) -> Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("remove {dir}")),
-    }
+    fs::remove_dir_all(dir).if_there().map(drop).with_context(|| format!("remove {dir}"))
 }

@@ -10,7 +10,7 @@ use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::project_files::{open_plain, refused};
+use crate::project_files::open_plain;
 use crate::record::RedactionCount;
 
 use super::objects::Quarantine;
@@ -62,12 +62,10 @@ impl<'a> FileWriter<'a> {
 
     /// Adds the file at `source` under `path`, redacted. A stream that was never opened is an empty file.
     pub fn add_file(&mut self, path: &str, source: &Utf8Path) -> Result<()> {
-        match open_plain(source) {
-            Ok(file) => self.add_redacted(path, file),
-            // What an agent put there in its place is no output.
-            Err(error) if refused(&error).is_some() => self.add_exact(path, b""),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.add_exact(path, b""),
-            Err(error) => Err(error).with_context(|| format!("read {source}")),
+        match open_plain(source).with_context(|| format!("read {source}"))? {
+            Some(file) => self.add_redacted(path, file),
+            // What an agent put there in its place is no output either.
+            None => self.add_exact(path, b""),
         }
     }
 

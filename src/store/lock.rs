@@ -1,7 +1,7 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{RALPH, Refusal, SessionId, Timestamp};
+use crate::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
 
 use super::disk;
@@ -45,11 +45,8 @@ pub(super) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
 
 /// Returns true if no process holds the lock on a file. Writes nothing.
 pub(super) fn is_free(path: &Utf8Path) -> Result<bool> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error).with_context(|| format!("open {path}")),
-    };
+    let opened = File::open(path).if_there().with_context(|| format!("open {path}"))?;
+    let Some(file) = opened else { return Ok(true) };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),

@@ -199,10 +199,8 @@ impl Store {
             self.remove_loose(&to, &mut packed)?;
         }
         disk::remove_dir_if_there(drafts)?;
-        match fs::remove_file(self.unfinished()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context("end the packing"),
-            _ => Ok(packed),
-        }
+        disk::remove_file_if_there(&self.unfinished())?;
+        Ok(packed)
     }
 
     /// Removes the loose files of what the pack of `index` holds.
@@ -222,13 +220,9 @@ impl Store {
             packed.objects += 1;
             let path = objects.join(&id[..2]).join(&id[2..]);
             let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-            match fs::remove_file(&path) {
-                Ok(()) => {
-                    packed.removed += 1;
-                    packed.freed += size;
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error).with_context(|| format!("remove {path}")),
+            if disk::remove_file_if_there(&path)? {
+                packed.removed += 1;
+                packed.freed += size;
             }
         }
         Ok(())

@@ -1,13 +1,13 @@
 //! Parts of the files of a record or of the spool: what a reader needs who shows a screenful of a big one.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
-use crate::record::{ObjectId, SessionId};
+use crate::record::{IfThere, ObjectId, SessionId};
 
 use super::{Spool, Store};
 
@@ -115,11 +115,8 @@ impl Store {
         (ask, most): (Ask, u64),
     ) -> Result<FilePart> {
         let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(FilePart::default()) };
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FilePart::default()),
-            Err(error) => return Err(error).with_context(|| format!("open {path}")),
-        };
+        let opened = File::open(&path).if_there().with_context(|| format!("open {path}"))?;
+        let Some(mut file) = opened else { return Ok(FilePart::default()) };
         let mut read = || -> std::io::Result<FilePart> {
             let total = file.metadata()?.len();
             let range = ask.range(total, most);
@@ -140,11 +137,8 @@ impl Store {
         to: &mut dyn Write,
     ) -> Result<bool> {
         let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(false) };
-        match File::open(&path).and_then(|mut file| std::io::copy(&mut file, to)) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("copy {path}")),
-        }
+        let copied = File::open(&path).and_then(|mut file| std::io::copy(&mut file, to)).if_there();
+        Ok(copied.with_context(|| format!("copy {path}"))?.is_some())
     }
 
     /// Returns the bytes in a file of an iteration that is not committed yet, or `None` if there is no such file.

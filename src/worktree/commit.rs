@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
-use crate::record::ObjectId;
+use crate::record::{IfThere, ObjectId};
 
 use super::raw_path::{RawPath, joined, split};
 use super::{ALL_SUBMODULES, WorkTree, users_index};
@@ -62,10 +62,8 @@ impl StagedEntries {
 
     /// Returns what [`StagedEntries::write`] put there; `None` if there is no such file.
     pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
-        let bytes = match fs::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            read => read.with_context(|| format!("read {file}"))?,
-        };
+        let read = fs::read(file).if_there().with_context(|| format!("read {file}"))?;
+        let Some(bytes) = read else { return Ok(None) };
         let entry = |line: &[u8]| {
             let (what, path) = cut(line, b'\t')?;
             let (mode, id) = cut(what, b' ')?;

@@ -165,7 +165,7 @@ impl WorkTree {
             Ok(metadata) if metadata.is_file() => {
                 if metadata.len() > private_index.max_file {
                     FileCheck::Oversized
-                } else if open_plain(&path).is_err() && path.exists() {
+                } else if !matches!(open_plain(&path), Ok(Some(_))) && path.exists() {
                     FileCheck::Unreadable
                 } else {
                     FileCheck::Fine(metadata.len())

@@ -7,6 +7,8 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
+use crate::record::IfThere;
+
 /// The mode of a submodule or nested repository, as an entry of an index has it.
 const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];
 
@@ -40,11 +42,8 @@ pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
         let modified = users.metadata()?.modified()?;
         Ok((fs::read(users)?, modified))
     };
-    let (bytes, modified) = match read() {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return remove(index).map(|()| false),
-        Err(error) => return Err(error).with_context(|| format!("read {users}")),
-    };
+    let found = read().if_there().with_context(|| format!("read {users}"))?;
+    let Some((bytes, modified)) = found else { return remove(index).map(|()| false) };
     let write = || -> io::Result<()> {
         let draft = index.with_extension("new");
         fs::write(&draft, &bytes)?;
@@ -58,16 +57,11 @@ pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
 /// Refreshes the mtime of the private index, so that git trusts it for every file whose size and times match.
 pub(super) fn renew(index: &Utf8Path) -> Result<()> {
     let draft = index.with_extension("new");
-    match fs::copy(index, &draft).and_then(|_| fs::rename(&draft, index)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("create {index} again")),
-    }
+    let copied = fs::copy(index, &draft).and_then(|_| fs::rename(&draft, index));
+    copied.if_there().map(drop).with_context(|| format!("create {index} again"))
 }
 
 /// Removes the private index; fine if it is not there.
 pub(super) fn remove(index: &Utf8Path) -> Result<()> {
-    match fs::remove_file(index) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("remove {index}")),
-    }
+    fs::remove_file(index).if_there().map(drop).with_context(|| format!("remove {index}"))
 }

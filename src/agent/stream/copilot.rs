@@ -1,7 +1,5 @@
 //! The events of `copilot --output-format json`, and the file beside them in which it counts tokens.
 
-use std::io::ErrorKind;
-
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
@@ -88,13 +86,13 @@ impl CopilotParser {
 
 /// Returns all tokens, and the model with most requests; nothing if the file is missing or not JSON.
 fn usage(path: &Utf8Path) -> Result<(Tokens, Option<String>)> {
-    let read = open_plain(path).and_then(|mut file| read_at_most(&mut file, MAX_SETTINGS_BYTES));
+    let read = open_plain(path).and_then(|file| match file {
+        Some(mut file) => read_at_most(&mut file, MAX_SETTINGS_BYTES),
+        None => Ok(Vec::new()),
+    });
     let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound || refused(&error).is_some() => {
-            return Ok((Tokens::default(), None));
-        }
-        Err(error) => return Err(error).with_context(|| format!("read {path}")),
+        Err(error) if refused(&error).is_some() => Vec::new(),
+        read => read.with_context(|| format!("read {path}"))?,
     };
     let Ok(usage) = serde_json::from_slice::<Value>(&bytes) else { return Ok((Tokens::default(), None)) };
     let models = || usage["modelMetrics"].as_object().into_iter().flatten();

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::FileCommands;
-use crate::record::{IfThere, Refusal};
+use crate::record::{IfThere, Refusal, hex};
 
 use super::Context;
 
@@ -37,7 +37,7 @@ impl Approvals {
         })?;
         let common = &context.store()?.repository().common_dir;
         let repository = common.canonicalize_utf8().unwrap_or_else(|_| common.clone());
-        let name = hex(Sha256::digest(repository.as_str()));
+        let name = hex(&Sha256::digest(repository.as_str()));
         Ok(Self { path: folder.join("specify-ralph/trust").join(name), repository })
     }
 
@@ -100,12 +100,8 @@ impl Approved<'_> {
                 ["push", address, if snapshots { "snapshots" } else { "" }].into_iter().for_each(add);
             }
         }
-        hex(hash.finalize())
+        hex(&hash.finalize())
     }
-}
-
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

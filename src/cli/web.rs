@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use clap::Args;
 use hyper::StatusCode;
 
-use crate::record::{LogEntry, SessionId, SessionName};
+use crate::record::{LogEntry, SessionId, SessionName, hex};
 use crate::store::{Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
@@ -78,8 +78,7 @@ fn listen(port: u16) -> Result<TcpListener> {
 
 /// Returns a random word that cannot be guessed.
 fn token() -> Result<String> {
-    let bytes: [u8; 16] = random_bytes()?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&random_bytes::<16>()?))
 }
 
 fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> HttpReply {

@@ -8,6 +8,7 @@ mod did_you_mean;
 mod escapes;
 mod event;
 mod facts;
+mod hex;
 mod ids;
 mod if_there;
 mod iteration;
@@ -36,6 +37,7 @@ pub use event::{AgentEvent, Event, Phase};
 pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
 };
+pub use hex::hex;
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{

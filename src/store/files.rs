@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::project_files::open_plain;
-use crate::record::RedactionCount;
+use crate::record::{RedactionCount, hex};
 
 use super::objects::Quarantine;
 
@@ -187,7 +187,7 @@ impl<'scope, 'env> Sink<'scope, 'env> {
         let last = self.quarantine.write_blob(&self.buffer)?;
         self.written()?;
         self.blobs.push(last);
-        let sha256 = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&self.hash.finalize());
         let chunks = (self.blobs.len() > 1).then_some(self.blobs.len());
         Ok((self.blobs, FileProof { length: self.length, sha256, chunks }))
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use camino::Utf8PathBuf;
 use sha2::{Digest, Sha256};
 
+use crate::record::hex;
 use crate::repository::Repository;
 
 use super::{Store, disk, lock};
@@ -47,7 +48,7 @@ impl Identity {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }
-        hash.finalize().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize()[..HASH_BYTES])
     }
 }
 

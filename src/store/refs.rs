@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::record::SessionId;
+use crate::record::{SessionId, hex};
 
 /// The logs: one ref per session.
 pub const LOG_PREFIX: &str = "refs/ralph/";
@@ -88,9 +88,8 @@ pub fn slug(feature: &str) -> String {
         return slug;
     }
     // `==` occurs in no short slug, where two digits follow every `=`.
-    let hash = Sha256::digest(feature.as_bytes());
-    let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}=={hex}", slug[..SLUG_KEPT].trim_end_matches('='))
+    let hash = hex(&Sha256::digest(feature.as_bytes())[..8]);
+    format!("{}=={hash}", slug[..SLUG_KEPT].trim_end_matches('='))
 }
 
 fn is_slug(text: &str) -> bool {

@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::record::{ObjectId, Timestamp};
+use crate::record::{ObjectId, Timestamp, hex};
 use crate::repository::Repository;
 
 use super::remote::Remote;
@@ -30,9 +30,8 @@ fn folder(repository: &Repository) -> Utf8PathBuf {
 impl Store {
     fn sync_state_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
         // The address may hold a password, and is no valid file name.
-        let hash = Sha256::digest(remote.url.as_ref()?.as_bytes());
-        let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Some(folder(self.repository()).join(format!("{hex}.json")))
+        let hash = hex(&Sha256::digest(remote.url.as_ref()?.as_bytes())[..8]);
+        Some(folder(self.repository()).join(format!("{hash}.json")))
     }
 
     pub(super) fn sync_state(&self, remote: &Remote) -> Result<SyncState> {

@@ -121,7 +121,8 @@ impl WorkTree {
     /// ahead of ours.
     pub fn commits_between(
         &self,
-        (before, after): (Option<&ObjectId>, Option<&ObjectId>),
+        before: Option<&ObjectId>,
+        after: Option<&ObjectId>,
         known: &[u8],
         since: Timestamp,
     ) -> Result<Vec<ObjectId>> {

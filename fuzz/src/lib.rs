@@ -70,7 +70,7 @@ pub fn tasks(input: &[u8]) {
     let (files, path) = (ProjectFiles::new(top, &[], &[]), top.join("tasks.md"));
     fs::write(&path, input).unwrap();
     assert_eq!(
-        set_marks((&files, &path), &list, &[item], Mark::Done).unwrap().changed,
+        set_marks(&files, &path, &list, &[item], Mark::Done).unwrap().changed,
         std::slice::from_ref(&item.name)
     );
     let ticked = fs::read(&path).unwrap();
@@ -80,7 +80,7 @@ pub fn tasks(input: &[u8]) {
     let done = later.items.iter().find(|found| found.offset == item.offset).unwrap();
     assert_eq!(Pairing::likely(&list, &later).ticked(), [Ticked { before: Some(item), after: done }]);
     assert_eq!(
-        set_marks((&files, &path), &later, &[done], Mark::Open).unwrap().changed,
+        set_marks(&files, &path, &later, &[done], Mark::Open).unwrap().changed,
         std::slice::from_ref(&done.name)
     );
     let opened = fs::read(&path).unwrap();

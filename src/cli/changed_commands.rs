@@ -42,7 +42,8 @@ enum Compared {
 impl<'a> Comparison<'a> {
     pub fn new(
         begun: &'a Session,
-        (config, agents): (&'a Config, &'a [String]),
+        config: &'a Config,
+        agents: &'a [String],
         identity: Option<&'a Identity>,
     ) -> Result<Self> {
         let identity =

@@ -60,7 +60,7 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     match &args.to {
         Some(name) => {
             let to = iterations::find(store, name, &choice)?.snapshot(store)?;
-            hand_over(request, &before.files(store).progress, (&from, to.as_str()), |git| git)
+            hand_over(request, &before.files(store).progress, &from, to.as_str(), |git| git)
         }
         None => with_work_tree(request, store, &before.files(store).progress, &from),
     }
@@ -78,7 +78,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
     let mut work_tree = WorkTree::new(store.repository())?;
     let contents = work_tree.contents(private_index)?;
     let variables = work_tree.with_objects(&objects);
-    hand_over(request, journal, (from, contents.tree.as_str()), |git| {
+    hand_over(request, journal, from, contents.tree.as_str(), |git| {
         variables.into_iter().fold(git, |git, (name, value)| git.env(name, value))
     })
 }
@@ -93,7 +93,8 @@ pub fn largest_file(context: &Context) -> Result<u64> {
 pub fn hand_over(
     request: Request<'_>,
     journal: &str,
-    (from, to): (&ObjectId, &str),
+    from: &ObjectId,
+    to: &str,
     prepare: impl FnOnce(Tool) -> Tool,
 ) -> Result<ExitCode> {
     let Request { context, options, paths } = request;

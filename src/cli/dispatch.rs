@@ -29,7 +29,7 @@ pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
         return code;
     }
     match arguments.get(1..).unwrap_or_default() {
-        [first, rest @ ..] if first == "ralph" => ralph((Program::Specify, called), &["ralph"], rest),
+        [first, rest @ ..] if first == "ralph" => ralph(Program::Specify, called, &["ralph"], rest),
         rest => {
             let environment = Environment::read();
             set_own_command(Program::Specify, called, &environment);
@@ -43,7 +43,7 @@ pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
     if let Some(code) = asked_to_complete(Program::GitRalph, arguments) {
         return code;
     }
-    ralph((Program::GitRalph, called), &[], arguments.get(1..).unwrap_or_default())
+    ralph(Program::GitRalph, called, &[], arguments.get(1..).unwrap_or_default())
 }
 
 /// Answers a shell that completes a command line.
@@ -58,7 +58,7 @@ fn asked_to_complete(program: Program, arguments: &[OsString]) -> Option<ExitCod
 }
 
 /// `words` are before our own words where this program calls itself.
-fn ralph((program, called): (Program, Option<&OsStr>), words: &[&str], arguments: &[OsString]) -> ExitCode {
+fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[OsString]) -> ExitCode {
     // Before anything else: every child of a loop begins here.
     if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
         return ExitCode::Played(launch(arguments));

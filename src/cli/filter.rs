@@ -67,7 +67,7 @@ pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
     // Of thousands of rows only failures are looked at.
     let outcome = row.outcome.filter(|outcome| *outcome == Outcome::Failure)?;
     let (fingerprint, cause) = (row.fingerprint(), row.cause());
-    FailureKey::new(outcome, fingerprint.as_deref(), row.exit()?, (row.failure_class, cause.as_deref()))
+    FailureKey::new(outcome, fingerprint.as_deref(), row.exit()?, row.failure_class, cause.as_deref())
 }
 
 /// Returns the parser for `--grep`.

@@ -42,7 +42,7 @@ pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<Exit
     match trail.next(candidates, identity(&ourselves)) {
         Next::Program(program, trail) => {
             let value = OsString::from(trail.to_text());
-            let error = replace(&program, arguments, (TRAIL, &value));
+            let error = replace(&program, arguments, TRAIL, &value);
             Err(error).with_context(|| format!("run {}", program.display()))
         }
         Next::Circle => Err(Refusal::new("`specify` calls itself repeatedly")

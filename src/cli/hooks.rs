@@ -85,7 +85,7 @@ pub fn run(args: &HooksArgs, context: &Context) -> Result<ExitCode> {
         HooksAction::Uninstall => remove(context),
         HooksAction::Status { json } => status(context, *json),
         HooksAction::Note => note_iteration(context),
-        HooksAction::Behind { old, new } => behind((old, new), context),
+        HooksAction::Behind { old, new } => behind(old, new, context),
     }
 }
 
@@ -339,7 +339,7 @@ fn note_iteration(context: &Context) -> Result<ExitCode> {
 
 /// What `post-merge` and `post-checkout` do: without a word to the network, says which sessions the commits name that
 /// came, and that are not here.
-fn behind((old, new): (&str, &str), context: &Context) -> Result<ExitCode> {
+fn behind(old: &str, new: &str, context: &Context) -> Result<ExitCode> {
     let trailers = "--format=%(trailers:key=Ralph-Made-In,valueonly)";
     let range = format!("{old}..{new}");
     let listed = Tool::git_as_called(&context.start()?)

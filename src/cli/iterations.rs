@@ -139,7 +139,7 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     let choice = with_session(name, choice)?;
     let log = sessions::latest(store, &choice)?;
     match &name.which {
-        Which::Named(text) => find_named(store, (name, text), &log, &choice),
+        Which::Named(text) => find_named(store, name, text, &log, &choice),
         Which::Number(number) if name.session.is_none() && log.iteration(*number).is_none() => {
             // Seven digits may be the id of a commit, too.
             let text = number.to_string();
@@ -158,7 +158,8 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
 /// Returns the last iteration on a task, or the one that a commit belongs to.
 fn find_named(
     store: &Store,
-    (name, text): (&IterationName, &str),
+    name: &IterationName,
+    text: &str,
     log: &SessionLog,
     choice: &SessionChoice,
 ) -> Result<Point> {

@@ -75,8 +75,8 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found())?;
-    let records = RecordFilter::new(context, (&args.filter.conditions, &args.paths))?;
-    let mut listed = listed(args, (store, &records), &filter, found().rev())?;
+    let records = RecordFilter::new(context, &args.filter.conditions, &args.paths)?;
+    let mut listed = listed(args, store, &records, &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -103,7 +103,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     } else if args.oneline {
         write_oneline(&mut out, &listed, paint)?;
     } else {
-        write_iterations(&mut out, &listed, (paint, pager::width(context)))?;
+        write_iterations(&mut out, &listed, paint, pager::width(context))?;
     }
     pager::show(&out, context, args.no_pager)
 }
@@ -116,7 +116,8 @@ fn is_for_people(args: &LogArgs) -> bool {
 /// Returns the newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
-    (store, records): (&Store, &RecordFilter<'_>),
+    store: &Store,
+    records: &RecordFilter<'_>,
     filter: &Filter<'_>,
     sessions: impl Iterator<Item = SessionRows<'a>>,
 ) -> Result<Vec<Listed<'a>>> {

@@ -116,7 +116,7 @@ impl Older<'_> {
             }
             None => None,
         };
-        let (recalled, budget) = settings.recalled((store, feature), &task, session.as_ref())?;
+        let (recalled, budget) = settings.recalled(store, feature, &task, session.as_ref())?;
         let off =
             Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
         let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {

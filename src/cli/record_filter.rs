@@ -22,7 +22,7 @@ pub struct RecordFilter<'a> {
 }
 
 impl<'a> RecordFilter<'a> {
-    pub fn new(context: &'a Context, (conditions, paths): (&'a [Condition], &[String])) -> Result<Self> {
+    pub fn new(context: &'a Context, conditions: &'a [Condition], paths: &[String]) -> Result<Self> {
         let store = context.store()?;
         let paths = if paths.is_empty() { None } else { Some(path_filter(store, context, paths)?) };
         Ok(Self { store, reader: OnceCell::new(), conditions, paths })

@@ -115,7 +115,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     }
     let is_page = wanted.has_texts && !wanted.is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
-    let changes = reading.changes(&iterations, (store, log), max_patch)?;
+    let changes = reading.changes(&iterations, store, log, max_patch)?;
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     Ok(Report::new(ReportInput {
@@ -303,7 +303,8 @@ impl Reading<'_> {
     fn changes(
         &self,
         iterations: &[ReportIteration],
-        (store, log): (&Store, &SessionLog),
+        store: &Store,
+        log: &SessionLog,
         max_patch: usize,
     ) -> Result<Option<(Vec<FileChange>, Option<Text>)>> {
         let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());

@@ -63,7 +63,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
         (Some(iteration), _) => {
             let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
             let goal = iterations::find(store, iteration, &choice)?;
-            let planned = to_point(restore, store, &goal, (args, intent))?;
+            let planned = to_point(restore, store, &goal, args, intent)?;
             if !args.tasks {
                 say_what_no_longer_fits(store, &goal)?;
             }
@@ -77,7 +77,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     if intent == Intent::Write {
         bring(&planned, context)?;
     }
-    show(planned, name, (intent, context.paint))
+    show(planned, name, intent, context.paint)
 }
 
 /// Fetches what a partial clone lacks of the files that are to be written.
@@ -98,7 +98,8 @@ fn to_point<'a>(
     restore: Restore<'a>,
     store: &Store,
     point: &Point,
-    (args, intent): (&RestoreArgs, Intent),
+    args: &RestoreArgs,
+    intent: Intent,
 ) -> Result<PlannedRestore<'a>> {
     let files = point.files(store);
     let target = Target {
@@ -176,7 +177,7 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
     }
 }
 
-fn show(planned: PlannedRestore<'_>, name: String, (intent, paint): (Intent, Paint)) -> Result<ExitCode> {
+fn show(planned: PlannedRestore<'_>, name: String, intent: Intent, paint: Paint) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
     let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };

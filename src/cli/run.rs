@@ -242,7 +242,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     {
         is_finished = settings.is_validated() && counts.open == 0;
         if !is_finished {
-            return all_done(feature, &request.scope, (counts, None), voice);
+            return all_done(feature, &request.scope, counts, None, voice);
         }
     }
     settings.require_approval(context).map_err(refusal)?;
@@ -260,7 +260,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let plan = ready.plan(store, feature, request, &interrupt)?;
     let root = store.repository().work_tree()?.as_str();
     let redactor = ready.terminal_redactor()?.map(EventRedactor::new);
-    let mut printer = EventPrinter::new((voice, moving), redactor, root);
+    let mut printer = EventPrinter::new(voice, moving, redactor, root);
     let mut packer = Packer::new(context);
     let mut listener = |event: &Event| {
         printer.print(event);
@@ -274,7 +274,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
             _ => ExitCode::Done,
         }),
         Finish::AllDone { counts, validation } => {
-            all_done(feature, &scope, (counts, validation.as_ref()), voice)
+            all_done(feature, &scope, counts, validation.as_ref(), voice)
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
@@ -324,7 +324,8 @@ fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Vo
 fn all_done(
     feature: &Feature,
     scope: &Scope,
-    (counts, validation): (TaskCounts, Option<&Baseline>),
+    counts: TaskCounts,
+    validation: Option<&Baseline>,
     voice: Voice,
 ) -> Result<ExitCode> {
     let failure = validation.and_then(Baseline::failure);
@@ -373,7 +374,7 @@ struct EventPrinter {
 }
 
 impl EventPrinter {
-    fn new((voice, moving): (Voice, Moving), redactor: Option<EventRedactor>, root: &str) -> Self {
+    fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>, root: &str) -> Self {
         let (paint, detail) = match voice {
             Voice::People(paint, detail) => (paint, detail),
             Voice::Json => (Paint::Plain, Detail::Normal),

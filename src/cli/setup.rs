@@ -115,14 +115,15 @@ impl Settings {
     /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
     pub fn recalled(
         &self,
-        (store, feature): (&Store, &Feature),
+        store: &Store,
+        feature: &Feature,
         task: &Task,
         session: Option<&SessionId>,
     ) -> Result<(Option<RecalledHistory>, usize)> {
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
-        prompting.recalled((task, session), store, &mut memory)
+        prompting.recalled(task, session, store, &mut memory)
     }
 
     /// Returns what a new session would begin with, or the task of that name.
@@ -281,7 +282,7 @@ impl Ready {
     /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
     pub fn refuse_changed_commands(&self, store: &Store, begun: &Session) -> Result<()> {
         let identity = store.identity()?;
-        Comparison::new(begun, (&self.config, &self.names), identity.as_ref())?.refuse_changes()
+        Comparison::new(begun, &self.config, &self.names, identity.as_ref())?.refuse_changes()
     }
 
     /// Notifies the user that the session is over, in the ways that are configured.

@@ -113,7 +113,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
             let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
             let request = Request { context, options: &[], paths: &[] };
             let journal = shown.files(store).progress;
-            return diff::hand_over(request, &journal, (&before, after.as_str()), |git| git);
+            return diff::hand_over(request, &journal, &before, after.as_str(), |git| git);
         }
         RecordPart::Json => "iteration.json",
         RecordPart::Stdout => "validation/stdout",
@@ -139,6 +139,6 @@ fn final_message(store: &Store, entry: &LogEntry, iteration: &Iteration) -> Resu
         return Ok(String::new());
     }
     let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
-    let words = last_words(store, (entry, None), iteration, &output);
+    let words = last_words(store, entry, None, iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

@@ -116,7 +116,7 @@ impl WatchTarget {
 }
 
 /// Headings come from the task list as it is, which no record has redacted.
-fn group(redactor: Option<&Redactor>, name: &str, (done, open): (usize, usize)) -> GroupCounts {
+fn group(redactor: Option<&Redactor>, name: &str, done: usize, open: usize) -> GroupCounts {
     let name = redactor.map_or_else(|| name.to_owned(), |redactor| redactor.redact_text(name).0);
     GroupCounts { name, done, open }
 }
@@ -139,8 +139,8 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     Ok(FeatureStatus {
         feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.open, skipped },
-        phases: tasks.phases().iter().map(|one| group(redactor, &one.name, (one.done, one.open))).collect(),
-        stories: tasks.stories().iter().map(|one| group(redactor, &one.name, (one.done, one.open))).collect(),
+        phases: tasks.phases().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
+        stories: tasks.stories().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
         session,
     })
 }

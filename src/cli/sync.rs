@@ -89,7 +89,7 @@ pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
         confirm_push(&remote, args, context)?;
     }
     let exchange = store.sync(&remote, options).map_err(explained)?;
-    report(&exchange, (Other::Remote, &remote.place()), args.json)
+    report(&exchange, Other::Remote, &remote.place(), args.json)
 }
 
 /// Says what goes where, and asks, before records go to an address for the first time.
@@ -176,18 +176,18 @@ pub fn unbundle(args: &UnbundleArgs, context: &Context) -> Result<ExitCode> {
         let file = scratch.path("stdin");
         let mut copy = File::create_new(&file).with_context(|| format!("create {file}"))?;
         io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
-        return report(&store.unbundle(&file, at)?, (Other::File, "stdin"), args.json);
+        return report(&store.unbundle(&file, at)?, Other::File, "stdin", args.json);
     }
     let exchange = store.unbundle(&context.directory.join(&args.file), at)?;
-    report(&exchange, (Other::File, args.file.as_str()), args.json)
+    report(&exchange, Other::File, args.file.as_str(), args.json)
 }
 
-fn report(exchange: &Exchange, (other, place): (Other, &str), json: Json) -> Result<ExitCode> {
+fn report(exchange: &Exchange, other: Other, place: &str, json: Json) -> Result<ExitCode> {
     let mut report = serde_json::to_value(exchange).context("write what was synced")?;
     report["remote"] = place.into();
     report["sessions_fetched"] = json!(sessions_among(exchange.fetched.iter().map(|one| &one.name)));
     emit(json, &report, |out| write_exchange(out, exchange, place))?;
-    for message in warnings(exchange, (other, place)) {
+    for message in warnings(exchange, other, place) {
         warn(&message);
     }
     let is_whole = exchange.left_out.is_empty() && exchange.stopped.is_none();

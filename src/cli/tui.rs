@@ -198,7 +198,7 @@ impl TuiHost {
                 self.store.reader()?.copy_file(commit, stream.path(), to)?;
             }
             Opened::File(File { place: Place::Spool(session, number), stream, .. }) => {
-                self.store.copy_spool_file((session, *number), stream.spool_name(), to)?;
+                self.store.copy_spool_file(session, *number, stream.spool_name(), to)?;
             }
             Opened::Diff(change) => {
                 let changes = diff(&self.store, &self.context, change, u64::MAX)?;
@@ -334,7 +334,7 @@ impl ExternalData for Backend {
             let budget = settings.history_policy().settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
-        let (recalled, budget) = settings.recalled((store, &feature), &task, None)?;
+        let (recalled, budget) = settings.recalled(store, &feature, &task, None)?;
         let (mode, why, context) = match recalled {
             None => (Mode::Off, "nothing turned it on for this task", None),
             Some(RecalledHistory { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),

@@ -15,13 +15,13 @@ impl FailureKey {
     /// Returns the key of an iteration; `None` if it did not fail, or if neither its agent nor its validation said how.
     pub fn of(iteration: &Iteration) -> Option<Self> {
         let Iteration { outcome, fingerprint, exit, failure_class, cause, .. } = iteration;
-        Self::new(*outcome, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
+        Self::new(*outcome, fingerprint.as_deref(), *exit, *failure_class, cause.as_deref())
     }
 
     /// Returns the same from what a listing says.
     pub fn of_entry(entry: &LogEntry) -> Option<Self> {
         let LogEntry { outcome, fingerprint, exit, failure_class, cause, .. } = entry;
-        Self::new((*outcome)?, fingerprint.as_deref(), *exit, (*failure_class, cause.as_deref()))
+        Self::new((*outcome)?, fingerprint.as_deref(), *exit, *failure_class, cause.as_deref())
     }
 
     /// Returns the same from what it is made of.
@@ -29,7 +29,8 @@ impl FailureKey {
         outcome: Outcome,
         fingerprint: Option<&str>,
         exit: Exits,
-        (class, cause): (Option<FailureClass>, Option<&str>),
+        class: Option<FailureClass>,
+        cause: Option<&str>,
     ) -> Option<Self> {
         if outcome != Outcome::Failure {
             return None;
@@ -84,7 +85,7 @@ mod tests {
     fn failures_are_alike_by_fingerprint_or_by_the_agents_words() {
         let key = |fingerprint, agent, validation, class, cause| {
             let exit = Exits { agent: Some(agent), validation };
-            FailureKey::new(Outcome::Failure, fingerprint, exit, (class, cause))
+            FailureKey::new(Outcome::Failure, fingerprint, exit, class, cause)
         };
         let words = |cause| key(None, 3, None, None, Some(cause));
         assert_eq!(words("exited 3: no /tmp/a1 at 12:05"), words("exited 3: no /var/b at 7:31"));
@@ -98,6 +99,6 @@ mod tests {
         assert_eq!(key(Some("a"), 0, Some(0), None, None), None);
         assert_eq!(key(None, 1, None, None, None), None);
         let exit = Exits { agent: Some(1), validation: Some(1) };
-        assert_eq!(FailureKey::new(Outcome::Interrupted, Some("a"), exit, (None, Some("x"))), None);
+        assert_eq!(FailureKey::new(Outcome::Interrupted, Some("a"), exit, None, Some("x")), None);
     }
 }

@@ -87,7 +87,8 @@ impl RunningTime {
 pub(super) fn run(
     expression: &duct::Expression,
     leads_session: bool,
-    (limit, heeds): (Duration, Heeds),
+    limit: Duration,
+    heeds: Heeds,
 ) -> Result<Output> {
     let interrupt = Interrupt::installed();
     // Before the start: a stop that comes while the tool starts is one that comes after it.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Becomes `program` with `arguments` and one more variable. Comes back only with the error that prevented it.
-pub fn replace(program: &Path, arguments: &[OsString], (name, value): (&str, &OsStr)) -> io::Error {
+pub fn replace(program: &Path, arguments: &[OsString], name: &str, value: &OsStr) -> io::Error {
     use std::os::unix::process::CommandExt;
     #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
     let mut command = std::process::Command::new(program);
@@ -18,7 +18,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_an_error_and_we_go_on() {
-        let error = replace(Path::new("/nowhere/specify"), &[], ("A", OsStr::new("b")));
+        let error = replace(Path::new("/nowhere/specify"), &[], "A", OsStr::new("b"));
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

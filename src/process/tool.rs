@@ -211,7 +211,7 @@ impl Tool {
         let words = self.to_string();
         let expression = self.expression().stdin_bytes(self.stdin).stdout_capture().stderr_capture();
         let leads_session = self.has_own_session && launcher().is_some();
-        let output = bounded::run(&expression, leads_session, (self.limit, self.heeds))
+        let output = bounded::run(&expression, leads_session, self.limit, self.heeds)
             .with_context(|| format!("run `{words}`"))?;
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })
     }

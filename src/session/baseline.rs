@@ -44,7 +44,8 @@ pub struct Context<'c> {
 pub fn measure(
     plan: &Plan<'_>,
     context: &Context<'_>,
-    (recorder, opening): (&mut Recorder<'_>, &mut Opening<'_>),
+    recorder: &mut Recorder<'_>,
+    opening: &mut Opening<'_>,
     say: &mut dyn FnMut(&Event),
 ) -> Result<BaselineRun> {
     let settings = &plan.config.settings;
@@ -82,7 +83,7 @@ pub fn run(
     // Who looks on from elsewhere knows less then, and nothing else is lost.
     let _unpublished = context.control.publish_phase(phase.as_str()).is_err();
     say(&Event::PhaseStarted { iteration: 0, phase });
-    let environment = plan.environment(context.session, "", (0, 0));
+    let environment = plan.environment(context.session, "", 0, 0);
     let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool)?);
     let validation = validate::run(command, &bench, plan.interrupt)?;
     let _uncleared = context.control.clear_phase().is_err();

@@ -37,7 +37,7 @@ impl<'a> Running<'a> {
     ) -> Result<Self> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let mut history = History::default();
-        let mut prepared = NewSession::new(&plan, (tasks, earlier.as_ref()), lock, &mut history)?;
+        let mut prepared = NewSession::new(&plan, tasks, earlier.as_ref(), lock, &mut history)?;
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         let progress =
             progress_strategy(&plan.config.settings, &memory, plan.store, Some(&prepared.session.id))?;
@@ -49,7 +49,7 @@ impl<'a> Running<'a> {
         let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         let ground = GoodGround::starting(last_passing, session.branch.as_ref());
-        say(&started_event((&session, &plan), tasks, measured, earlier.is_some()));
+        say(&started_event(&session, &plan, tasks, measured, earlier.is_some()));
         let started = plan.clock.stopwatch();
         Ok(Self {
             agents: ActiveAgent::new(plan.agents.len(), plan.config.settings.max_wait),
@@ -91,7 +91,8 @@ struct NewSession<'a> {
 impl<'a> NewSession<'a> {
     fn new(
         plan: &Plan<'a>,
-        (tasks, earlier): (&TaskList, Option<&SessionLog>),
+        tasks: &TaskList,
+        earlier: Option<&SessionLog>,
         lock: &mut LoopLock,
         history: &mut History,
     ) -> Result<Self> {
@@ -138,7 +139,7 @@ impl<'a> NewSession<'a> {
         // Field by field, as the recorder is changed.
         let Self { session, spool, control, identity, recorder, .. } = self;
         let context = baseline::Context { session: &session.id, spool, control, identity };
-        let measured = baseline::measure(plan, &context, (recorder, &mut opening), say)?;
+        let measured = baseline::measure(plan, &context, recorder, &mut opening, say)?;
         self.session.baseline.clone_from(&measured.baseline);
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
         plan.store.note_last_written(&self.session.feature, &self.session.id)?;
@@ -156,7 +157,7 @@ pub(super) fn check_finished(
 ) -> Result<Option<Baseline>> {
     let Some(command) = &plan.config.settings.validation_command else { return Ok(None) };
     // With a spool the next start stops what we leave running if we die.
-    let prepared = NewSession::new(plan, (tasks, None), lock, &mut History::default())?;
+    let prepared = NewSession::new(plan, tasks, None, lock, &mut History::default())?;
     let slot = prepared.spool.slot("start");
     slot.create()?;
     let context = (&prepared.context(), prepared.recorder.redactor());
@@ -177,7 +178,8 @@ fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
 }
 
 fn started_event(
-    (session, plan): (&Session, &Plan<'_>),
+    session: &Session,
+    plan: &Plan<'_>,
     tasks: &TaskList,
     measured: BaselineRun,
     is_resumed: bool,

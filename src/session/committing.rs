@@ -175,7 +175,7 @@ impl Running<'_> {
             std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
-            self.run_git_commit(&work_tree, (&index, &message), done)?;
+            self.run_git_commit(&work_tree, &index, &message, done)?;
             let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
             let Some(commit) = commit else { bail!("git reported success, but HEAD did not move") };
             if !work_tree.undo_unless_child(&prepared, &commit)? {
@@ -219,7 +219,8 @@ impl Running<'_> {
     fn run_git_commit(
         &mut self,
         work_tree: &WorkTree,
-        (index, message): (&Utf8Path, &Utf8Path),
+        index: &Utf8Path,
+        message: &Utf8Path,
         done: &CommitSubject<'_>,
     ) -> Result<()> {
         let (argv, variables) = work_tree.commit_command(index, message);

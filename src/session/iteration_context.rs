@@ -118,7 +118,8 @@ pub fn validation_cause(
 /// the session is read to find it.
 pub fn recorded_context(
     store: &Store,
-    (entry, begin): (&LogEntry, Option<&LogEntry>),
+    entry: &LogEntry,
+    begin: Option<&LogEntry>,
     iteration: &Iteration,
     directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
@@ -128,14 +129,15 @@ pub fn recorded_context(
             return Ok(Window::tail(&bytes, is_cut));
         }
         // What was kept is all that it printed; what counts is what it said last.
-        Ok(Window::whole(last_words(store, (entry, begin), iteration, &bytes).as_bytes()))
+        Ok(Window::whole(last_words(store, entry, begin, iteration, &bytes).as_bytes()))
     })
 }
 
 /// Returns what the agent of a recorded iteration said last, from the end of its output; `begin` as for [`recorded_context`].
 pub fn last_words(
     store: &Store,
-    (entry, begin): (&LogEntry, Option<&LogEntry>),
+    entry: &LogEntry,
+    begin: Option<&LogEntry>,
     iteration: &Iteration,
     output: &[u8],
 ) -> String {

@@ -143,7 +143,7 @@ impl Memory {
                 break;
             }
             let Some(iteration) = store.readable_iteration(entry) else { continue };
-            let context = iteration_context::recorded_context(store, (entry, None), &iteration, &self.root);
+            let context = iteration_context::recorded_context(store, entry, None, &iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
@@ -247,7 +247,7 @@ impl Memory {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             };
             let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
-            let context = iteration_context::recorded_context(store, (entry, None), iteration, &self.root);
+            let context = iteration_context::recorded_context(store, entry, None, iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let examined = context.as_ref().and_then(IterationContext::examined);
             let evidence = Evidence {

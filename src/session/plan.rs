@@ -65,7 +65,8 @@ impl Plan<'_> {
         &self,
         session: &SessionId,
         task: &str,
-        (iteration, attempt): (u32, u32),
+        iteration: u32,
+        attempt: u32,
     ) -> Vec<(String, String)> {
         let feature = self.feature;
         [

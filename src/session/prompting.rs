@@ -144,7 +144,7 @@ impl<'a> Prompting<'a> {
         summed_up: Option<RecalledHistory>,
     ) -> Result<Prompt> {
         let mut earlier =
-            self.earlier((turn.task, turn.session), turn.is_taken_back, memory.past_since_cleared(store)?);
+            self.earlier(turn.task, turn.session, turn.is_taken_back, memory.past_since_cleared(store)?);
         let recall = |memory: &mut Memory, budget| {
             let wanted = RecallQuery { task: turn.task, session: turn.session, budget };
             memory.recall(store, wanted, self.policy)
@@ -182,11 +182,12 @@ impl<'a> Prompting<'a> {
     /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
     pub fn recalled(
         &self,
-        (task, session): (&Task, Option<&SessionId>),
+        task: &Task,
+        session: Option<&SessionId>,
         store: &Store,
         memory: &mut Memory,
     ) -> Result<(Option<RecalledHistory>, usize)> {
-        let earlier = self.earlier((task, session), false, memory.past_since_cleared(store)?);
+        let earlier = self.earlier(task, session, false, memory.past_since_cleared(store)?);
         let budget = self.history_budget(task, &earlier, memory);
         Ok((memory.recall(store, RecallQuery { task, session, budget }, self.policy)?, budget))
     }
@@ -205,7 +206,8 @@ impl<'a> Prompting<'a> {
     /// Returns what the prompt says of earlier iterations, but for the history.
     fn earlier(
         &self,
-        (task, session): (&Task, Option<&SessionId>),
+        task: &Task,
+        session: Option<&SessionId>,
         is_taken_back: bool,
         past: &[Iteration],
     ) -> Earlier {

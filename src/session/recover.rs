@@ -265,7 +265,7 @@ fn interrupted(
         // The claim must outlive the box: we may die as well.
         slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
         let items: Vec<_> = verdict.to_open.iter().collect();
-        if let Err(error) = set_marks((&files, &place.tasks_path), &after, &items, Mark::Open) {
+        if let Err(error) = set_marks(&files, &place.tasks_path, &after, &items, Mark::Open) {
             recorder
                 .warnings
                 .push(format!("boxes that were ticked too early could not be unticked: {error:#}"));
@@ -277,7 +277,8 @@ fn interrupted(
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let head_after = plan.store.head()?;
     let commits = recorder.work_tree().commits_between(
-        (begin.head_before.as_ref(), head_after.as_ref()),
+        begin.head_before.as_ref(),
+        head_after.as_ref(),
         &slot.refs_before()?,
         begin.started_at,
     );

@@ -88,7 +88,7 @@ impl Replay<'_> {
                     let made = prompting.prompt(&request, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
                 }
-                let context = recorded_context(self.store, (entry, begin), &iteration, self.assignment.root);
+                let context = recorded_context(self.store, entry, begin, &iteration, self.assignment.root);
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }

@@ -90,7 +90,8 @@ impl Rollback<'_> {
     pub fn carry_out(
         self,
         planned: &PlannedRollback,
-        (name, at): (&str, Timestamp),
+        name: &str,
+        at: Timestamp,
         on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
     ) -> Result<RestorePoint> {
         let PlannedRollback { here, changes, .. } = planned;

@@ -126,6 +126,6 @@ impl Store {
         let quarantine = Quarantine::open(dir, self.repository().hash)?;
         quarantine.drop_torn()?;
         let is_there = |name: &str| !absent.iter().any(|absent| absent == name);
-        quarantine.publish_those((&objects, self.repository().sharing, self.syncing), is_there).map(drop)
+        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, is_there).map(drop)
     }
 }

@@ -188,7 +188,7 @@ impl Store {
         change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
         commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
     ) -> Result<usize> {
-        let changed = self.change_shared(NOTES, (why, at), |here| {
+        let changed = self.change_shared(NOTES, why, at, |here| {
             let git = self.open_git()?;
             let mut all = here.map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
             let (_scratch, quarantine) = self.new_objects()?;
@@ -268,7 +268,7 @@ impl Store {
         let base = here.filter(|_| !ours.is_empty());
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
         if wanted == all {
-            let kept = self.fast_forward(here, theirs, (all == ours, all == their_notes))?;
+            let kept = self.fast_forward(here, theirs, all == ours, all == their_notes)?;
             let write = || self.write_notes(&quarantine, (&all, &changed), (base, &parents, at));
             return kept.map_or_else(write, Ok).map(MergeResult::same);
         }

@@ -120,13 +120,15 @@ impl Quarantine {
             let target = objects.join(&name[..2]).join(&name[2..]);
             target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok()
         };
-        self.publish_those((objects, sharing, syncing), is_there).map(drop)
+        self.publish_those(objects, sharing, syncing, is_there).map(drop)
     }
 
     /// Puts the objects that are not there by `is_there` into the repository. Returns how many these were.
     pub fn publish_those(
         &self,
-        (objects, sharing, syncing): (&Utf8Path, Option<Sharing>, Syncing),
+        objects: &Utf8Path,
+        sharing: Option<Sharing>,
+        syncing: Syncing,
         is_there: impl Fn(&str) -> bool,
     ) -> Result<usize> {
         let found = self.list()?;

@@ -102,7 +102,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
 
 impl Store {
     /// Returns at most `most` bytes of a file of a record, cut at the ends of lines.
-    pub fn part(&self, commit: &ObjectId, path: &str, (ask, most): (Ask, u64)) -> Result<FilePart> {
+    pub fn part(&self, commit: &ObjectId, path: &str, ask: Ask, most: u64) -> Result<FilePart> {
         let piece = self.reader()?.piece(commit, path, ask, most)?.unwrap_or_default();
         Ok(ask.trim(piece.range, piece.bytes, piece.total, Growth::Done))
     }
@@ -132,7 +132,8 @@ impl Store {
     /// Copies a file of an iteration that is not a commit yet; false if it is not there.
     pub fn copy_spool_file(
         &self,
-        (session, iteration): (&SessionId, u32),
+        session: &SessionId,
+        iteration: u32,
         name: &str,
         to: &mut dyn Write,
     ) -> Result<bool> {

@@ -69,7 +69,8 @@ impl Store {
     pub(super) fn change_shared<T>(
         &self,
         name: &str,
-        (why, at): (&'static str, Timestamp),
+        why: &'static str,
+        at: Timestamp,
         write: impl Fn(Option<&ObjectId>) -> Result<Option<(ObjectId, T)>>,
     ) -> Result<Option<T>> {
         let mut attempts = 1;
@@ -89,7 +90,8 @@ impl Store {
         &self,
         here: Option<&ObjectId>,
         theirs: &ObjectId,
-        (is_all_ours, is_all_theirs): (bool, bool),
+        is_all_ours: bool,
+        is_all_theirs: bool,
     ) -> Result<Option<ObjectId>> {
         let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
             None => Ok(true),

@@ -44,7 +44,7 @@ impl Store {
 
     /// Adds sessions to those that were purged.
     pub(super) fn add_tombstones(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-        let added = self.change_shared(TOMBSTONES, ("purge", at), |here| {
+        let added = self.change_shared(TOMBSTONES, "purge", at, |here| {
             let mut all = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
             let before = all.len();
             for refs in sessions {
@@ -76,7 +76,7 @@ impl Store {
                 kept.clone_from(when);
             }
         }
-        if let Some(kept) = self.fast_forward(here, theirs, (all == our_lines, all == their_lines))? {
+        if let Some(kept) = self.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
             return Ok(MergeResult::same(kept));
         }
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();

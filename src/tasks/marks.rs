@@ -13,7 +13,8 @@ use super::parse;
 /// The file is read anew, and single bytes are written in place: the inode and its mode stay, and an editor or
 /// an agent that appends meanwhile loses nothing.
 pub fn set_marks(
-    (files, path): (&ProjectFiles, &Utf8Path),
+    files: &ProjectFiles,
+    path: &Utf8Path,
     list: &TaskList,
     items: &[&Item],
     mark: Mark,
@@ -24,7 +25,7 @@ pub fn set_marks(
     let mut file = files.open_to_edit(path).map_err(|error| explain("open", path, error))?;
     let bytes = read_at_most(&mut file, MAX_TASK_LIST_BYTES).with_context(|| format!("read {path}"))?;
     let present = parse(&bytes).with_context(|| format!("read {path}"))?;
-    let changes = tasklist::set_marks(&mut file, (list, &present), items, mark)
+    let changes = tasklist::set_marks(&mut file, list, &present, items, mark)
         .with_context(|| format!("write {path}"))?;
     if !changes.changed.is_empty() {
         file.sync_data().with_context(|| format!("sync {path}"))?;
@@ -60,7 +61,7 @@ mod tests {
         let old = parse("- [x] T001 a\n- [x] T002 b\n- [x] T003 c\n- [x] T004 d\n");
         let (_directory, path) = file("# New\n\n- [x] T001 a\n- [ ] T002 b\n- [x] T005 c\n\nmore\n");
         let changes =
-            set_marks((&files_of(&path), &path), &old, &old.items.iter().collect::<Vec<_>>(), Mark::Open)
+            set_marks(&files_of(&path), &path, &old, &old.items.iter().collect::<Vec<_>>(), Mark::Open)
                 .unwrap();
         assert_eq!(changes.changed, ["T001", "T003"]);
         assert_eq!(changes.unchanged, ["T002"]);
@@ -77,7 +78,7 @@ mod tests {
         let (_directory, path) = file(source);
         let before = fs::metadata(&path).unwrap();
         let list = parse(source);
-        set_marks((&files_of(&path), &path), &list, &[&list.items[0]], Mark::Done).unwrap();
+        set_marks(&files_of(&path), &path, &list, &[&list.items[0]], Mark::Done).unwrap();
         let after = fs::metadata(&path).unwrap();
         assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
     }

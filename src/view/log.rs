@@ -121,13 +121,14 @@ impl SessionHead {
 pub fn write_iterations(
     out: &mut dyn Write,
     sessions: &[Listed<'_>],
-    (paint, width): (Paint, Option<usize>),
+    paint: Paint,
+    width: Option<usize>,
 ) -> io::Result<()> {
     for (i, listed) in sessions.iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        write_head(out, &listed.head, (paint, width))?;
+        write_head(out, &listed.head, paint, width)?;
         let repeats = |row: &Row<'_>| listed.repeats.get(&row.iteration).copied();
         let lines: Vec<IterationLine<'_>> =
             listed.rows.iter().map(|row| IterationLine::of_row(row, repeats(row))).collect();
@@ -146,7 +147,7 @@ pub fn write_iterations(
 
 pub fn write_sessions(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
     for listed in sessions {
-        write_head(out, &listed.head, (paint, None))?;
+        write_head(out, &listed.head, paint, None)?;
     }
     Ok(())
 }
@@ -166,11 +167,7 @@ pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint)
 }
 
 /// Which session it is, and how it went: on a line of its own where a screen has no room for both.
-fn write_head(
-    out: &mut dyn Write,
-    head: &SessionHead,
-    (paint, width): (Paint, Option<usize>),
-) -> io::Result<()> {
+fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Option<usize>) -> io::Result<()> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(head.status, head.stop_reason, &head.skipped),

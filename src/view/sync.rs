@@ -81,7 +81,7 @@ pub enum Other {
 }
 
 /// What the user should know beside it.
-pub fn warnings(exchange: &Exchange, (other, place): (Other, &str)) -> Vec<String> {
+pub fn warnings(exchange: &Exchange, other: Other, place: &str) -> Vec<String> {
     let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, said, .. } = exchange;
     let mut warnings = Vec::new();
     if let Some(reason) = stopped {
@@ -160,7 +160,7 @@ mod tests {
         let lost = |pushed| {
             let exchange = Exchange { lost: vec![log.name.clone()], pushed, ..Exchange::default() };
             assert!(!printed(&exchange).contains("nothing"));
-            warnings(&exchange, (Other::Remote, "origin")).concat()
+            warnings(&exchange, Other::Remote, "origin").concat()
         };
         assert!(lost(vec![log.clone()]).contains("\nhint: they were pushed back; "));
         assert!(lost(Vec::new()).contains("\nhint: what is here goes back with `specify ralph sync`; "));

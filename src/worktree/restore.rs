@@ -242,7 +242,7 @@ impl WorkTree {
         // Files may have other times than the index says, and the same bytes.
         let refreshed = self.git_private(private_index).args(["update-index", "-q", "--refresh"]).run();
         refreshed.context("look over the work tree")?;
-        let looked = self.merge(private_index, &["-n"], (now, wanted))?;
+        let looked = self.merge(private_index, &["-n"], now, wanted)?;
         if !looked.is_success() {
             bail!("git refuses: {}", complaint(&looked));
         }
@@ -251,7 +251,7 @@ impl WorkTree {
 
     /// Writes and removes files so that the work tree goes from `now` to `wanted`.
     pub fn apply(&self, private_index: PrivateIndex<'_>, now: &ObjectId, wanted: &ObjectId) -> Result<()> {
-        let merged = self.merge(private_index, &[], (now, wanted))?;
+        let merged = self.merge(private_index, &[], now, wanted)?;
         if !merged.is_success() {
             bail!("git stopped midway: {}", complaint(&merged));
         }
@@ -262,7 +262,8 @@ impl WorkTree {
         &self,
         private_index: PrivateIndex<'_>,
         options: &[&str],
-        (now, wanted): (&ObjectId, &ObjectId),
+        now: &ObjectId,
+        wanted: &ObjectId,
     ) -> Result<Captured> {
         let git = self.git_private(private_index).arg("read-tree").args(options.iter().copied());
         git.args(["-m", "-u", "--no-recurse-submodules", now.as_str(), wanted.as_str()]).limit(LONG).run()

@@ -34,7 +34,8 @@ pub struct Changes {
 /// If `file` cannot be read, written or moved in. Marks before that one are set.
 pub fn set_marks<F: Read + Write + Seek>(
     file: &mut F,
-    (list, present): (&TaskList, &TaskList),
+    list: &TaskList,
+    present: &TaskList,
     items: &[&Item],
     mark: Mark,
 ) -> io::Result<Changes> {
@@ -94,7 +95,7 @@ mod tests {
     /// Returns what became of items of `list` in a file with this text, and of the text.
     fn set(text: &str, list: &TaskList, items: &[&Item], mark: Mark) -> (Changes, String) {
         let mut file = Cursor::new(text.to_owned().into_bytes());
-        let changes = set_marks(&mut file, (list, &parse(text)), items, mark).unwrap();
+        let changes = set_marks(&mut file, list, &parse(text), items, mark).unwrap();
         (changes, String::from_utf8(file.into_inner()).unwrap())
     }
 

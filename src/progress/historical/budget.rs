@@ -16,7 +16,7 @@ const SEAMS: usize = 4;
 ///
 /// The failures of the task come first, in as few words as it takes; nothing else is included before all of them.
 pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budget: usize) -> String {
-    let whole = |pieces: &[Piece], headings| assembled(head, pieces, (writer, headings));
+    let whole = |pieces: &[Piece], headings| assembled(head, pieces, writer, headings);
     for piece in &mut *pieces {
         piece.is_included = true;
     }
@@ -59,7 +59,7 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
     text
 }
 
-fn assembled(head: &str, pieces: &[Piece], (writer, headings): (&Writer<'_>, Headings)) -> String {
+fn assembled(head: &str, pieces: &[Piece], writer: &Writer<'_>, headings: Headings) -> String {
     let mut included: Vec<&Piece> = pieces.iter().filter(|piece| piece.is_included).collect();
     if included.is_empty() {
         return String::new();

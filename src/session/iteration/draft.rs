@@ -173,7 +173,7 @@ impl Running<'_> {
         iteration.decisions = findings.decisions;
         iteration.approaches = findings.approaches;
         let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        let commits = self.recorder.work_tree().commits_between((before, after), refs_before, started_at);
+        let commits = self.recorder.work_tree().commits_between(before, after, refs_before, started_at);
         iteration.commits = commits.unwrap_or_else(|error| {
             self.warn(format!("cannot list the commits of this iteration: {error:#}"));
             Vec::new()

@@ -49,7 +49,7 @@ impl Running<'_> {
         };
         self.prepare_attempt(&slot, &mut begin)?;
         self.begin_phase(number, Phase::Prompt);
-        let prompt = self.prompt(tasks, (task, unit.as_ref()), &begin)?;
+        let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
@@ -61,8 +61,7 @@ impl Running<'_> {
         slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
         self.announce_start(task, &begin);
         self.announce_memory(number, &prompt);
-        let numbers = (number, begin.attempt);
-        let environment = self.plan.environment(&self.session.id, &task.name, numbers);
+        let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
         Ok(StartedIteration {
             task,
             slot,

@@ -21,7 +21,8 @@ impl Running<'_> {
     pub(super) fn prompt(
         &mut self,
         tasks: &TaskList,
-        (task, unit): (&Task, Option<&UnitTasks>),
+        task: &Task,
+        unit: Option<&UnitTasks>,
         begin: &Begin,
     ) -> Result<Prompt> {
         if self.past.memory.is_cleared_since(self.plan.store)? {

@@ -163,7 +163,7 @@ impl Running<'_> {
         };
         let name = format!("before iteration {} of session {}", attempts.first, self.session.id);
         let at = self.plan.clock.now();
-        let point = rollback.carry_out(&planned, (&name, at), &mut |point| point.note_in(slot))?;
+        let point = rollback.carry_out(&planned, &name, at, &mut |point| point.note_in(slot))?;
         (self.say)(&Event::ChangesTakenBack {
             iteration: begin.iteration,
             task: task.clone(),
@@ -182,8 +182,8 @@ impl Running<'_> {
     }
 
     fn validate_again(&mut self, slot: &Slot, begin: &Begin) -> Result<Option<Validation>> {
-        let numbers = (begin.iteration, begin.attempt);
-        let environment = self.plan.environment(&self.session.id, &begin.task.name, numbers);
+        let environment =
+            self.plan.environment(&self.session.id, &begin.task.name, begin.iteration, begin.attempt);
         let validation = self.validate(slot, begin.iteration, &environment)?;
         if self.recorder.recreate_spool()? {
             slot.create()?;

@@ -60,7 +60,7 @@ impl Running<'_> {
         slot.write_once(names::TASKS_FOUND, &found)?;
         let items: Vec<&Item> = verdict.to_open.iter().collect();
         let feature = self.plan.feature;
-        let changes = match set_marks((&feature.files, &feature.tasks_path), after, &items, Mark::Open) {
+        let changes = match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));

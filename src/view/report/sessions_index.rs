@@ -158,7 +158,8 @@ struct Chart {
 fn chart(
     title: &'static str,
     sessions: &[SessionSummary],
-    (top, top_in_words): (f64, String),
+    top: f64,
+    top_in_words: String,
     value: impl Fn(&SessionSummary) -> (Option<f64>, String),
 ) -> Chart {
     let slot = 100.0 / f64::from(u32::try_from(sessions.len().max(1)).unwrap_or(u32::MAX));
@@ -192,12 +193,12 @@ fn charts(sessions: &[SessionSummary]) -> Vec<Chart> {
     if newest.len() < 2 {
         return Vec::new();
     }
-    let mut charts = vec![chart("Attempts that succeeded", newest, (1.0, "100 %".to_owned()), |session| {
+    let mut charts = vec![chart("Attempts that succeeded", newest, 1.0, "100 %".to_owned(), |session| {
         (session.success_rate, percent(session.success_rate))
     })];
     let most = newest.iter().filter_map(|session| session.cost_per_task).reduce(f64::max);
     if let Some(most) = most {
-        charts.push(chart("Cost of a task", newest, (most, usd(most)), |session| {
+        charts.push(chart("Cost of a task", newest, most, usd(most), |session| {
             let words = session.cost_per_task.map_or_else(|| NO_VALUE.to_owned(), usd);
             (session.cost_per_task, words)
         }));

@@ -104,8 +104,8 @@ pub fn read(source: &dyn Source, session: &SessionRow, ordered: &Ordered) -> Res
         Ordered::History(feature) => history::sections(&source.history(feature)?),
         Ordered::Dashboard(_, commit) => {
             let learnings = dashboard::learnings(source, session);
-            let told = (&learnings, source.changes(session).unwrap_or_default());
-            dashboard::sections(session, source.tasks(commit)?.as_deref(), told)
+            let changes = source.changes(session).unwrap_or_default();
+            dashboard::sections(session, source.tasks(commit)?.as_deref(), &learnings, changes)
         }
         Ordered::Failure(commit) => vec![Section::plain(output::failure(&source.iteration(commit)?))],
     })

@@ -184,7 +184,7 @@ impl Source for Records {
 
     fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
         match &file.place {
-            Place::Record(commit) => self.store.part(commit, file.stream.path(), (ask, PART)),
+            Place::Record(commit) => self.store.part(commit, file.stream.path(), ask, PART),
             Place::Spool(session, number) => {
                 let part =
                     self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))?;

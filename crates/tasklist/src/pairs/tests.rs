@@ -239,7 +239,7 @@ proptest! {
         let ticked: Vec<&Item> =
             Pairing::likely(&older, &newer).ticked().iter().map(|ticked| ticked.after).collect();
         let mut file = Cursor::new(after.clone().into_bytes());
-        set_marks(&mut file, (&newer, &newer), &ticked, Mark::Open).unwrap();
+        set_marks(&mut file, &newer, &newer, &ticked, Mark::Open).unwrap();
         let mut expected = after.into_bytes();
         for item in ticked {
             expected[item.offset + 1] = b' ';

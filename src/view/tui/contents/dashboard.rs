@@ -38,7 +38,8 @@ pub fn learnings(source: &dyn Source, session: &SessionRow) -> Learnings {
 pub fn sections(
     session: &SessionRow,
     list: Option<&[u8]>,
-    (learnings, changes): (&Learnings, Option<DiffStat>),
+    learnings: &Learnings,
+    changes: Option<DiffStat>,
 ) -> Vec<Section> {
     let list = list.and_then(|bytes| parse(bytes).ok()).unwrap_or_default();
     let attempts = session.iterations.iter().filter_map(IterationRow::as_attempt);

@@ -35,7 +35,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("clock", &["record"]),
     ("config", &["record"]),
-    ("feature", &["project_files"]),
+    ("feature", &["project_files", "record"]),
     ("history", &["record"]),
     ("hooks", &[]),
     ("process", &["record"]),

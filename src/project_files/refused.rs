@@ -33,10 +33,10 @@ impl Refused {
                 let above = target.parent().unwrap_or(Path::new("/"));
                 let folder = if target.is_dir() { target } else { above }.display();
                 Some(format!(
-                    "replace the link; or permit links to that folder: git config --add ralph.allowLinks {folder}"
+                    "name a path inside, or replace the link; or permit links to that folder: git config --add ralph.allowLinks {folder}"
                 ))
             }
-            Self::InGitDirectory(_) => Some("replace the link, or name another path".to_owned()),
+            Self::InGitDirectory(_) => Some("name another path, or replace the link".to_owned()),
             Self::TooManyLinks
             | Self::Directory
             | Self::NotAFile(_)

@@ -138,7 +138,7 @@ fn listed<'a>(
         }
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
-            head.end(&tip);
+            head.end(&tip, session.tasks()?);
             let begin = || session.rows().rfind(|row| row.kind.begins())?.entry().ok();
             if tip.kind != RecordKind::End
                 && let Some(begin) = begin()

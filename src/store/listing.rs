@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Error, Result};
 
-use crate::record::ObjectId;
+use crate::record::{ObjectId, RecordKind, TrailerCounts};
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
@@ -67,6 +67,12 @@ impl<'a> SessionRows<'a> {
     pub fn tip(&self) -> Option<Row<'a>> {
         let text = if self.fresh.is_empty() { self.cached } else { self.fresh };
         Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
+    }
+
+    /// Returns the counts of tasks in its newest record that this version can read.
+    pub fn tasks(&self) -> Result<TrailerCounts> {
+        let row = self.rows().rfind(|row| row.kind != RecordKind::Unknown);
+        Ok(row.map(|row| row.entry()).transpose()?.map(|entry| entry.tasks).unwrap_or_default())
     }
 
     /// Returns its oldest record that is here.

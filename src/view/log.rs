@@ -110,8 +110,8 @@ impl SessionHead {
     }
 
     /// Takes in the newest record.
-    pub fn end(&mut self, tip: &LogEntry) {
-        self.tasks = tip.tasks;
+    pub fn end(&mut self, tip: &LogEntry, tasks: TrailerCounts) {
+        self.tasks = tasks;
         self.stop_reason = tip.stop_reason;
         self.status = tip.status.unwrap_or(self.status);
     }

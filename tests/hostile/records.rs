@@ -206,6 +206,21 @@ fn at_most_one_warning(run: Run) -> Run {
 }
 
 #[test]
+fn a_newest_record_of_a_later_version_hides_no_counts() {
+    let scene = Sandbox::with_succeeding_agent(3);
+    scene.skip_final_fsck();
+    scene.ralph("-n 1").code(4);
+    let name = scene.session().refname().to_owned();
+    let message = scene.git(format!("log -1 --format=%B {name}").as_str());
+    assert!(message.contains("Ralph-Record: end"), "{message}");
+    scene.write("message.txt", message.replace("Ralph-Record: end", "Ralph-Record: dream"));
+    let commit = scene.git(format!("commit-tree {name}^{{tree}} -p {name} -F message.txt").as_str());
+    scene.git(format!("update-ref {name} {}", commit.trim()).as_str());
+    at_most_one_warning(scene.ralph("log").code(0).stdout_has("1 of 3 tasks done"));
+    at_most_one_warning(scene.ralph("log --sessions").code(0).stdout_has("1 of 3 tasks done"));
+}
+
+#[test]
 fn records_of_iterations_that_cannot_be_read_stop_no_command() {
     let scene = Sandbox::with_succeeding_agent(5);
     scene.skip_final_fsck().config("progress.max-entries = 1000\nhistory.mode = 'full'");

@@ -296,7 +296,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         stop_reason: tip_entry.stop_reason,
         started_at,
         last_at: tip_entry.ended_at,
-        tasks: tip_entry.tasks,
+        tasks: rows.tasks()?,
         iterations: Arc::new(iterations),
         elsewhere,
         with_tasks: with_tasks.unwrap_or_else(|| tip.clone()),

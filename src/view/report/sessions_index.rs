@@ -24,6 +24,8 @@ const INDEX: &str = include_str!("../../../templates/report-index.html");
 const INDEX_SCHEMA: u32 = 1;
 /// Maximum number of sessions with a row on the page; the newest have one.
 const MAX_ROWS: usize = 1000;
+/// Those of the newest sessions are shown at once; the rest is folded.
+const NEWEST_ROWS: usize = 20;
 /// Maximum number of sessions in a chart.
 const MAX_BARS: usize = 100;
 /// Maximum numbers of causes and of tasks that are listed.
@@ -291,6 +293,8 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
     let values = context! {
         figures => if sessions.is_empty() { Vec::new() } else { figures(sessions) },
         ralph => RALPH_ELSEWHERE.as_str(),
+        newest => NEWEST_ROWS,
+        earlier => Count(rows.len().saturating_sub(NEWEST_ROWS) as u64, "earlier session").to_string(),
         rows => Value::from(Serde(&rows)),
         has_features => features.len() > 1,
         left_out => (left_out > 0).then(|| Count(left_out as u64, "older session").to_string()),
@@ -401,6 +405,11 @@ mod tests {
         let page = index_page(&index(&sessions), Medium::File).unwrap();
         assert_eq!(page.matches("<tr class=\"session ").count(), MAX_ROWS);
         assert!(page.contains("3 older sessions"), "{}", page.len());
+        let (shown, folded) = page.split_once("<summary>980 earlier sessions</summary>").unwrap();
+        assert_eq!(shown.matches("<tr class=\"session ").count(), NEWEST_ROWS);
+        assert!(folded.split_once("</details>").unwrap().0.contains("<thead>"));
+        let few = index_page(&index(&sessions[..NEWEST_ROWS]), Medium::File).unwrap();
+        assert!(!few.contains("<details"));
         assert!(page.len() < 1_000_000, "{}", page.len());
     }
 }

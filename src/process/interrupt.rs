@@ -122,6 +122,7 @@ impl Interrupt {
     }
 
     /// Requests an immediate stop, as two Ctrl-C do.
+    #[cfg(test)]
     pub fn raise_urgent(&self) {
         self.raise(SIGINT);
         self.raise(SIGINT);

@@ -1,12 +1,15 @@
-//! Which session or iteration a commit belongs to, by what the commit or its note says.
+//! What commits say of themselves: when they were made, and which session or iteration they belong to.
+
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, SessionId};
+use crate::record::{ObjectId, SessionId, Timestamp};
 
-use super::blobs::message_of;
-use super::message::{is_of_snapshot, named_in};
-use super::{SessionRefs, Store};
+use super::blobs::{message_of, read_commit};
+use super::message::{is_of_snapshot, is_signed, named_in};
+use super::refs::SNAPSHOT_PREFIX;
+use super::{SessionRefs, Store, objects};
 
 impl Store {
     /// Returns the iterations that the note on a commit of the project names.
@@ -21,8 +24,31 @@ impl Store {
 
     /// Returns the refs of the session that a snapshot was taken in; `None` if the commit is no snapshot of ours.
     pub fn session_of_snapshot(&self, commit: &ObjectId) -> Result<Option<SessionRefs>> {
-        let message = message_of(&self.open_git()?, commit)?;
+        let message = self.message(commit)?;
         let named = named_in(&message).filter(|_| is_of_snapshot(&message));
         Ok(named.map(|(session, feature)| SessionRefs::new(&feature, session)))
+    }
+
+    /// Returns the logs here, or the snapshots, that are ours by their tips.
+    pub(super) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
+        let git = self.open_git()?;
+        let is_signed = |message: String| match prefix {
+            SNAPSHOT_PREFIX => is_of_snapshot(&message),
+            _ => is_signed(&message),
+        };
+        let is_ours = |(name, tip): &(String, ObjectId)| {
+            SessionRefs::is_name_of_ours(name) && message_of(&git, tip).is_ok_and(is_signed)
+        };
+        Ok(self.refs_below(prefix)?.into_iter().filter(is_ours).collect())
+    }
+
+    /// Returns the message of a commit.
+    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
+        message_of(&self.open_git()?, commit)
+    }
+
+    /// Returns when a commit was made, as it says itself.
+    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
+        Ok(read_commit(&self.open_git()?, &objects::to_gix(commit)?)?.committed_at)
     }
 }

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::chain::ChainWalk;
-use super::elsewhere::RemoteRun;
 use super::refs::LOG_PREFIX;
 use super::session_log::SessionLog;
+use super::share::elsewhere::RemoteRun;
 use super::{SessionRefs, Store, disk};
 
 /// Changes with what is counted, and how.

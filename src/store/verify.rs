@@ -14,12 +14,13 @@ use super::blobs::shallow_ends;
 use super::chain::Chain;
 use super::digests::Digests;
 use super::files::Manifest;
-use super::incoming::{self, Arrival, Inspection};
 use super::message::{self, Subject};
-use super::notes::Lines;
 use super::ref_update::RefUpdate;
 use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots, sync_state};
+use super::share::incoming::{self, Arrival, Inspection};
+use super::share::notes::Lines;
+use super::share::sync_state;
+use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";

@@ -5,11 +5,11 @@ use camino::Utf8Path;
 
 use crate::process::{LONG, Tool};
 use crate::record::{IfThere, RALPH, SessionId, Timestamp};
+use crate::store::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use crate::store::{SessionLog, Store};
 
-use super::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::Remote;
 use super::sync::{CleanedRefs, Direction, Exchange, Snapshots, SyncOptions};
-use super::{SessionLog, Store};
 
 /// What went into a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use crate::record::{ObjectId, Timestamp, hex};
 use crate::repository::Repository;
+use crate::store::{Store, disk};
 
 use super::remote::Remote;
-use super::{Store, disk};
 
 /// What one remote had after the last sync.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl Store {
         if forgotten.len() < before { self.write_forgotten(&forgotten) } else { Ok(()) }
     }
 
-    pub(super) fn write_forgotten(&self, forgotten: &BTreeSet<String>) -> Result<()> {
+    pub(in crate::store) fn write_forgotten(&self, forgotten: &BTreeSet<String>) -> Result<()> {
         disk::create_private_dir(&folder(self.repository()))?;
         disk::write_durably(&self.forgotten_path(), &serde_json::to_vec_pretty(forgotten)?)
     }
@@ -77,7 +77,7 @@ pub(super) fn synced_at(repository: &Repository, name: &str) -> Result<Option<Ti
 }
 
 /// Returns what the remotes had, all of them together.
-pub(super) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
+pub(in crate::store) fn all_refs(repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
     Ok(states(repository)?.into_iter().flat_map(|state| state.refs).collect())
 }
 

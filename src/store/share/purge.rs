@@ -5,14 +5,14 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
+use crate::store::control::Control;
+use crate::store::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use crate::store::retention::{ASIDE, is_of};
+use crate::store::spool::Spool;
+use crate::store::{Store, disk, message};
 
-use super::control::Control;
-use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::remote::{PushOutcome, Remote, Strictness};
-use super::retention::{ASIDE, is_of};
-use super::spool::Spool;
 use super::sync::{CleanedRefs, Direction, KeptRef, Snapshots, SyncOptions};
-use super::{Store, disk, message};
 
 /// What was taken away.
 #[derive(Debug, Default, Serialize)]

@@ -12,15 +12,15 @@ use serde::Serialize;
 
 use crate::process::Tool;
 use crate::record::{ObjectId, Refusal, Timestamp};
+use crate::store::Store;
+use crate::store::blobs::shallow_ends;
+use crate::store::lock::{is_free, try_to_hold};
+use crate::store::ref_update::RefUpdate;
+use crate::store::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 
-use super::blobs::{message_of, shallow_ends};
 use super::incoming::{self, Arrival, Inspection};
-use super::lock::{is_free, try_to_hold};
-use super::ref_update::RefUpdate;
-use super::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
 use super::sync_state::SyncState;
-use super::{Store, message};
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const MAX_FAILED_BATCHES: usize = 60;
@@ -132,7 +132,7 @@ impl Store {
     }
 
     /// Returns true if no sync is at work at this moment.
-    pub(super) fn is_nobody_syncing(&self) -> Result<bool> {
+    pub(in crate::store) fn is_nobody_syncing(&self) -> Result<bool> {
         is_free(&self.sync_lock())
     }
 
@@ -147,23 +147,10 @@ impl Store {
     }
 
     /// Removes the names of what came in; what was good has names of its own by now.
-    pub(super) fn clear_incoming(&self, at: Timestamp) -> Result<()> {
+    pub(in crate::store) fn clear_incoming(&self, at: Timestamp) -> Result<()> {
         let deletions: Vec<_> =
             self.refs_below(INCOMING_PREFIX)?.into_iter().map(RefUpdate::deletion).collect();
         if deletions.is_empty() { Ok(()) } else { self.change_refs(&deletions, "forget", at) }
-    }
-
-    /// Returns the logs here, and the snapshots, that are ours by their tips.
-    pub(super) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
-        let git = self.open_git()?;
-        let is_signed = |message: String| match prefix {
-            SNAPSHOT_PREFIX => message::is_of_snapshot(&message),
-            _ => message::is_signed(&message),
-        };
-        let is_ours = |(name, tip): &(String, ObjectId)| {
-            SessionRefs::is_name_of_ours(name) && message_of(&git, tip).is_ok_and(is_signed)
-        };
-        Ok(self.refs_below(prefix)?.into_iter().filter(is_ours).collect())
     }
 
     /// Returns true if the history of `upper` holds `lower`.

@@ -4,12 +4,10 @@
 use anyhow::Result;
 
 use crate::record::{ObjectId, SCHEMA, Timestamp};
-
-use super::Store;
-use super::blobs::{message_of, read_commit};
-use super::objects::{self, Quarantine, Signature};
-use super::ref_update::RefUpdate;
-use super::scratch::Scratch;
+use crate::store::Store;
+use crate::store::objects::{self, Quarantine, Signature};
+use crate::store::ref_update::RefUpdate;
+use crate::store::scratch::Scratch;
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;
@@ -104,15 +102,5 @@ impl Store {
             Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
             _ => Ok(None),
         }
-    }
-
-    /// Returns the message of a commit.
-    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
-        message_of(&self.open_git()?, commit)
-    }
-
-    /// Returns when a commit was made, as it says itself.
-    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
-        Ok(read_commit(&self.open_git()?, &objects::to_gix(commit)?)?.committed_at)
     }
 }

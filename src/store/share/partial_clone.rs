@@ -6,8 +6,8 @@
 use anyhow::{Error, Result, anyhow};
 
 use crate::record::ObjectId;
+use crate::store::Store;
 
-use super::Store;
 use super::remote::Remote;
 
 /// How the library says that an object is not here.
@@ -34,7 +34,7 @@ impl Store {
     }
 
     /// Returns an error of a reader, with what to do about it where the record is not all here.
-    pub(super) fn explained(&self, error: Error) -> Error {
+    pub(in crate::store) fn explained(&self, error: Error) -> Error {
         let words = format!("{error:#}");
         if !self.repository().is_partial() || !words.contains(ABSENT) {
             return error;

@@ -9,12 +9,12 @@ use anyhow::{Result, anyhow, bail};
 use gix::objs::FindExt;
 
 use crate::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
+use crate::store::Store;
+use crate::store::blobs::{bounded, read_commit};
+use crate::store::objects::{self, Quarantine};
+use crate::store::refs::{NOTES, SessionRefs};
+use crate::store::session_log::SessionLog;
 
-use super::Store;
-use super::blobs::{bounded, read_commit};
-use super::objects::{self, Quarantine};
-use super::refs::{NOTES, SessionRefs};
-use super::session_log::SessionLog;
 use super::shared_ref::{MergeResult, NewCommit};
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
@@ -114,7 +114,7 @@ impl Store {
     }
 
     /// Takes the lines of a session out of all notes.
-    pub(super) fn forget_in_notes(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
+    pub(in crate::store) fn forget_in_notes(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
         let all = self.annotated()?;
         let keep = |_: &ObjectId, found: BTreeSet<String>| {
             found.into_iter().filter(|line| !is_of(line, session)).collect()
@@ -130,7 +130,10 @@ impl Store {
     }
 
     /// Returns the lines that commits have in their notes.
-    pub(super) fn notes_of<'a>(&self, commits: impl Iterator<Item = &'a ObjectId>) -> Result<Lines> {
+    pub(in crate::store) fn notes_of<'a>(
+        &self,
+        commits: impl Iterator<Item = &'a ObjectId>,
+    ) -> Result<Lines> {
         let Some(tip) = self.tip(NOTES)? else { return Ok(Lines::new()) };
         let git = self.open_git()?;
         let all = blobs(&git, &tip)?;
@@ -149,7 +152,7 @@ impl Store {
     }
 
     /// Returns what the notes should say by the records of `logs`.
-    pub(super) fn notes_by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
+    pub(in crate::store) fn notes_by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
         let mut lines = Lines::new();
         let reader = self.reader()?;
         // Where HEAD did not move, no commit was made.

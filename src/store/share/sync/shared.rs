@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::record::{ObjectId, Timestamp};
+use crate::store::Store;
+use crate::store::ref_update::RefUpdate;
+use crate::store::refs::INCOMING_PREFIX;
 
-use super::super::Store;
-use super::super::ref_update::RefUpdate;
-use super::super::refs::INCOMING_PREFIX;
 use super::super::remote::{PushOutcome, Strictness, Unreachable};
 use super::super::shared_ref::MergeResult;
 use super::{Direction, Sync};

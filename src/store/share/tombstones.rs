@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 
 use crate::record::{ObjectId, SessionId, Timestamp};
+use crate::store::refs::{SessionRefs, TOMBSTONES};
+use crate::store::{Store, message};
 
-use super::refs::{SessionRefs, TOMBSTONES};
 use super::shared_ref::{MergeResult, NewCommit};
-use super::{Store, message};
 
 /// The file in the tree.
 const FILE: &str = "tombstones";
@@ -29,7 +29,7 @@ impl Store {
     }
 
     /// Returns the purged sessions that are known here.
-    pub(super) fn tombstones(&self) -> Result<Tombstones> {
+    pub(in crate::store) fn tombstones(&self) -> Result<Tombstones> {
         Ok(self.tip(TOMBSTONES)?.map(|tip| self.tombstones_of(&tip)).transpose()?.unwrap_or_default())
     }
 

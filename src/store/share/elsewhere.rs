@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use crate::process;
 use crate::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
+use crate::store::last_written::last_of_all;
+use crate::store::{LoopLock, SessionLog, SessionRefs, Spool, Store};
 
-use super::last_written::last_of_all;
-use super::{LoopLock, SessionLog, SessionRefs, Spool, Store, sync_state};
+use super::sync_state;
 
 /// What is known here of an unfinished session that was begun on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

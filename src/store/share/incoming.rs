@@ -11,12 +11,11 @@ use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
 use crate::record::{LogEntry, ObjectId, RecordKind};
-
-use super::MAX_BLOB_BYTES;
-use super::blobs::{Commit, bounded, read_commit};
-use super::message::{self, Envelope};
-use super::objects;
-use super::refs::SessionRefs;
+use crate::store::MAX_BLOB_BYTES;
+use crate::store::blobs::{Commit, bounded, read_commit};
+use crate::store::message::{self, Envelope};
+use crate::store::objects;
+use crate::store::refs::SessionRefs;
 
 /// Bytes of a commit. Our messages stay below 20 KiB, except with a long list of closed tasks.
 const COMMIT_LIMIT: u64 = 1024 * 1024;
@@ -32,7 +31,7 @@ const DEPTH_LIMIT: usize = 3;
 
 /// What a look at a ref gave.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Inspection {
+pub(in crate::store) enum Inspection {
     /// Ours, with the number of its commits that were not here.
     Ours(usize),
     /// Not ours: left alone.
@@ -40,7 +39,7 @@ pub(super) enum Inspection {
 }
 
 /// How what came in relates to what is here under its name.
-pub(super) struct Arrival<'a> {
+pub(in crate::store) struct Arrival<'a> {
     pub refs: &'a SessionRefs,
     pub tip: &'a ObjectId,
     /// What the ref of that name is here.
@@ -53,7 +52,7 @@ pub(super) struct Arrival<'a> {
 const DIVERGED: &str = "it went on here and there in different ways";
 
 /// Looks at a log down to what is here already.
-pub(super) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
+pub(in crate::store) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut trees = HashSet::new();
     let mut next = Some(objects::to_gix(arrival.tip)?);

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::record::Timestamp;
+use crate::store::objects::Signature;
+use crate::store::ref_update::{Reason, RefUpdate};
+use crate::store::refs::slug;
+use crate::store::{Store, message};
 
-use super::objects::Signature;
-use super::ref_update::{Reason, RefUpdate};
-use super::refs::slug;
 use super::shared_ref::NewCommit;
-use super::{Store, message};
 
 const PREFIX: &str = "refs/ralph-progress/";
 

@@ -11,8 +11,8 @@ use crate::record::{LogEntry, ObjectId};
 use super::files::{FileWriter, pretty_json};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
-use super::ref_update::{Conflict, Reason, RefUpdate};
-use super::refs::SessionRefs;
+use super::refs::naming::SessionRefs;
+use super::refs::update::{Conflict, Reason, RefUpdate};
 use super::spool::{Draft, Slot, names};
 use super::{Store, disk};
 

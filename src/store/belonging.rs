@@ -8,7 +8,7 @@ use crate::record::{ObjectId, SessionId, Timestamp};
 
 use super::blobs::{message_of, read_commit};
 use super::message::{is_of_snapshot, is_signed, named_in};
-use super::refs::SNAPSHOT_PREFIX;
+use super::refs::naming::SNAPSHOT_PREFIX;
 use super::{SessionRefs, Store, objects};
 
 impl Store {

@@ -14,7 +14,7 @@ use super::blobs::seconds_of;
 use super::listing_cache::Lookup;
 use super::message::{self, Envelope};
 use super::objects;
-use super::refs::SessionRefs;
+use super::refs::naming::SessionRefs;
 use super::session_log::SessionLog;
 use super::unreadable::Unreadable;
 

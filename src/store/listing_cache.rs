@@ -11,7 +11,7 @@ use camino::Utf8PathBuf;
 
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
-use super::refs::SessionRefs;
+use super::refs::naming::SessionRefs;
 use super::row::Row;
 use super::trailer_value::unescape;
 use super::{Store, disk};

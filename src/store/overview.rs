@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::chain::ChainWalk;
-use super::refs::LOG_PREFIX;
+use super::refs::naming::LOG_PREFIX;
 use super::session_log::SessionLog;
 use super::share::elsewhere::RemoteRun;
 use super::{SessionRefs, Store, disk};

@@ -19,7 +19,7 @@ use super::blobs::message_of;
 use super::lock::{is_free, try_to_hold};
 use super::own_packs::OwnPacks;
 use super::pack_merge::MERGED;
-use super::refs::SessionRefs;
+use super::refs::naming::SessionRefs;
 use super::{Store, disk, message};
 
 /// Number of loose objects from which they are packed. Git collects a repository at 6,700.

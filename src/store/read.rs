@@ -9,8 +9,8 @@ use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionI
 use super::Store;
 use super::chain::Chain;
 use super::range_read::Ask;
-use super::ref_database::NoTip;
-use super::refs::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::refs::database::NoTip;
+use super::refs::naming::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::session_log::SessionLog;
 
 impl Store {
@@ -159,8 +159,8 @@ impl Store {
     /// Returns a ref that is not ours and stands where the refs of this feature would need a folder.
     pub fn blocking_ref(&self, feature: &str) -> Result<Option<String>> {
         let above = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| prefix.trim_end_matches('/').to_owned());
-        let notes = format!("{}/", refs::NOTES);
-        for name in above.into_iter().chain(refs::folders(feature)) {
+        let notes = format!("{}/", naming::NOTES);
+        for name in above.into_iter().chain(naming::folders(feature)) {
             if self.tip(&name)?.is_some() || self.symbolic_target(&name)?.is_some() {
                 return Ok(Some(name));
             }

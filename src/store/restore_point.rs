@@ -12,8 +12,8 @@ use crate::record::{ObjectId, SessionId, Timestamp};
 use super::blobs::read_commit;
 use super::files::pretty_json;
 use super::objects::{Quarantine, Signature};
-use super::ref_update::{Reason, RefUpdate};
-use super::refs::slug;
+use super::refs::naming::slug;
+use super::refs::update::{Reason, RefUpdate};
 use super::spool::{Slot, names};
 use super::{Store, disk, message, objects};
 

@@ -6,7 +6,7 @@ use crate::record::{ObjectId, Timestamp};
 
 use super::blobs::read_commit;
 use super::objects::Quarantine;
-use super::ref_update::{Reason, RefUpdate};
+use super::refs::update::{Reason, RefUpdate};
 use super::spool::Slot;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 

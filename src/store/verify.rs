@@ -15,8 +15,8 @@ use super::chain::Chain;
 use super::digests::Digests;
 use super::files::Manifest;
 use super::message::{self, Subject};
-use super::ref_update::RefUpdate;
-use super::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::refs::update::RefUpdate;
 use super::share::incoming::{self, Arrival, Inspection};
 use super::share::notes::Lines;
 use super::share::sync_state;
@@ -172,7 +172,7 @@ impl Store {
         let missing = self.missing_in_notes(&wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
-            verified.found_beside(Some(super::refs::NOTES.to_owned()), what, status);
+            verified.found_beside(Some(super::refs::naming::NOTES.to_owned()), what, status);
             if let Some(at) = repair {
                 self.annotate(&wanted, at)?;
             }

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 
 use crate::process::{LONG, Tool};
 use crate::record::{IfThere, RALPH, SessionId, Timestamp};
-use crate::store::refs::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use crate::store::refs::naming::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
 use crate::store::{SessionLog, Store};
 
 use super::remote::Remote;

@@ -15,7 +15,7 @@ use crate::store::MAX_BLOB_BYTES;
 use crate::store::blobs::{Commit, bounded, read_commit};
 use crate::store::message::{self, Envelope};
 use crate::store::objects;
-use crate::store::refs::SessionRefs;
+use crate::store::refs::naming::SessionRefs;
 
 /// Bytes of a commit. Our messages stay below 20 KiB, except with a long list of closed tasks.
 const COMMIT_LIMIT: u64 = 1024 * 1024;

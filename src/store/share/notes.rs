@@ -12,7 +12,7 @@ use crate::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
 use crate::store::Store;
 use crate::store::blobs::{bounded, read_commit};
 use crate::store::objects::{self, Quarantine};
-use crate::store::refs::{NOTES, SessionRefs};
+use crate::store::refs::naming::{NOTES, SessionRefs};
 use crate::store::session_log::SessionLog;
 
 use super::shared_ref::{MergeResult, NewCommit};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 use crate::store::control::Control;
-use crate::store::refs::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use crate::store::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use crate::store::retention::{ASIDE, is_of};
 use crate::store::spool::Spool;
 use crate::store::{Store, disk, message};

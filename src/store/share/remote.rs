@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use crate::process::{Captured, NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
 use crate::store::Store;
-use crate::store::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use crate::store::refs::naming::{
+    INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
+};
 
 /// Longest wait for a list of refs.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(90);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::record::{ObjectId, SCHEMA, Timestamp};
 use crate::store::Store;
 use crate::store::objects::{self, Quarantine, Signature};
-use crate::store::ref_update::RefUpdate;
+use crate::store::refs::update::RefUpdate;
 use crate::store::scratch::Scratch;
 
 /// How often a change is tried again when another process makes one at the same time.

@@ -15,8 +15,10 @@ use crate::record::{ObjectId, Refusal, Timestamp};
 use crate::store::Store;
 use crate::store::blobs::shallow_ends;
 use crate::store::lock::{is_free, try_to_hold};
-use crate::store::ref_update::RefUpdate;
-use crate::store::refs::{INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use crate::store::refs::naming::{
+    INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
+};
+use crate::store::refs::update::RefUpdate;
 
 use super::incoming::{self, Arrival, Inspection};
 use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 
 use crate::record::{ObjectId, SessionId, Timestamp};
-use crate::store::refs::{SessionRefs, TOMBSTONES};
+use crate::store::refs::naming::{SessionRefs, TOMBSTONES};
 use crate::store::{Store, message};
 
 use super::shared_ref::{MergeResult, NewCommit};

@@ -11,11 +11,11 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::record::ObjectId;
 use crate::repository::Repository;
+use crate::store::{Store, Syncing, caused, disk, objects};
 
-use super::ref_database::{NoTip, RefDatabase, update_ref};
-use super::ref_update::{Reason, RefUpdate};
-use super::refs::SessionRefs;
-use super::{Store, Syncing, caused, disk, objects};
+use super::database::{NoTip, RefDatabase, update_ref};
+use super::naming::SessionRefs;
+use super::update::{Reason, RefUpdate};
 
 /// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.

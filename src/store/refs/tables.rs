@@ -8,10 +8,10 @@ use camino::Utf8PathBuf;
 
 use crate::process::{Captured, Tool};
 use crate::record::ObjectId;
+use crate::store::{Store, Syncing, disk};
 
-use super::ref_database::{NoTip, RefDatabase, update_ref};
-use super::ref_update::{Reason, RefUpdate};
-use super::{Store, Syncing, disk};
+use super::database::{NoTip, RefDatabase, update_ref};
+use super::update::{Reason, RefUpdate};
 
 /// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
 /// for milliseconds, but for a collection of many tables.

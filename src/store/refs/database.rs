@@ -6,13 +6,13 @@ use anyhow::{Error, Result};
 
 use crate::process::Tool;
 use crate::record::ObjectId;
+use crate::store::{Store, objects};
 
-use super::ref_update::{Reason, RefUpdate};
-use super::{Store, objects};
+use super::update::{Reason, RefUpdate};
 
 /// Why a ref points at no object itself.
 #[derive(Debug)]
-pub(super) enum NoTip {
+pub(in crate::store) enum NoTip {
     /// It names this ref.
     Symbolic(String),
     /// Its file holds something else, as after a power cut.
@@ -20,7 +20,7 @@ pub(super) enum NoTip {
 }
 
 /// The refs of one repository. What is symbolic, or cannot be read, is none.
-pub(super) trait RefDatabase {
+pub(in crate::store) trait RefDatabase {
     /// Returns what a ref points at, if it is there.
     fn tip(&self, name: &str) -> Result<Option<ObjectId>>;
 

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::record::{ObjectId, RALPH, Timestamp};
-
-use super::Store;
+use crate::store::Store;
 
 /// Time between two attempts to move refs that another process has locked.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -19,7 +18,7 @@ const MAX_RACES: usize = 50;
 
 /// A ref that is to go from one value to another.
 #[derive(Debug, Clone)]
-pub(super) struct RefUpdate {
+pub(in crate::store) struct RefUpdate {
     pub name: String,
     /// `None` if it must not exist.
     pub old: Option<ObjectId>,
@@ -36,7 +35,7 @@ impl RefUpdate {
 
 /// What a reflog says of an update, if the user wants one of every ref.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reason {
+pub(in crate::store) struct Reason {
     pub why: &'static str,
     pub at: Timestamp,
 }
@@ -76,13 +75,13 @@ impl std::error::Error for Conflict {}
 
 impl Store {
     /// Moves refs of a session in one transaction, and makes that durable.
-    pub(super) fn move_refs(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
+    pub(in crate::store) fn move_refs(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
         self.move_refs_to(updates, reason, || Ok(0))
     }
 
     /// Moves refs to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
     /// is not there. `restore_objects` puts them back, and returns how many these were.
-    pub(super) fn move_refs_to(
+    pub(in crate::store) fn move_refs_to(
         &self,
         updates: &[RefUpdate],
         reason: Reason,
@@ -136,14 +135,19 @@ impl Store {
     }
 
     /// Makes all updates or none.
-    pub(super) fn change_refs(&self, updates: &[RefUpdate], why: &'static str, at: Timestamp) -> Result<()> {
+    pub(in crate::store) fn change_refs(
+        &self,
+        updates: &[RefUpdate],
+        why: &'static str,
+        at: Timestamp,
+    ) -> Result<()> {
         let refs = self.refs();
         refs.update(updates, Reason { why, at })?;
         refs.fsync(updates)
     }
 
     /// Makes each update that can be made, and returns those, and the others with the reasons.
-    pub(super) fn change_each(
+    pub(in crate::store) fn change_each(
         &self,
         updates: Vec<RefUpdate>,
         why: &'static str,

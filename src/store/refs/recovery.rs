@@ -6,10 +6,10 @@
 use anyhow::{Context, Result};
 
 use crate::record::{ObjectId, Timestamp};
+use crate::store::blobs::read_commit;
+use crate::store::{Store, objects};
 
-use super::blobs::read_commit;
-use super::ref_update::{Reason, RefUpdate};
-use super::{Store, objects};
+use super::update::{Reason, RefUpdate};
 
 /// Prefix of refs that we moved away from names of ours.
 const KEPT_PREFIX: &str = "refs/ralph-kept/";
@@ -74,7 +74,7 @@ impl Store {
     }
 
     /// Returns true if `lower` is one of the first parents of `upper`.
-    pub(super) fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
+    pub(in crate::store) fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
         let git = self.open_git()?;
         let lower = objects::to_gix(lower)?;
         let mut next = objects::to_gix(upper)?;

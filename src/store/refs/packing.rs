@@ -8,10 +8,10 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 
 use crate::process::Tool;
+use crate::store::lock::LoopLock;
+use crate::store::{Store, disk};
 
-use super::lock::LoopLock;
-use super::refs::{LOG_PREFIX, SNAPSHOT_PREFIX};
-use super::{Store, disk};
+use super::naming::{LOG_PREFIX, SNAPSHOT_PREFIX};
 
 /// Number of loose refs of ours from which they are packed.
 const MIN_LOOSE_REFS_TO_PACK: usize = 100;
@@ -22,7 +22,7 @@ const UNKNOWN_OPTION: i32 = 129;
 impl Store {
     /// Has git pack the refs of sessions that no loop is writing. Returns how many loose refs went; none if they are few,
     /// if git is too old, or if another process holds the lock: the next packing tries again.
-    pub(super) fn pack_refs(&self) -> Result<usize> {
+    pub(in crate::store) fn pack_refs(&self) -> Result<usize> {
         let before = self.loose_refs()?;
         if before < MIN_LOOSE_REFS_TO_PACK {
             return Ok(0);

@@ -5,14 +5,14 @@ use anyhow::Result;
 use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::RefFormat;
+use crate::store::{Store, disk};
 
-use super::ref_database::{NoTip, RefDatabase};
-use super::ref_files::RefFiles;
-use super::ref_tables::RefTables;
-use super::{Store, disk};
+use super::database::{NoTip, RefDatabase};
+use super::files::RefFiles;
+use super::tables::RefTables;
 
 impl Store {
-    pub(super) fn refs(&self) -> Box<dyn RefDatabase + '_> {
+    pub(in crate::store) fn refs(&self) -> Box<dyn RefDatabase + '_> {
         match self.repository().refs {
             RefFormat::Files => Box::new(RefFiles::new(self)),
             RefFormat::Tables => Box::new(RefTables::new(self)),
@@ -35,17 +35,17 @@ impl Store {
     }
 
     /// Returns all refs below a prefix that point at something.
-    pub(super) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+    pub(in crate::store) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         self.refs().below(prefix)
     }
 
     /// Returns the refs below a prefix that point at no object themselves.
-    pub(super) fn refs_without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
+    pub(in crate::store) fn refs_without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
         self.refs().without_tip(prefix)
     }
 
     /// Returns the ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
-    pub(super) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+    pub(in crate::store) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
         let found = self.refs().without_tip(name)?.into_iter().find(|(found, _)| found == name);
         Ok(found.and_then(|(_, why)| match why {
             NoTip::Symbolic(target) => Some(target),

@@ -1,0 +1,10 @@
+//! Refs: what they are called, what they point at, and how one is moved, in files or in tables.
+
+pub(super) mod database;
+mod files;
+pub(super) mod naming;
+mod packing;
+mod queries;
+pub(super) mod recovery;
+mod tables;
+pub(super) mod update;

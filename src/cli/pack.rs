@@ -75,9 +75,9 @@ impl<'a> Packer<'a> {
         Self { context, running: None }
     }
 
-    /// Has what `status` shows counted while few records are new.
+    /// What cannot be packed now is packed another day, so it stops nothing.
     #[expect(clippy::wildcard_enum_match_arm, reason = "of all events two say that a record is there")]
-    fn keep_totals(&self, event: &Event) -> Result<()> {
+    pub fn look_after(&mut self, event: &Event) -> Result<()> {
         let refs = match event {
             Event::IterationRecorded { iteration, record, .. }
                 if iteration.is_multiple_of(CHECK_INTERVAL_ITERATIONS) =>
@@ -87,35 +87,16 @@ impl<'a> Packer<'a> {
             Event::SessionEnded { session, .. } => SessionRefs::new(&session.feature, session.id.clone()),
             _ => return Ok(()),
         };
-        self.context.store()?.overview(&refs).map(drop)
-    }
-
-    /// What cannot be packed now is packed another day, so it stops nothing.
-    pub fn look_after(&mut self, event: &Event) -> Result<()> {
-        self.keep_totals(event)?;
-        let is_time = match event {
-            Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(CHECK_INTERVAL_ITERATIONS),
-            Event::SessionEnded { .. } => true,
-            Event::SessionStarted { .. }
-            | Event::IterationStarted { .. }
-            | Event::HistoryIncluded { .. }
-            | Event::PhaseStarted { .. }
-            | Event::AgentEvent { .. }
-            | Event::ValidationFinished { .. }
-            | Event::ChangesTakenBack { .. }
-            | Event::Paused { .. }
-            | Event::Continued { .. }
-            | Event::Waiting { .. }
-            | Event::AgentChanged { .. }
-            | Event::Warning { .. } => false,
-        };
+        let store = self.context.store()?;
+        // Has what `status` shows counted while few records are new.
+        store.overview(&refs)?;
         let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());
-        if !is_time || is_at_it || self.context.store()?.loose_objects()? < MIN_LOOSE_TO_PACK {
+        if is_at_it || store.loose_objects()? < MIN_LOOSE_TO_PACK {
             return Ok(());
         }
         let mut argv = own_program()?;
         argv.extend(["pack", "--json"].map(str::to_owned));
-        let said = self.context.store()?.repository().ralph_dir().join("packing.log");
+        let said = store.repository().ralph_dir().join("packing.log");
         let said = File::create(&said).with_context(|| format!("create {said}"))?;
         let started = Detached::start(&argv, &self.context.directory, said);
         self.running = Some(started.context("start the packing")?);

@@ -14,6 +14,8 @@ use super::remotes::{self, Unclear};
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, sessions, warn};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("session", |session| session.help("Remove this session").conflicts_with_all(["keep_days", "keep_last"])))]
+#[command(mut_arg("feature", |feature| feature.help("Only sessions of this feature, by path or by name")))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CleanArgs {
     /// Keep what was written in the last N days [default: 30, if no other rule is given]
@@ -25,12 +27,8 @@ pub struct CleanArgs {
     /// Remove only snapshots; keep the records
     #[arg(long)]
     pub snapshots_only: bool,
-    /// Remove this session
-    #[arg(long, value_name = "SESSION", conflicts_with_all = ["keep_days", "keep_last"])]
-    pub session: Option<SessionName>,
-    /// Only sessions of this feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub choice: SessionChoice,
     /// Only pack ralph's loose objects
     #[arg(long, conflicts_with_all = ["keep_days", "keep_last", "snapshots_only", "session", "feature", "dry_run", "yes"])]
     pub pack: bool,
@@ -74,17 +72,16 @@ pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
     }
     let store = context.store()?;
     let now = context.now()?;
-    let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.session.is_none();
+    let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.choice.session.is_none();
     let rules = Rules {
         // Records go on an explicit rule alone.
         extent: if args.snapshots_only || is_bare { Extent::Snapshots } else { Extent::All },
         keep_days: if is_bare { Some(DEFAULT_KEEP_DAYS) } else { args.keep_days },
         keep_last: args.keep_last,
-        is_named: args.session.is_some(),
+        is_named: args.choice.session.is_some(),
         now,
     };
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(store, &choice)?;
+    let logs = sessions::chosen(store, &args.choice)?;
     let plan = store.plan_clean(&logs, rules)?;
     if rules.extent == Extent::All && !args.dry_run && !args.yes {
         confirm_clean(&plan)?;
@@ -162,13 +159,8 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
 pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let at = context.now()?;
-    let (remote, there) = if args.local {
-        (None, There::Untouched)
-    } else {
-        let remote = remotes::any(context, args.remote.as_deref(), Unclear::Purge)?;
-        let there = if remote.is_some() { There::Done } else { There::Nothing };
-        (remote, there)
-    };
+    let remote =
+        if args.local { None } else { remotes::any(context, args.remote.as_deref(), Unclear::Purge)? };
     let session = session(store, &args.session)?;
     let place = remote.as_ref().map(Remote::place);
     let to_json = |report: &PurgeReport| -> Result<Value> {
@@ -192,7 +184,7 @@ pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     for kept in &purged.left {
         warn(&format!("left as it is: {}: {}", kept.name, kept.reason));
     }
-    advise(&session, there);
+    advise(&session, remote.is_some(), args.local);
     tried.map_err(|error| {
         Error::msg(format!(
             "{error:#}\nhint: it is purged here; `{RALPH} purge {session}` retries the remote"
@@ -245,28 +237,16 @@ fn write_purged(out: &mut impl Write, purged: &PurgeReport, place: Option<&str>)
     Ok(())
 }
 
-/// What a purge did at a remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum There {
-    Done,
-    /// It was not asked to.
-    Untouched,
-    /// There is no remote.
-    Nothing,
-}
-
 /// What a purge cannot do.
-fn advise(session: &SessionId, there: There) {
-    let remote = match there {
-        There::Done => {
-            "the host may keep the objects for a while: ask its administrator to collect them".to_owned()
-        }
-        There::Untouched => "remotes were not touched".to_owned(),
-        There::Nothing => {
-            format!(
-                "this repository has no remote: if another repository has the session, `{RALPH} purge` with `--remote ADDRESS`"
-            )
-        }
+fn advise(session: &SessionId, has_remote: bool, is_local: bool) {
+    let remote = if has_remote {
+        "the host may keep the objects for a while: ask its administrator to collect them".to_owned()
+    } else if is_local {
+        "remotes were not touched".to_owned()
+    } else {
+        format!(
+            "this repository has no remote: if another repository has the session, `{RALPH} purge` with `--remote ADDRESS`"
+        )
     };
     let advice = format!(
         "what is left to do:\n\

@@ -81,10 +81,7 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
         Approvals::of(&inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
     let code = run::start(&feature, request, &inside, Voice::People(paint, Detail::Normal))?;
-    if matches!(
-        code,
-        ExitCode::Interrupted | ExitCode::Terminated | ExitCode::HungUp | ExitCode::Signalled(_)
-    ) {
+    if matches!(code, ExitCode::Signalled(_)) {
         return Ok(code);
     }
     check_story(inside.store()?)?;

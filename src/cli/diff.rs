@@ -4,13 +4,14 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 
 use crate::process::{Interrupt, Tool};
-use crate::record::{IterationName, ObjectId, SessionName};
+use crate::record::{IterationName, ObjectId};
 use crate::store::{Scratch, Store};
 use crate::worktree::{PrivateIndex, WorkTree};
 
 use super::{Color, Context, ExitCode, Flags, SessionChoice, iterations, settings};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("session", |session| session.help("Session of the iterations [default: the latest]")))]
 pub struct DiffArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
     #[arg(value_name = "A")]
@@ -24,12 +25,8 @@ pub struct DiffArgs {
     /// Print only the names of changed files
     #[arg(long, conflicts_with = "stat")]
     pub name_only: bool,
-    /// Session of the iterations [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub choice: SessionChoice,
     /// Only these files and folders [default: all but progress.txt]
     #[arg(last = true, value_name = "PATHS")]
     pub paths: Vec<String>,
@@ -50,8 +47,7 @@ const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let before = iterations::find(store, &args.from, &choice)?;
+    let before = iterations::find(store, &args.from, &args.choice)?;
     let from = before.snapshot(store)?;
     let options = [(args.stat, "--stat"), (args.name_only, "--name-only")];
     let options: Vec<&str> =
@@ -59,7 +55,7 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let request = Request { context, options: &options, paths: &args.paths };
     match &args.to {
         Some(name) => {
-            let to = iterations::find(store, name, &choice)?.snapshot(store)?;
+            let to = iterations::find(store, name, &args.choice)?.snapshot(store)?;
             hand_over(request, &before.files(store).progress, &from, to.as_str(), |git| git)
         }
         None => with_work_tree(request, store, &before.files(store).progress, &from),

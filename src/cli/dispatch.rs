@@ -61,7 +61,7 @@ fn asked_to_complete(program: Program, arguments: &[OsString]) -> Option<ExitCod
 fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[OsString]) -> ExitCode {
     // Before anything else: every child of a loop begins here.
     if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
-        return ExitCode::Played(launch(arguments));
+        return ExitCode::Passed(launch(arguments));
     }
     launch_through_ourselves(words);
     set_own_command(program, called, &Environment::read());
@@ -132,6 +132,6 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
             util::run(&action, &context, grammar)
         }
         Action::Help(args) => help_topic::run(&args, grammar(RALPH.as_str())),
-        Action::PlayScript(args) => play_script::run(&args, &context).map(ExitCode::Played),
+        Action::PlayScript(args) => play_script::run(&args, &context).map(ExitCode::Passed),
     }
 }

@@ -20,18 +20,10 @@ pub enum ExitCode {
     Stuck,
     /// An agent or a validation cannot be used.
     Unusable,
-    /// Ended by SIGHUP, after the running iteration was recorded.
-    HungUp,
-    /// Ended by Ctrl-C, after the running iteration was recorded.
-    Interrupted,
-    /// Ended by SIGTERM, after the running iteration was recorded.
-    Terminated,
-    /// Ended by this other signal, after the running iteration was recorded.
+    /// Ended by this signal, after the running iteration was recorded.
     Signalled(u8),
-    /// The exit code that a script names.
-    Played(i32),
-    /// That of the loop that ran beside the screen.
-    OfLoop(i32),
+    /// The exit code of another: the one that a script names, or that of the loop that ran beside the screen.
+    Passed(i32),
 }
 
 impl ExitCode {
@@ -51,12 +43,7 @@ impl ExitCode {
 
     /// Of what ends by a signal that asks for it.
     pub fn of_signal(signal: i32) -> Self {
-        match signal {
-            1 => Self::HungUp,
-            2 => Self::Interrupted,
-            15 => Self::Terminated,
-            other => Self::Signalled(u8::try_from(other).unwrap_or_default()),
-        }
+        Self::Signalled(u8::try_from(signal).unwrap_or_default())
     }
 
     pub fn number(self) -> u8 {
@@ -68,11 +55,8 @@ impl ExitCode {
             Self::Limit => 4,
             Self::Stuck => 5,
             Self::Unusable => 6,
-            Self::HungUp => 129,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
             Self::Signalled(signal) => 128_u8.saturating_add(signal),
-            Self::Played(code) | Self::OfLoop(code) => u8::try_from(code).unwrap_or(1),
+            Self::Passed(code) => u8::try_from(code).unwrap_or(1),
         }
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
-use crate::record::{RecordKind, SessionName, did_you_mean};
+use crate::record::{RecordKind, did_you_mean};
 use crate::store::{Holder, Row, SessionRows, Store};
 use crate::view::fields::{CAPTURED, FIELDS, is_field};
 use crate::view::json::{write_line, write_pretty};
@@ -16,7 +16,8 @@ use crate::view::log::{
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::record_filter::RecordFilter;
 use super::session_changes::{changes, needs};
-use super::{Context, ExitCode, Json, SessionChoice, note, pager, print, sessions, warn};
+use super::sessions::OnlySessions;
+use super::{Context, ExitCode, Json, note, pager, print, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -47,12 +48,8 @@ pub struct LogArgs {
     /// Print whole records, one JSON object per line
     #[arg(long, conflicts_with = "json")]
     pub jsonl: bool,
-    /// Only this session [default: all]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Only this feature, by path or by name [default: all]
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub only: OnlySessions,
     /// Only iterations that changed these files or folders
     #[arg(last = true, value_name = "PATHS", conflicts_with = "sessions")]
     pub paths: Vec<String>,
@@ -60,12 +57,11 @@ pub struct LogArgs {
 
 pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
     if args.sessions && args.json.json {
-        return print_sessions(args, store, &choice);
+        return print_sessions(args, store);
     }
     let paint = context.paint;
-    let (listing, settled) = sessions::listing(store, &choice)?;
+    let (listing, settled) = sessions::listing(store, &args.only.choice)?;
     let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
     if !args.json.json && found().next().is_none() {
         note(sessions::nothing_recorded(store));
@@ -201,10 +197,12 @@ fn warn_about_missing(session: &SessionRows<'_>) {
 }
 
 /// The sessions with all that their own files say.
-fn print_sessions(args: &LogArgs, store: &Store, choice: &SessionChoice) -> Result<ExitCode> {
+fn print_sessions(args: &LogArgs, store: &Store) -> Result<ExitCode> {
     let running = sessions::running(store)?;
     let mut described = Vec::new();
-    for log in sessions::chosen(store, choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
+    for log in
+        sessions::chosen(store, &args.only.choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX))
+    {
         if log.is_whole() || log.tip().status.is_some() {
             match sessions::describe(store, log, &running) {
                 Ok(session) => described.push((session, sessions::status(store, log, &running).1)),

@@ -32,10 +32,7 @@ pub fn write_comparison(
     context: &Context,
     store: &Store,
 ) -> Result<ExitCode> {
-    let choose = |name: &SessionName| {
-        sessions::latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
-    };
-    let logs = [choose(names[0])?, choose(names[1])?];
+    let logs = [sessions::named(store, names[0])?, sessions::named(store, names[1])?];
     let ids = logs.each_ref().map(SessionLog::id);
     if ids[0] == ids[1] {
         bail!(

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use crate::process::Tool;
-use crate::record::{IterationName, ObjectId, RALPH, SessionName, join_truncated};
+use crate::record::{IterationName, ObjectId, RALPH, join_truncated};
 use crate::session::{Force, Intent, PlannedRestore, Restore, Target, Why};
 use crate::store::{RestorePoint, Store};
 use crate::tasks;
@@ -19,6 +19,7 @@ use super::{Context, ExitCode, SessionChoice, diff, note, print, remotes, warn};
 const MAX_NAMED: usize = 10;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("session", |session| session.help("Session of the iteration [default: the latest]")))]
 pub struct RestoreArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
     #[arg(value_name = "N", required_unless_present = "undo")]
@@ -39,12 +40,8 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
     #[expect(clippy::option_option, reason = "clap's way to distinguish `--undo` from `--undo NUMBER`")]
     pub undo: Option<Option<u32>>,
-    /// Session of the iteration [default: the latest]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub choice: SessionChoice,
 }
 
 pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
@@ -61,8 +58,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     let intent = if args.dry_run { Intent::Look } else { Intent::Write };
     let (name, planned) = match (&args.iteration, args.undo) {
         (Some(iteration), _) => {
-            let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-            let goal = iterations::find(store, iteration, &choice)?;
+            let goal = iterations::find(store, iteration, &args.choice)?;
             let planned = to_point(restore, store, &goal, args, intent)?;
             if !args.tasks {
                 say_what_no_longer_fits(store, &goal)?;

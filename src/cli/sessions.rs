@@ -23,6 +23,15 @@ pub struct SessionChoice {
     pub feature: Option<String>,
 }
 
+/// The same for a command that speaks of all sessions where none is chosen.
+#[derive(Debug, Args)]
+#[command(mut_arg("session", |session| session.help("Only this session [default: all]")))]
+#[command(mut_arg("feature", |feature| feature.help("Only this feature, by path or by name [default: all]")))]
+pub struct OnlySessions {
+    #[command(flatten)]
+    pub choice: SessionChoice,
+}
+
 /// A choice that names at most one session, and at most one feature by its path.
 #[derive(Debug, Clone, Default)]
 pub struct ResolvedChoice {
@@ -271,6 +280,11 @@ pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
         Some(log) => Ok(log),
         None => bail!("{}", nothing_recorded(store)),
     }
+}
+
+/// The session of that name.
+pub fn named(store: &Store, name: &SessionName) -> Result<SessionLog> {
+    latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
 }
 
 /// That history is empty, and how to come by one.

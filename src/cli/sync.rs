@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{RALPH, Refusal, SessionName};
+use crate::record::{RALPH, Refusal};
 use crate::store::{
     CleanedRefs, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, SyncOptions,
     Unreachable, sessions_among,
@@ -17,8 +17,9 @@ use crate::view::style::{Count, grouped, one_line};
 use crate::view::sync::{Other, warnings, write_exchange};
 
 use super::approvals::{Approvals, Approved};
+use super::sessions::OnlySessions;
 use super::settings::load_here;
-use super::{Context, ExitCode, Flags, Json, SessionChoice, confirm, emit, print, remotes, sessions, warn};
+use super::{Context, ExitCode, Flags, Json, confirm, emit, print, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
@@ -53,12 +54,8 @@ pub struct BundleArgs {
     /// Include snapshots of the work tree, with the history that they are based on
     #[arg(long)]
     pub snapshots: bool,
-    /// Only this session [default: all]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Only this feature, by path or by name [default: all]
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub only: OnlySessions,
     #[command(flatten)]
     pub json: Json,
 }
@@ -128,8 +125,7 @@ fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<(
 
 pub fn bundle(args: &BundleArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let logs = sessions::chosen(store, &choice)?;
+    let logs = sessions::chosen(store, &args.only.choice)?;
     if logs.is_empty() {
         bail!("{}", sessions::nothing_recorded(store));
     }

@@ -19,7 +19,7 @@ use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, ShutdownSignal, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{
-    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, SessionId, SessionName, Timestamp, Which,
+    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, SessionId, Timestamp, Which,
 };
 use crate::session::{Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
@@ -31,7 +31,7 @@ use crate::view::tui::{
 
 use super::own_command::own_program;
 use super::session_changes::changes;
-use super::sessions::ResolvedChoice;
+use super::sessions::{OnlySessions, ResolvedChoice};
 use super::settings::terminal_redactor;
 use super::setup::{RunRequest, Settings};
 use super::trust::load_to_read;
@@ -39,13 +39,12 @@ use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output, s
 
 #[derive(Debug, Args)]
 pub struct TuiArgs {
-    /// Only this session [default: all]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Only this feature, by path or by name [default: all]
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
+    #[command(flatten)]
+    pub only: OnlySessions,
 }
+
+/// The signal of a terminal that has gone.
+const SIGHUP: i32 = 1;
 
 /// Lines of a patch that are shown; a pager takes more.
 const MAX_LINES: u64 = 20_000;
@@ -60,8 +59,7 @@ pub fn run(args: &TuiArgs, context: &Context) -> Result<ExitCode> {
     // The screen says what is left out.
     let context = context.without_warnings()?;
     check_terminal(&context)?;
-    let choice = SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let wanted = choice.settle(context.store()?)?;
+    let wanted = args.only.choice.settle(context.store()?)?;
     let mut host = TuiHost::new(context)?;
     let left = show(&mut host, wanted)?;
     Ok(left_by(left))
@@ -91,7 +89,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, context: &Context) -> Res
         repeat(talk, code)?;
         return Ok(match left {
             Left::Signal(_) | Left::Gone => left_by(left),
-            Left::Quit | Left::NothingBegun(_) => ExitCode::OfLoop(code),
+            Left::Quit | Left::NothingBegun(_) => ExitCode::Passed(code),
         });
     }
     note(format_args!(
@@ -105,7 +103,7 @@ fn left_by(left: Left) -> ExitCode {
     match left {
         Left::Quit | Left::NothingBegun(_) => ExitCode::Done,
         Left::Signal(signal) => ExitCode::of_signal(signal),
-        Left::Gone => ExitCode::HungUp,
+        Left::Gone => ExitCode::of_signal(SIGHUP),
     }
 }
 

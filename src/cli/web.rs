@@ -33,14 +33,6 @@ pub struct WebArgs {
     pub no_open: bool,
 }
 
-/// What a path asks for.
-#[derive(Debug, PartialEq, Eq)]
-enum Target {
-    Index,
-    Session(SessionName),
-    Comparison([SessionName; 2]),
-}
-
 pub fn run(args: &WebArgs, context: &Context) -> Result<ExitCode> {
     context.store()?;
     let listener = listen(args.port)?;
@@ -86,7 +78,7 @@ fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> Htt
         return HttpReply::refused(StatusCode::NOT_FOUND, "there is no such page");
     };
     let made = match query {
-        Some("state") => state(&target, context),
+        Some("state") => context.store().and_then(|store| state(&target, store)),
         _ => write(&target, root, context),
     };
     match made {
@@ -95,8 +87,9 @@ fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> Htt
     }
 }
 
-/// Returns what `path` asks for, or `None` if it is not below `root` or no page of ours.
-fn target(root: &str, path: &str) -> Option<Target> {
+/// Returns the sessions whose page `path` asks for: none for the index, two for a comparison. `None` if it is not below
+/// `root` or no page of ours.
+fn target(root: &str, path: &str) -> Option<Vec<SessionName>> {
     let (start, rest) = path.split_at_checked(root.len())?;
     // In a time that does not depend on how much of it was guessed.
     let differing =
@@ -109,56 +102,34 @@ fn target(root: &str, path: &str) -> Option<Target> {
         .filter(|name| !name.is_empty())
         .map(|name| name.parse().ok())
         .collect::<Option<_>>()?;
-    match <[SessionName; 2]>::try_from(names) {
-        Ok(both) => Some(Target::Comparison(both)),
-        Err(mut names) if names.len() < 2 => Some(names.pop().map_or(Target::Index, Target::Session)),
-        Err(_) => None,
-    }
+    (names.len() <= 2).then_some(names)
 }
 
-impl Target {
-    fn names(&self) -> &[SessionName] {
-        match self {
-            Self::Index => &[],
-            Self::Session(name) => std::slice::from_ref(name),
-            Self::Comparison(names) => names,
-        }
-    }
-}
-
-fn write(target: &Target, root: &str, context: &Context) -> Result<String> {
+fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String> {
     let store = context.store()?;
     // Before anything is read: what comes meanwhile makes the page load again.
-    let state = state_of(target, store)?;
+    let state = state(target, store)?;
     let medium = Medium::Web { root, state: &state };
-    let choose = |name: &SessionName| {
-        sessions::latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
-    };
     match target {
-        Target::Index => {
+        [] => {
             let mut unreadable = Vec::new();
             let logs = sessions::readable(store, &SessionChoice::default(), &mut unreadable)?;
             index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
-        Target::Session(name) => {
+        [name] => {
             let wanted = Wanted { limits: LIMITS, is_data: false, has_texts: true };
-            page(&report::read(store, &choose(name)?, context, wanted)?, LIMITS, medium)
+            page(&report::read(store, &sessions::named(store, name)?, context, wanted)?, LIMITS, medium)
         }
-        Target::Comparison([one, other]) => {
-            let logs = [choose(one)?, choose(other)?];
+        [one, other, ..] => {
+            let logs = [sessions::named(store, one)?, sessions::named(store, other)?];
             comparison_page(&report_sessions::comparison(store, context, &logs)?, medium)
         }
     }
 }
 
-fn state(target: &Target, context: &Context) -> Result<String> {
-    state_of(target, context.store()?)
-}
-
 /// Returns a word that changes when the sessions of a page do.
-fn state_of(target: &Target, store: &Store) -> Result<String> {
-    let is_shown =
-        |id: &SessionId| target.names().is_empty() || target.names().iter().any(|name| name.matches(id));
+fn state(target: &[SessionName], store: &Store) -> Result<String> {
+    let is_shown = |id: &SessionId| target.is_empty() || target.iter().any(|name| name.matches(id));
     let seen = std::cell::RefCell::new(DefaultHasher::new());
     let note = |tip: &LogEntry| {
         if is_shown(&tip.session) {
@@ -183,9 +154,9 @@ mod tests {
     fn paths_without_the_token_or_beyond_the_pages_ask_for_nothing() {
         let name = |text: &str| text.parse::<SessionName>().unwrap();
         for (path, expected) in [
-            ("/abc/", Some(Target::Index)),
-            ("/abc/20261121-2", Some(Target::Session(name("20261121-2")))),
-            ("/abc/20261121/20261122", Some(Target::Comparison([name("20261121"), name("20261122")]))),
+            ("/abc/", Some(vec![])),
+            ("/abc/20261121-2", Some(vec![name("20261121-2")])),
+            ("/abc/20261121/20261122", Some(vec![name("20261121"), name("20261122")])),
             ("/abc/1/2/3", None),
             ("/", None),
             ("/abd/", None),

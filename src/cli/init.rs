@@ -35,10 +35,12 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
     }
     for (path, text) in files {
-        match write_new(&project.files, &project.root.join(path), &text)? {
-            Written::New => say(format_args!("wrote {path}"))?,
-            Written::Kept => say(format_args!("{path} already exists, and is not changed"))?,
-        };
+        let is_new = write_new(&project.files, &project.root.join(path), &text)?;
+        say(if is_new {
+            format!("wrote {path}")
+        } else {
+            format!("{path} already exists, and is not changed")
+        })?;
     }
     if validation.is_some() {
         approve(context)?;
@@ -64,18 +66,14 @@ fn approve(context: &Context) -> Result<()> {
     Approvals::of(context)?.approve(Approved::Commands(&config.file_commands))
 }
 
-enum Written {
-    New,
-    Kept,
-}
-
-fn write_new(files: &ProjectFiles, path: &Utf8Path, text: &str) -> Result<Written> {
+/// Returns false if the file is there already.
+fn write_new(files: &ProjectFiles, path: &Utf8Path, text: &str) -> Result<bool> {
     if let Some(folder) = path.parent() {
         files.create_dir_all(folder).map_err(|error| explain("create", folder, error))?;
     }
     match files.create_new(path, text.as_bytes()) {
-        Ok(()) => Ok(Written::New),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Written::Kept),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(explain("write", path, error)),
     }
 }

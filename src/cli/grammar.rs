@@ -194,7 +194,7 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
-    use super::super::show::{RecordPart, ShowArgs};
+    use super::super::show::ShowArgs;
     use super::*;
 
     fn parsed(line: &str) -> Result<Ralph, Error> {
@@ -314,12 +314,12 @@ mod tests {
 
     #[test]
     fn show_prints_one_part() {
-        let part = |line: &str| {
+        let file = |line: &str| {
             let Some(Action::Show(args)) = parsed(line).unwrap().action else { panic!("{line}") };
-            ShowArgs::part(&args)
+            ShowArgs::file(&args)
         };
-        assert_eq!(part("show"), RecordPart::Summary);
-        assert_eq!(part("show 3 --stderr"), RecordPart::Stderr);
-        assert_eq!(part("show 3 --json"), RecordPart::Json);
+        assert_eq!(file("show"), None);
+        assert_eq!(file("show 3 --stderr"), Some("validation/stderr"));
+        assert_eq!(file("show 3 --json"), Some("iteration.json"));
     }
 }

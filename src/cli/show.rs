@@ -50,33 +50,19 @@ pub struct ShowArgs {
     pub choice: SessionChoice,
 }
 
-/// What `show` prints of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordPart {
-    Summary,
-    Patch,
-    Json,
-    Stdout,
-    Stderr,
-    Prompt,
-    Agent,
-    AgentStderr,
-    Tasks,
-}
-
 impl ShowArgs {
-    pub fn part(&self) -> RecordPart {
-        let chosen = [
-            (self.patch, RecordPart::Patch),
-            (self.stdout, RecordPart::Stdout),
-            (self.stderr, RecordPart::Stderr),
-            (self.prompt, RecordPart::Prompt),
-            (self.agent, RecordPart::Agent),
-            (self.agent_stderr, RecordPart::AgentStderr),
-            (self.tasks, RecordPart::Tasks),
-            (self.json, RecordPart::Json),
+    /// Returns the file of the record that is asked for, if one is.
+    pub fn file(&self) -> Option<&'static str> {
+        let files = [
+            (self.stdout, "validation/stdout"),
+            (self.stderr, "validation/stderr"),
+            (self.prompt, "prompt.md"),
+            (self.agent, "agent/stdout"),
+            (self.agent_stderr, "agent/stderr"),
+            (self.tasks, "tasks.md"),
+            (self.json, "iteration.json"),
         ];
-        chosen.into_iter().find(|(is_given, _)| *is_given).map_or(RecordPart::Summary, |(_, part)| part)
+        files.into_iter().find(|(is_given, _)| *is_given).map(|(_, path)| path)
     }
 }
 
@@ -85,49 +71,37 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let name = args.iteration.as_ref().unwrap_or(&IterationName::LAST);
     let shown = iterations::find(store, name, &args.choice)?;
     let entry = shown.iteration()?;
-    let path = match args.part() {
-        RecordPart::Summary => {
-            let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
-            let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
-            let Some(iteration) = store.readable_iteration(entry) else {
-                // What people see of it is text, which every version can show.
-                say(format_args!("{}\n\n{}", one_line(&entry.subject), inert(&text)))?;
-                // Without it there is nothing to show.
-                return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
-            };
-            let causes = shown.log.iterations();
-            let causes =
-                causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
-            let repeated = repeats(causes).get(&iteration.iteration).copied();
-            let final_message = final_message(store, entry, &iteration)?;
-            let found = view::show::IterationDetails {
-                final_message: &final_message,
-                iteration: &iteration,
-                commit: entry.commit.as_str(),
-                entry: &text,
-                repeated,
-            };
-            return print(|out| view::show::write(out, &found, context.paint));
-        }
-        RecordPart::Patch => {
-            let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
-            let request = Request { context, options: &[], paths: &[] };
-            let journal = shown.files(store).progress;
-            return diff::hand_over(request, &journal, &before, after.as_str(), |git| git);
-        }
-        RecordPart::Json => "iteration.json",
-        RecordPart::Stdout => "validation/stdout",
-        RecordPart::Stderr => "validation/stderr",
-        RecordPart::Prompt => "prompt.md",
-        RecordPart::Agent => "agent/stdout",
-        RecordPart::AgentStderr => "agent/stderr",
-        RecordPart::Tasks => "tasks.md",
+    if args.patch {
+        let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
+        let request = Request { context, options: &[], paths: &[] };
+        let journal = shown.files(store).progress;
+        return diff::hand_over(request, &journal, &before, after.as_str(), |git| git);
+    }
+    if let Some(path) = args.file() {
+        let mut out = records();
+        // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
+        store.reader()?.copy_file(&entry.commit, path, &mut out)?;
+        out.finish()?;
+        return Ok(ExitCode::Done);
+    }
+    let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
+    let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
+    let Some(iteration) = store.readable_iteration(entry) else {
+        // What people see of it is text, which every version can show.
+        say(format_args!("{}\n\n{}", one_line(&entry.subject), inert(&text)))?;
+        // Without it there is nothing to show.
+        return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
-    let mut out = records();
-    // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
-    store.reader()?.copy_file(&entry.commit, path, &mut out)?;
-    out.finish()?;
-    Ok(ExitCode::Done)
+    let causes = shown.log.iterations();
+    let causes = causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
+    let found = view::show::IterationDetails {
+        final_message: &final_message(store, entry, &iteration)?,
+        iteration: &iteration,
+        commit: entry.commit.as_str(),
+        entry: &text,
+        repeated: repeats(causes).get(&iteration.iteration).copied(),
+    };
+    print(|out| view::show::write(out, &found, context.paint))
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

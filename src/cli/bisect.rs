@@ -133,15 +133,10 @@ struct Run {
     exit: i32,
 }
 
-/// Something that can be tried at a moment.
-trait Try {
-    fn at(&mut self, place: usize) -> Result<Verdict>;
-}
-
 /// Halves the distance between a moment that passes and a later one that fails, until they are neighbours.
-fn halve(count: usize, trial: &mut dyn Try) -> Result<Bisected> {
+fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Result<Bisected> {
     let last = count - 1;
-    match trial.at(last)? {
+    match trial(last)? {
         Verdict::Passes => return Ok(Bisected::Never),
         Verdict::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
         Verdict::Fails => {}
@@ -149,7 +144,7 @@ fn halve(count: usize, trial: &mut dyn Try) -> Result<Bisected> {
     if last == 0 {
         return Ok(Bisected::Always);
     }
-    match trial.at(0)? {
+    match trial(0)? {
         Verdict::Fails => return Ok(Bisected::Always),
         Verdict::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
         Verdict::Passes => {}
@@ -160,7 +155,7 @@ fn halve(count: usize, trial: &mut dyn Try) -> Result<Bisected> {
         let middle = usize::midpoint(passes, fails);
         let open = (passes + 1..fails).filter(|place| !untestable.contains(place));
         let Some(next) = open.min_by_key(|place| place.abs_diff(middle)) else { break };
-        match trial.at(next)? {
+        match trial(next)? {
             Verdict::Passes => passes = next,
             Verdict::Fails => fails = next,
             Verdict::Untestable => untestable.push(next),
@@ -206,8 +201,8 @@ impl<'a> Trial<'a> {
 
     /// Looks for the first failure; returns all runs as well.
     fn hunt(mut self) -> Result<(Bisected, Vec<Run>)> {
-        let found = halve(self.moments.list.len(), &mut self)?;
-        Ok((found, std::mem::take(&mut self.runs)))
+        let found = halve(self.moments.list.len(), |place| self.at(place))?;
+        Ok((found, self.runs))
     }
 
     /// Runs the command if it is now.
@@ -243,9 +238,7 @@ impl<'a> Trial<'a> {
         }
         Ok(ended.exit.code)
     }
-}
 
-impl Try for Trial<'_> {
     fn at(&mut self, place: usize) -> Result<Verdict> {
         let (iteration, snapshot) = &self.moments.list[place];
         self.checkout.go_to(snapshot)?;
@@ -307,24 +300,23 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) 
 mod tests {
     use super::*;
 
-    /// `+` passes, `-` fails, `?` cannot be tested. Counts what was tried.
-    struct Story<'a>(&'a [u8], usize);
-
-    impl Try for Story<'_> {
-        fn at(&mut self, place: usize) -> Result<Verdict> {
-            self.1 += 1;
-            Ok(match self.0[place] {
+    /// `+` passes, `-` fails, `?` cannot be tested. Returns how many were tried, too.
+    fn halved(story: &str) -> (Result<Bisected>, usize) {
+        let mut tried = 0;
+        let found = halve(story.len(), |place| {
+            tried += 1;
+            Ok(match story.as_bytes()[place] {
                 b'+' => Verdict::Passes,
                 b'-' => Verdict::Fails,
                 _ => Verdict::Untestable,
             })
-        }
+        });
+        (found, tried)
     }
 
     #[track_caller]
     fn case(story: &str, expected: &Bisected) {
-        let found = halve(story.len(), &mut Story(story.as_bytes(), 0)).unwrap();
-        assert_eq!(found, *expected, "{story}");
+        assert_eq!(halved(story).0.unwrap(), *expected, "{story}");
     }
 
     #[test]
@@ -344,14 +336,14 @@ mod tests {
     #[test]
     fn a_thousand_moments_take_a_dozen_runs() {
         let story = format!("{}{}", "+".repeat(700), "-".repeat(300));
-        let mut trial = Story(story.as_bytes(), 0);
-        assert_eq!(halve(1000, &mut trial).unwrap(), Bisected::First(700));
-        assert!(trial.1 <= 12, "{}", trial.1);
+        let (found, tried) = halved(&story);
+        assert_eq!(found.unwrap(), Bisected::First(700));
+        assert!(tried <= 12, "{tried}");
     }
 
     #[test]
     fn an_end_that_cannot_be_tested_is_an_error() {
-        assert!(halve(3, &mut Story(b"+-?", 0)).is_err());
-        assert!(halve(3, &mut Story(b"?+-", 0)).is_err());
+        assert!(halved("+-?").0.is_err());
+        assert!(halved("?+-").0.is_err());
     }
 }

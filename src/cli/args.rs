@@ -146,15 +146,10 @@ impl SettingArgs {
             ("--history-budget", "history.budget", &self.history_budget),
             ("--history-threshold", "history.threshold", &self.history_threshold),
         ];
-        let input = |flag: &str, key: &str, value: &str| FlagInput {
-            flag: flag.to_owned(),
-            key: key.to_owned(),
-            value: value.to_owned(),
-        };
-        let set = self.set.iter().map(|(key, value)| input("--set", key, value));
+        let set = self.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
         let named = named
             .into_iter()
-            .filter_map(|(flag, key, value)| value.as_ref().map(|value| input(flag, key, value)));
+            .filter_map(|(flag, key, value)| Some(FlagInput::new(flag, key, value.as_ref()?)));
         Flags {
             settings: set.chain(named).collect(),
             agent_command: self.agent_command.clone(),

@@ -72,7 +72,7 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
     let inside = Context::at(project.dir.clone(), environment, context.color);
     let feature = inside.feature(Some(&"001-greeting".to_owned()), None)?;
     // The project is ours.
-    let trust = FlagInput { flag: "--trust".to_owned(), key: "trust".to_owned(), value: "always".to_owned() };
+    let trust = FlagInput::new("--trust", "trust", "always");
     let request =
         RunRequest { flags: Flags { settings: vec![trust], ..Flags::default() }, ..RunRequest::default() };
     if !project.is_throw_away {

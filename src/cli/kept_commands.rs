@@ -34,11 +34,7 @@ impl Flags {
         if !config.is_set(VALIDATION)
             && let Some(value) = recorded(VALIDATION)
         {
-            self.settings.push(FlagInput {
-                flag: "the session".to_owned(),
-                key: VALIDATION.to_owned(),
-                value,
-            });
+            self.settings.push(FlagInput::new("the session", VALIDATION, &value));
         }
         Ok(())
     }

@@ -33,11 +33,7 @@ pub struct ReplayArgs {
 impl ReplayArgs {
     /// Returns the strategy, as a setting.
     pub fn strategy(&self) -> Option<FlagInput> {
-        self.strategy.as_ref().map(|name| FlagInput {
-            flag: "--strategy".to_owned(),
-            key: "progress.strategy".to_owned(),
-            value: name.clone(),
-        })
+        self.strategy.as_ref().map(|name| FlagInput::new("--strategy", "progress.strategy", name))
     }
 }
 

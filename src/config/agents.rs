@@ -23,10 +23,8 @@ impl AgentCommand {
         };
         let line = raw.line().map(|line| Self::Line(line.to_owned()));
         let words = || raw.list().filter(are_words).map(|words| Self::Words(words.to_vec()));
-        line.or_else(words).ok_or_else(|| InvalidValue {
-            expected: "a command line, or a list of program and arguments".to_owned(),
-            detail: None,
-        })
+        let expected = || InvalidValue::expected("a command line, or a list of program and arguments");
+        line.or_else(words).ok_or_else(expected)
     }
 
     pub(super) fn to_value(&self) -> Value {

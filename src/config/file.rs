@@ -55,7 +55,7 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
             ("loop", DeValue::Table(loops)) => source.loops(loops, &mut contents)?,
             ("agents" | "loop", _) => {
                 let name = name.get_ref();
-                let expected = InvalidValue { expected: format!("tables `[{name}.<name>]`"), detail: None };
+                let expected = InvalidValue::expected(format!("tables `[{name}.<name>]`"));
                 return Err(mistake::invalid_value(&source.origin(&value.span()), name, &expected));
             }
             _ => source.settings("", (name, value), &["agents", "loop"], &mut contents.settings)?,
@@ -136,8 +136,7 @@ impl Source<'_> {
                         Value::Text(agent.parser.insert(parser).into_str().to_owned())
                     }
                     "model" => {
-                        let expected = || InvalidValue { expected: "a string".to_owned(), detail: None };
-                        let model = raw.line().ok_or_else(|| wrong(expected()))?;
+                        let model = raw.line().ok_or_else(|| wrong(InvalidValue::expected("a string")))?;
                         Value::Text(agent.model.insert(model.to_owned()).clone())
                     }
                     "env" => {
@@ -166,8 +165,7 @@ impl Source<'_> {
             let is_name = !variable.get_ref().is_empty() && !variable.get_ref().contains(['=', '\0']);
             let Some(text) = value.get_ref().as_str().filter(|text| is_name && !text.contains('\0')) else {
                 let expected = if is_name { "a string" } else { "a name of a variable, without `=`" };
-                let expected = InvalidValue { expected: expected.to_owned(), detail: None };
-                return Err(mistake::invalid_value(&origin, &key, &expected));
+                return Err(mistake::invalid_value(&origin, &key, &InvalidValue::expected(expected)));
             };
             agent.env.insert(variable.get_ref().to_string(), text.to_owned());
             // The value may be a secret: it is never recorded or shown.
@@ -212,7 +210,7 @@ impl Source<'_> {
 
     fn table<'t, 'i>(&self, value: &'t Spanned<DeValue<'i>>, full: &str) -> Result<&'t DeTable<'i>> {
         let DeValue::Table(table) = value.get_ref() else {
-            let expected = InvalidValue { expected: format!("a table `[{full}]`"), detail: None };
+            let expected = InvalidValue::expected(format!("a table `[{full}]`"));
             return Err(mistake::invalid_value(&self.origin(&value.span()), full, &expected));
         };
         Ok(table)
@@ -248,10 +246,9 @@ fn integer_text(digits: &str, radix: u32) -> String {
 
 fn one_of<T: FromStr + VariantNames>(raw: &Raw) -> Result<T, InvalidValue> {
     let found = raw.line().and_then(|text| text.parse().ok());
-    found.ok_or_else(|| InvalidValue { expected: format!("one of {}", T::VARIANTS.join(", ")), detail: None })
+    found.ok_or_else(|| InvalidValue::expected(format!("one of {}", T::VARIANTS.join(", "))))
 }
 
 fn path(raw: &Raw) -> Result<String, InvalidValue> {
-    let expected = || InvalidValue { expected: "the path of a file, in one line".to_owned(), detail: None };
-    raw.line().map(str::to_owned).ok_or_else(expected)
+    raw.line().map(str::to_owned).ok_or_else(|| InvalidValue::expected("the path of a file, in one line"))
 }

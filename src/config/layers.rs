@@ -1,6 +1,7 @@
 //! The layers, from the weakest to the strongest: defaults, file, git, environment, flags.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 use anyhow::{Result, anyhow};
 use camino::Utf8Path;
@@ -47,6 +48,12 @@ pub struct FlagInput {
     pub value: String,
 }
 
+impl FlagInput {
+    pub fn new(flag: &str, key: &str, value: &str) -> Self {
+        Self { flag: flag.to_owned(), key: key.to_owned(), value: value.to_owned() }
+    }
+}
+
 /// All layers.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs<'a> {
@@ -86,8 +93,7 @@ impl Config {
     pub fn read(inputs: &Inputs<'_>) -> Result<Self> {
         let mut layers = Layers::default();
         for key in KEYS.iter().filter(|key| !key.name.contains('<')) {
-            let value = Raw::Bare(key.default.to_owned());
-            layers.put(key, key.name.to_owned(), &value, Origin::Default)?;
+            layers.put(key, key.name.to_owned(), key.default, Origin::Default)?;
         }
         let contents = match inputs.file {
             Some(file) => file::parse(file.path, file.bytes)?,
@@ -124,22 +130,32 @@ struct Layers {
 }
 
 impl Layers {
-    fn put(&mut self, key: &Key, name: String, raw: &Raw, origin: Origin) -> Result<()> {
-        let value = key.read(raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
+    fn put(&mut self, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
+        let raw = Raw::Bare(self.extended(key, &name, text, &origin));
+        let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
         self.values.put(Setting { key: name, value, origin });
         Ok(())
     }
 
+    /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
+    fn extended(&self, key: &Key, name: &str, text: &str, origin: &Origin) -> String {
+        let is_same_layer = |other: &Origin| discriminant(other) == discriminant(origin);
+        let known = self.values.find(name).filter(|setting| is_same_layer(&setting.origin));
+        match known.map(|setting| &setting.value) {
+            Some(Value::List(list)) if key.kind == ValueKind::Patterns && !text.is_empty() => {
+                format!("{}\n{text}", list.join("\n"))
+            }
+            _ => text.to_owned(),
+        }
+    }
+
     fn git(&mut self, pairs: &[GitInput]) -> Result<()> {
         for GitInput { key, value, scope } in pairs {
-            if !key.to_ascii_lowercase().starts_with(GIT_PREFIX) {
+            let lower = key.to_ascii_lowercase();
+            if !lower.starts_with(GIT_PREFIX) || lower == ALLOW_LINKS {
                 continue;
             }
             let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
-            let lower = key.to_ascii_lowercase();
-            if lower == ALLOW_LINKS {
-                continue;
-            }
             if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
                 return Err(mistake::file_only(&origin, key));
             }
@@ -147,22 +163,9 @@ impl Layers {
                 return Err(mistake::unknown(&origin, key, &[]));
             };
             let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
-            let text = value.clone().unwrap_or_else(|| "true".to_owned());
-            let text = self.extended(found, &name, text, |origin| matches!(origin, Origin::Git { .. }));
-            self.put(found, name, &Raw::Bare(text), origin)?;
+            self.put(found, name, value.as_deref().unwrap_or("true"), origin)?;
         }
         Ok(())
-    }
-
-    /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
-    fn extended(&self, key: &Key, name: &str, text: String, is_layer: impl Fn(&Origin) -> bool) -> String {
-        let known = self.values.find(name).filter(|setting| is_layer(&setting.origin));
-        match known.map(|setting| &setting.value) {
-            Some(Value::List(list)) if key.kind == ValueKind::Patterns && !text.is_empty() => {
-                format!("{}\n{text}", list.join("\n"))
-            }
-            _ => text,
-        }
     }
 
     fn environment(&mut self, pairs: &[(String, String)]) -> Result<()> {
@@ -178,7 +181,7 @@ impl Layers {
             let Some((name, key)) = from_variable(variable) else {
                 return Err(mistake::unknown(&origin, variable, &[]));
             };
-            self.put(key, name, &Raw::Bare(value.clone()), origin)?;
+            self.put(key, name, value, origin)?;
         }
         Ok(())
     }
@@ -192,9 +195,7 @@ impl Layers {
             let Some(key) = settings::find(name) else {
                 return Err(mistake::unknown(&origin, name, &[]));
             };
-            let text =
-                self.extended(key, name, value.clone(), |origin| matches!(origin, Origin::Flag { .. }));
-            self.put(key, name.clone(), &Raw::Bare(text), origin)?;
+            self.put(key, name.clone(), value, origin)?;
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn flag(flag: &str, key: &str, value: &str) -> FlagInput {
-    FlagInput { flag: flag.to_owned(), key: key.to_owned(), value: value.to_owned() }
+    FlagInput::new(flag, key, value)
 }
 
 #[track_caller]

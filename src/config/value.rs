@@ -87,6 +87,12 @@ pub(super) struct InvalidValue {
     pub detail: Option<String>,
 }
 
+impl InvalidValue {
+    pub fn expected(form: impl Into<String>) -> Self {
+        Self { expected: form.into(), detail: None }
+    }
+}
+
 impl Key {
     /// Returns the form of a right value, in words.
     pub fn expected(&self) -> String {

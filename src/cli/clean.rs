@@ -10,8 +10,7 @@ use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
-use super::remotes::{self, Unclear};
-use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, sessions, warn};
+use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Remove this session").conflicts_with_all(["keep_days", "keep_last"])))]
@@ -159,8 +158,8 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
 pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let at = context.now()?;
-    let remote =
-        if args.local { None } else { remotes::any(context, args.remote.as_deref(), Unclear::Purge)? };
+    let hint = "name it with `--remote NAME`, once for each that has the session, or remove it only here with `--local`";
+    let remote = if args.local { None } else { remotes::any(context, args.remote.as_deref(), hint)? };
     let session = session(store, &args.session)?;
     let place = remote.as_ref().map(Remote::place);
     let to_json = |report: &PurgeReport| -> Result<Value> {

@@ -7,11 +7,11 @@ pub const INIT_DIR: &str = "SPECIFY_INIT_DIR";
 
 /// The variables of a call.
 #[derive(Debug, Clone, Default)]
-pub struct Environment(Vec<(OsString, OsString)>);
+pub struct Environment(pub(super) Vec<(OsString, OsString)>);
 
 impl Environment {
     pub fn read() -> Self {
-        std::env::vars_os().collect()
+        Self(std::env::vars_os().collect())
     }
 
     pub fn value(&self, name: &str) -> Option<&OsStr> {
@@ -31,11 +31,5 @@ impl Environment {
 
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
-    }
-}
-
-impl FromIterator<(OsString, OsString)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
-        Self(variables.into_iter().collect())
     }
 }

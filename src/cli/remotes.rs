@@ -15,18 +15,10 @@ use super::{Context, Flags, settings};
 const SSH_FLAGS: &str =
     "-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=30 -o ServerAliveCountMax=3";
 
-/// What a command does if it is not clear which remote is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unclear {
-    /// Says how to name one to `sync`.
-    Sync,
-    /// Says how to name one to `purge`, which has something to do without any.
-    Purge,
-}
-
 /// Returns the remote that is named, or set, or the only one.
 pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
-    any(context, named, Unclear::Sync)?.ok_or_else(|| {
+    let hint = "records go to one remote only: name it, or set it with `git config ralph.remote NAME`";
+    any(context, named, hint)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
             .with_hint(format!(
                 "add one with `git remote add origin ADDRESS`, or pass a file on: `{RALPH} bundle FILE`"
@@ -35,8 +27,8 @@ pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
     })
 }
 
-/// Returns the same, but `None` if none is named, set or there.
-pub fn any(context: &Context, named: Option<&str>, unclear: Unclear) -> Result<Option<Remote>> {
+/// Returns the same, but `None` if none is named, set or there. The hint says how to name one of several.
+pub fn any(context: &Context, named: Option<&str>, hint: &str) -> Result<Option<Remote>> {
     let remotes = context.store()?.remotes()?;
     let set = match named {
         Some(_) => None,
@@ -47,14 +39,6 @@ pub fn any(context: &Context, named: Option<&str>, unclear: Unclear) -> Result<O
         (None, [only]) => reachable(context, only.clone(), &remotes).map(Some),
         (None, []) => Ok(None),
         (None, several) => {
-            let hint = match unclear {
-                Unclear::Sync => {
-                    "records go to one remote only: name it, or set it with `git config ralph.remote NAME`"
-                }
-                Unclear::Purge => {
-                    "name it with `--remote NAME`, once for each that has the session, or remove it only here with `--local`"
-                }
-            };
             let refusal = Refusal::new(format!("several remotes: {}", several.join(", ")));
             Err(refusal.with_hint(hint).into())
         }
@@ -133,8 +117,8 @@ mod tests {
     fn case(variables: &[(&str, &str)], expected: Option<&str>) {
         let folder = tempfile::tempdir().unwrap();
         let directory = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
-        let environment: Environment =
-            variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let environment =
+            Environment(variables.iter().map(|(name, value)| (name.into(), value.into())).collect());
         assert_eq!(ssh_command(&Context::at(directory, environment, Color::Never)).as_deref(), expected);
     }
 

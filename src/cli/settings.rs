@@ -149,7 +149,7 @@ mod tests {
         Tool::git(root).args(["config", "ralph.progress.maxEntries", "7"]).read().unwrap();
         std::fs::create_dir(root.join(".specify")).unwrap();
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
-        let environment = [("SPECKIT_RALPH_MODEL".into(), "opus".into())].into_iter().collect();
+        let environment = super::super::Environment(vec![("SPECKIT_RALPH_MODEL".into(), "opus".into())]);
         let context = Context::at(root.to_owned(), environment, Color::Never);
         let (_, config) = load_here(&context, Flags::default()).unwrap();
         assert_eq!(config.settings.max_iterations, 4);

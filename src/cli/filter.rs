@@ -9,7 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::history::failure_key::FailureKey;
 use crate::process::Tool;
-use crate::record::{FailureClass, LogEntry, Outcome, Timestamp, did_you_mean};
+use crate::record::{FailureClass, Outcome, Timestamp, did_you_mean};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
@@ -17,7 +17,7 @@ use super::Context;
 use super::conditions::{self, Condition, ExitCondition};
 
 /// Which iterations are listed: those that pass all that are given.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Filters")]
 #[group(id = "filters", multiple = true, conflicts_with = "sessions")]
 pub struct FilterArgs {
@@ -44,7 +44,7 @@ pub struct FilterArgs {
     pub until: Option<String>,
     /// Only iterations with a line that matches this regular expression, in the prompt or an output
     #[arg(long, value_name = "REGEX", value_parser = regex)]
-    pub grep: Option<Regex>,
+    pub grep: Option<String>,
     /// Ignore case in --grep
     #[arg(short = 'i', long, requires = "grep")]
     pub ignore_case: bool,
@@ -71,8 +71,8 @@ pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
 }
 
 /// Returns the parser for `--grep`.
-fn regex(text: &str) -> Result<Regex> {
-    Ok(Regex::new(text)?)
+fn regex(text: &str) -> Result<String> {
+    Ok(Regex::new(text).map(|_| text.to_owned())?)
 }
 
 /// The flags, read.
@@ -81,19 +81,11 @@ pub struct Filter<'a> {
     outcomes: Vec<Outcome>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
-    phase: Option<Phase>,
+    phase: Option<Regex>,
     /// Names as they are recorded.
     tasks: HashSet<String>,
     /// Features with causes of failures that occur in them more than once; `None` if that is not asked for.
     repeated: Option<HashSet<(String, FailureKey)>>,
-}
-
-/// A phase as people name it.
-#[derive(Debug)]
-enum Phase {
-    /// `2` is `Phase 2: Foundation` and not `Phase 12`.
-    Number(Regex),
-    Part(String),
 }
 
 impl<'a> Filter<'a> {
@@ -105,7 +97,7 @@ impl<'a> Filter<'a> {
             outcomes,
             since: moment(context, since)?,
             until: moment(context, until)?,
-            phase: args.phase.as_deref().map(Phase::new).transpose()?,
+            phase: args.phase.as_deref().map(phase).transpose()?,
             tasks: HashSet::new(),
             repeated: None,
         })
@@ -151,7 +143,8 @@ impl<'a> Filter<'a> {
             return Ok(is_fine);
         }
         let entry = row.entry()?;
-        Ok(self.phase.as_ref().is_none_or(|phase| phase.is_of(&entry))
+        let is_of = |phase: &Regex| phase.is_match(entry.phase.as_deref().unwrap_or_default().as_bytes());
+        Ok(self.phase.as_ref().is_none_or(is_of)
             && self.args.exit.is_none_or(|exit| exit.holds(entry.exit))
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
@@ -159,38 +152,14 @@ impl<'a> Filter<'a> {
     /// Returns what `--grep` looks for.
     pub fn pattern(&self) -> Result<Option<Regex>> {
         let Some(pattern) = &self.args.grep else { return Ok(None) };
-        let mut builder = RegexBuilder::new(pattern.as_str());
+        let mut builder = RegexBuilder::new(pattern);
         let regex = builder.multi_line(true).case_insensitive(self.args.ignore_case).build();
         regex.map(Some).context("read --grep")
     }
 
     /// Returns true if nothing is left out.
     pub fn is_open(&self) -> bool {
-        let FilterArgs {
-            failed,
-            outcome,
-            task,
-            phase,
-            agent,
-            since,
-            until,
-            grep,
-            ignore_case: _,
-            repeats,
-            exit,
-            class,
-            conditions,
-        } = self.args;
-        let texts = [phase, agent, since, until];
-        !failed
-            && !repeats
-            && outcome.is_empty()
-            && task.is_empty()
-            && grep.is_none()
-            && exit.is_none()
-            && class.is_none()
-            && conditions.is_empty()
-            && texts.iter().all(|text| text.is_none())
+        *self.args == FilterArgs::default()
     }
 
     fn is_repeated(&self, row: &Row<'_>, feature: &str) -> bool {
@@ -199,22 +168,15 @@ impl<'a> Filter<'a> {
     }
 }
 
-impl Phase {
-    fn new(text: &str) -> Result<Self> {
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Ok(Self::Part(text.to_lowercase()));
-        }
-        let number = text.trim_start_matches('0');
-        Regex::new(&format!(r"(?i)\bphase 0*{number}\b")).map(Self::Number).context("read --phase")
-    }
-
-    fn is_of(&self, entry: &LogEntry) -> bool {
-        let phase = entry.phase.as_deref().unwrap_or_default();
-        match self {
-            Self::Number(number) => number.is_match(phase.as_bytes()),
-            Self::Part(part) => phase.to_lowercase().contains(part),
-        }
-    }
+/// Returns what a phase matches as people name it: by a part of its name, or by its number, so that `2` is
+/// `Phase 2: Foundation` and not `Phase 12`.
+fn phase(text: &str) -> Result<Regex> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let pattern = match text.trim_start_matches('0') {
+        number if is_number => format!(r"(?i)\bphase 0*{number}\b"),
+        _ => format!("(?i){}", regex::escape(text)),
+    };
+    Regex::new(&pattern).context("read --phase")
 }
 
 /// Returns the recorded tasks of that name: as it is written, else in any letter case.
@@ -288,12 +250,11 @@ mod tests {
             ("Phase 2: Foundation", "found", true),
             ("Phase 2: Foundation", "setup", false),
         ] {
-            let regex = Phase::new(wanted).unwrap();
-            let found = match &regex {
-                Phase::Number(number) => number.is_match(phase.as_bytes()),
-                Phase::Part(part) => phase.to_lowercase().contains(part),
-            };
-            assert_eq!(found, is_it, "{wanted} in {phase}");
+            assert_eq!(
+                super::phase(wanted).unwrap().is_match(phase.as_bytes()),
+                is_it,
+                "{wanted} in {phase}"
+            );
         }
     }
 }

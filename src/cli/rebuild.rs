@@ -43,12 +43,10 @@ struct Journal<'a> {
 }
 
 pub fn run(args: &RebuildArgs, context: &Context) -> Result<ExitCode> {
-    let journal = load(args, context)?;
+    let journal = load(&args.read.choice, args.all, context)?;
     let report = if args.check { journal.check()? } else { journal.write()? };
     emit(args.read.json, &report, |out| report.write(out))?;
-    let is_right =
-        !args.check || matches!(report.state, FileState::Equal | FileState::Added | FileState::Patterns);
-    Ok(if is_right { ExitCode::Done } else { ExitCode::NotDone })
+    Ok(if !args.check || report.state.is_right() { ExitCode::Done } else { ExitCode::NotDone })
 }
 
 /// Says how progress.txt differs from the record, and rewrites it if asked to.
@@ -56,16 +54,12 @@ pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Opt
     if read.choice.is_open() && is_without_session(context)? {
         return Ok(None);
     }
-    let args = RebuildArgs { check: !is_repair, all: false, read: read.clone() };
-    let journal = load(&args, context)?;
-    let report = journal.report();
-    let message = match report.state {
+    let journal = load(&read.choice, false, context)?;
+    let path = one_line(journal.path.as_str());
+    let message = match journal.report().state {
         FileState::Equal | FileState::Added | FileState::Patterns => return Ok(None),
-        FileState::Missing => format!("{} is missing", one_line(journal.path.as_str())),
-        FileState::Differs => {
-            let path = one_line(journal.path.as_str());
-            format!("{path} differs from the record of session {}", journal.log.id())
-        }
+        FileState::Missing => format!("{path} is missing"),
+        FileState::Differs => format!("{path} differs from the record of session {}", journal.log.id()),
     };
     if is_repair {
         journal.write()?;
@@ -79,9 +73,9 @@ fn is_without_session(context: &Context) -> Result<bool> {
     Ok(sessions::newest_of_feature(context.store()?, &feature.path)?.is_none())
 }
 
-fn load<'a>(args: &RebuildArgs, context: &'a Context) -> Result<Journal<'a>> {
+fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Result<Journal<'a>> {
     let store = context.store()?;
-    let log = picked(&args.read.choice, context, store)?;
+    let log = picked(choice, context, store)?;
     if !log.is_whole() {
         bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
     }
@@ -90,7 +84,7 @@ fn load<'a>(args: &RebuildArgs, context: &'a Context) -> Result<Journal<'a>> {
     let files = store.repository().project_files()?;
     let found = read(&files, &path)?;
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
-    let rebuilt = if args.all {
+    let rebuilt = if is_of_all {
         let feature = Some(log.feature().to_owned());
         let logs = sessions::chosen(store, &SessionChoice { session: None, feature })?;
         session::rebuilt_of_all(store, &logs)?
@@ -169,9 +163,7 @@ impl Journal<'_> {
             state,
             bytes: self.rebuilt.len(),
             added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
-            difference: found.and_then(|found| progress_txt::first_difference(expected, found)).map(
-                |Difference { line, expected, found }| Differing { line, record: expected, file: found },
-            ),
+            difference: found.and_then(|found| progress_txt::first_difference(expected, found)),
             action: Action::Checked,
             kept: None,
         }
@@ -204,7 +196,7 @@ impl Journal<'_> {
     fn write(&self) -> Result<Report<'_>> {
         let mut report = self.report();
         report.action = Action::Left;
-        if matches!(report.state, FileState::Equal | FileState::Added | FileState::Patterns) {
+        if report.state.is_right() {
             return Ok(report);
         }
         match &self.found {
@@ -235,7 +227,7 @@ struct Report<'a> {
     bytes: usize,
     /// How much longer the file was.
     added: usize,
-    difference: Option<Differing>,
+    difference: Option<Difference>,
     action: Action,
     /// Where the file is now that was overwritten.
     kept: Option<Utf8PathBuf>,
@@ -262,12 +254,11 @@ enum Action {
     Written,
 }
 
-/// The first line that differs, or `None` if one of the two is at its end.
-#[derive(Debug, Serialize)]
-struct Differing {
-    line: usize,
-    record: Option<String>,
-    file: Option<String>,
+impl FileState {
+    /// Returns true if the file says what the record says.
+    fn is_right(self) -> bool {
+        matches!(self, Self::Equal | Self::Added | Self::Patterns)
+    }
 }
 
 impl Report<'_> {
@@ -304,13 +295,13 @@ impl Report<'_> {
             )?,
             (Action::Checked, FileState::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;
-                if let Some(Differing { line, record, file }) = &self.difference {
+                if let Some(Difference { line, expected, found }) = &self.difference {
                     let shown = |line: &Option<String>| {
                         line.as_ref().map_or("(the end)".to_owned(), |it| one_line(it))
                     };
                     writeln!(out, "line {line}:")?;
-                    writeln!(out, "  record  {}", shown(record))?;
-                    writeln!(out, "  file    {}", shown(file))?;
+                    writeln!(out, "  record  {}", shown(expected))?;
+                    writeln!(out, "  file    {}", shown(found))?;
                 }
                 let hint = "writes the file anew and keeps the old one";
                 note(format_args!("hint: `{RALPH} rebuild` {hint}"));
@@ -333,7 +324,7 @@ mod tests {
             state: FileState::Differs,
             bytes: 7,
             added: 0,
-            difference: Some(Differing { line: 2, record: Some("one".to_owned()), file: None }),
+            difference: Some(Difference { line: 2, expected: Some("one".to_owned()), found: None }),
             action: Action::Checked,
             kept: None,
         };

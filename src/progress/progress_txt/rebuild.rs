@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::{header_with, patterns_range, separator, session_marker};
 use crate::record::{SessionId, Timestamp};
 
@@ -55,13 +57,15 @@ fn complete_patterns_range(file: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The first line in which two files differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Numbered from 1.
     pub line: usize,
     /// `None` if the file should have ended.
+    #[serde(rename = "record")]
     pub expected: Option<String>,
     /// `None` if the file ends.
+    #[serde(rename = "file")]
     pub found: Option<String>,
 }
 

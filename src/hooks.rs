@@ -1,7 +1,10 @@
 //! Our part of a git hook: one marked block, put in beside what is there and taken out again to the byte.
 
-/// The hooks that we have a part in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
+/// The hooks that we have a part in, by the names that git calls them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Hook {
     /// Says in the message of a commit in which iteration it is made.
     PrepareCommitMsg,
@@ -54,17 +57,6 @@ impl Hook {
     /// The hooks that are installed by default: those without network access.
     pub const USUAL: [Self; 4] =
         [Self::PrepareCommitMsg, Self::PostCommit, Self::PostMerge, Self::PostCheckout];
-
-    /// As git calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PrepareCommitMsg => "prepare-commit-msg",
-            Self::PostCommit => "post-commit",
-            Self::PostMerge => "post-merge",
-            Self::PostCheckout => "post-checkout",
-            Self::PrePush => "pre-push",
-        }
-    }
 
     /// Returns the block, for `command` as the shell reads it, up to our subcommands. It never fails, reads nothing of
     /// the hook's input, and is silent where our program is not there. Those that are about a running loop begin no

@@ -360,7 +360,7 @@ fn hooks(context: &Context) -> Finding {
         Err(error) => return Finding { state: Severity::Note, ..Finding::wrong("hooks", &error) },
     };
     let of = |wanted: HookState| {
-        let names = states.iter().filter(|(_, state)| *state == wanted).map(|(hook, _)| hook.name());
+        let names = states.iter().filter(|(_, state)| *state == wanted).map(|(hook, _)| hook.into_str());
         names.collect::<Vec<_>>().join(", ")
     };
     let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));

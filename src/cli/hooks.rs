@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use strum::VariantNames;
 
 use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union};
 use crate::process::Tool;
@@ -54,8 +56,8 @@ pub enum HooksAction {
 #[derive(Debug, Default, Args)]
 pub struct HooksInstallArgs {
     /// Only this hook (can be repeated)
-    #[arg(long, value_name = "HOOK", value_parser = Hook::ALL.map(Hook::name))]
-    pub only: Vec<String>,
+    #[arg(long, value_name = "HOOK", value_parser = PossibleValuesParser::new(Hook::VARIANTS).try_map(|name| name.parse::<Hook>()))]
+    pub only: Vec<Hook>,
     /// Also install a `pre-push` hook that pushes the records
     #[arg(long)]
     pub pre_push: bool,
@@ -131,7 +133,7 @@ impl Folder {
     }
 
     fn of(&self, hook: Hook) -> Utf8PathBuf {
-        self.path.join(hook.name())
+        self.path.join(hook.into_str())
     }
 
     fn attributes(&self) -> Utf8PathBuf {
@@ -192,7 +194,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
     let folder = Folder::find(context)?;
     let mut wanted: Vec<Hook> = match args.only.as_slice() {
         [] => Hook::USUAL.into(),
-        names => Hook::ALL.into_iter().filter(|hook| names.iter().any(|name| name == hook.name())).collect(),
+        only => Hook::ALL.into_iter().filter(|hook| only.contains(hook)).collect(),
     };
     wanted.extend((args.pre_push && !wanted.contains(&Hook::PrePush)).then_some(Hook::PrePush));
     // All that could be refused is looked at before anything is written.
@@ -211,7 +213,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
             return Err(Refusal::new(format!("{path} is not a shell script, so no block can be added"))
                 .with_hint(format!(
                     "call it from a shell script of that name, or choose others with --only (not {})",
-                    hook.name()
+                    hook.into_str()
                 ))
                 .into());
         };
@@ -310,11 +312,11 @@ fn status(context: &Context, json: Json) -> Result<ExitCode> {
     };
     let row = |(hook, state): &(Hook, HookState)| {
         let is_installed = *state == HookState::Installed;
-        json!({"hook": hook.name(), "is_installed": is_installed, "state": word(*state)})
+        json!({"hook": hook.into_str(), "is_installed": is_installed, "state": word(*state)})
     };
     let hooks: Vec<_> = states.iter().map(row).collect();
     emit(json, &json!({"folder": Folder::find(context)?.path, "hooks": hooks}), |out| {
-        states.iter().try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.name(), word(*state)))
+        states.iter().try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.into_str(), word(*state)))
     })
 }
 

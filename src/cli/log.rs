@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 
 use crate::history::repeats;
 use crate::record::{RecordKind, did_you_mean};
-use crate::store::{Holder, Row, SessionRows, Store};
+use crate::store::{Row, SessionRows, Store};
 use crate::view::fields::{CAPTURED, FIELDS, is_field};
 use crate::view::json::{write_line, write_pretty};
 use crate::view::log::{
@@ -67,7 +67,11 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         note(sessions::nothing_recorded(store));
     }
     if store.is_shallow()? {
-        found().for_each(|session| warn_about_missing(&session));
+        let has_iteration_first =
+            |session: &SessionRows<'_>| session.first().is_some_and(|first| first.is_iteration());
+        found()
+            .filter(has_iteration_first)
+            .for_each(|session| sessions::warn_about_missing(&session.refs.session));
     }
     let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found())?;
@@ -127,7 +131,9 @@ fn listed<'a>(
         if left == 0 {
             break;
         }
-        let mut head = head(&session, &running);
+        let id = &session.refs.session;
+        let is_running = running.iter().any(|holder| holder.session == *id);
+        let mut head = SessionHead::new(id.clone(), session.feature.to_owned(), is_running);
         let all: Vec<Row<'a>> = session.rows().collect();
         for row in &all {
             head.count(row);
@@ -182,18 +188,6 @@ fn listed<'a>(
 fn summary(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Summary {
     let (not_done, false_claims) = needs(store, rows);
     Summary { not_done, false_claims, changes: changes(store, session).unwrap_or_default() }
-}
-
-fn head(session: &SessionRows<'_>, running: &[Holder]) -> SessionHead {
-    let id = &session.refs.session;
-    let is_running = running.iter().any(|holder| holder.session == *id);
-    SessionHead::new(id.clone(), session.feature.to_owned(), is_running)
-}
-
-fn warn_about_missing(session: &SessionRows<'_>) {
-    if session.first().is_some_and(|first| first.is_iteration()) {
-        sessions::warn_about_missing(&session.refs.session);
-    }
 }
 
 /// The sessions with all that their own files say.

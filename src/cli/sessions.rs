@@ -181,10 +181,7 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
 
 /// Returns the sessions that a choice leaves, oldest first.
 pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> {
-    let settled = choice.settle(store)?;
-    let mut unreadable = Vec::new();
-    let sessions = store.sessions_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
-    warn_about(&unreadable);
+    let sessions = with_warnings(|unreadable| readable(store, choice, unreadable))?;
     sessions.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(sessions)
 }
@@ -199,11 +196,14 @@ pub fn readable(
     store.sessions_where(|tip| settled.takes_tip(tip), unreadable)
 }
 
-/// Says which sessions are left out because they cannot be read.
-fn warn_about(unreadable: &[Error]) {
+/// Reads sessions, and says which are left out because they cannot be read.
+fn with_warnings<T>(read: impl FnOnce(&mut Vec<Error>) -> Result<T>) -> Result<T> {
+    let mut unreadable = Vec::new();
+    let found = read(&mut unreadable)?;
     for error in unreadable {
         warn(&format!("left out: {error:#}"));
     }
+    Ok(found)
 }
 
 /// Says that the beginning of a session is not here.
@@ -219,10 +219,8 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Resolv
         Some(_) => choice.settle(store)?,
         None => ResolvedChoice::default(),
     };
-    let mut unreadable = Vec::new();
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
-    let listing = store.listing(is_wanted, &mut unreadable)?;
-    warn_about(&unreadable);
+    let listing = with_warnings(|unreadable| store.listing(is_wanted, unreadable))?;
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
         let features = listing.sessions().map(|session| session.feature);
@@ -259,19 +257,14 @@ pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
 }
 
 fn newest_of(store: &Store, settled: &ResolvedChoice) -> Result<Option<SessionLog>> {
-    let mut unreadable = Vec::new();
-    let newest = store.latest_where(|tip| settled.takes_tip(tip), &mut unreadable)?;
-    warn_about(&unreadable);
+    let newest = with_warnings(|unreadable| store.latest_where(|tip| settled.takes_tip(tip), unreadable))?;
     newest.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(newest)
 }
 
 /// Returns one session, as far as it can be read.
 pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
-    let mut unreadable = Vec::new();
-    let log = store.session_as_readable(refs, &mut unreadable)?;
-    warn_about(&unreadable);
-    Ok(log)
+    with_warnings(|unreadable| store.session_as_readable(refs, unreadable))
 }
 
 /// The latest session of a choice.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
 use crate::record::SessionName;
-use crate::session::{Reason, RecalledHistory};
-use crate::store::Store;
+use crate::session::{self, Reason, RecalledHistory};
+use crate::store::{SessionLog, Store};
 use crate::view::history::{Shown, write};
 use crate::view::json::write_pretty;
 use crate::view::style::{Paint, inert, one_line};
@@ -108,15 +108,10 @@ impl Older<'_> {
             }
             return Ok(Value::Null);
         };
-        let session = match &args.session {
-            Some(_) => {
-                let choice =
-                    SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
-                Some(sessions::latest(store, &choice)?.id().clone())
-            }
-            None => None,
-        };
-        let (recalled, budget) = settings.recalled(store, feature, &task, session.as_ref())?;
+        let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+        let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
+        let session = session.as_ref().map(SessionLog::id);
+        let (recalled, budget) = settings.recalled(store, feature, &task, session)?;
         let off =
             Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
         let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {
@@ -129,7 +124,7 @@ impl Older<'_> {
             budget,
             context: Some(context),
         });
-        if let Some(summarizer) = settings.history_summarizer() {
+        if let Some(summarizer) = session::history_summarizer(&settings.config.settings) {
             let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
             warn(&text);
         }

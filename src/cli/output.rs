@@ -88,72 +88,48 @@ pub fn say(line: impl fmt::Display) -> Result<ExitCode> {
     print(|out| writeln!(out, "{line}"))
 }
 
-/// Where stored bytes go: as they are, or made visible where a terminal would obey them.
+/// Where stored bytes go: as they are, or as text that nothing obeys where a terminal would, in whatever pieces they
+/// come.
 #[derive(Debug)]
-pub enum Records<W: Write> {
-    Bytes(W),
-    Sanitized(SanitizingWriter<W>),
+pub struct Records<W> {
+    out: W,
+    is_sanitized: bool,
+    /// The beginning of a character, or of a line end, whose rest has not come yet.
+    held: Vec<u8>,
 }
 
 /// stdout for what a record holds.
 pub fn records() -> Records<Stdout> {
-    if io::stdout().is_terminal() {
-        Records::Sanitized(SanitizingWriter::new(stdout()))
-    } else {
-        Records::Bytes(stdout())
-    }
+    Records::new(stdout(), io::stdout().is_terminal())
 }
 
 impl<W: Write> Records<W> {
+    pub fn new(out: W, is_sanitized: bool) -> Self {
+        Self { out, is_sanitized, held: Vec::new() }
+    }
+
     /// Nothing follows.
-    pub fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Bytes(mut out) => out.flush(),
-            Self::Sanitized(writer) => writer.finish(),
-        }
+    pub fn finish(mut self) -> io::Result<()> {
+        let rest = inert(&String::from_utf8_lossy(&self.held));
+        self.out.write_all(rest.as_bytes())?;
+        self.out.flush()
     }
 }
 
 impl<W: Write> Write for Records<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Bytes(out) => out.write(bytes),
-            Self::Sanitized(writer) => writer.show(bytes).map(|()| bytes.len()),
+        if !self.is_sanitized {
+            return self.out.write(bytes);
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Bytes(out) => out.flush(),
-            Self::Sanitized(writer) => writer.out.flush(),
-        }
-    }
-}
-
-/// Writes bytes as text that nothing obeys, in whatever pieces they come.
-#[derive(Debug)]
-pub struct SanitizingWriter<W> {
-    out: W,
-    /// The beginning of a character, or of a line end, whose rest has not come yet.
-    held: Vec<u8>,
-}
-
-impl<W: Write> SanitizingWriter<W> {
-    pub fn new(out: W) -> Self {
-        Self { out, held: Vec::new() }
-    }
-
-    fn show(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut all = mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         let whole = whole(&all);
         self.held = all.split_off(whole);
-        self.out.write_all(inert(&String::from_utf8_lossy(&all)).as_bytes())
+        self.out.write_all(inert(&String::from_utf8_lossy(&all)).as_bytes())?;
+        Ok(bytes.len())
     }
 
-    fn finish(mut self) -> io::Result<()> {
-        let rest = inert(&String::from_utf8_lossy(&self.held));
-        self.out.write_all(rest.as_bytes())?;
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }
@@ -230,13 +206,13 @@ mod tests {
         let expected = "␛]0;x␇ größe \u{fffd}🎉\nb␍c␍\u{fffd}31m \u{fffd}";
         for size in 1..=bytes.len() {
             let mut text = Vec::new();
-            let mut out = Records::Sanitized(SanitizingWriter::new(&mut text));
+            let mut out = Records::new(&mut text, true);
             bytes.chunks(size).for_each(|chunk| out.write_all(chunk).unwrap());
             out.finish().unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), expected, "{size}");
         }
         let mut text = Vec::new();
-        let mut out = Records::Bytes(&mut text);
+        let mut out = Records::new(&mut text, false);
         out.write_all(&bytes).unwrap();
         out.finish().unwrap();
         assert_eq!(text, bytes);

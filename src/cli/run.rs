@@ -21,7 +21,7 @@ use super::output::records;
 use super::pack::Packer;
 use super::settings::terminal_redactor;
 use super::setup::{Ready, RunRequest, Settings};
-use super::trust::load_to_read;
+use super::trust::{self, load_to_read};
 use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, sessions, warn};
 
 #[derive(Debug, Args)]
@@ -165,7 +165,7 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
         let value = if value.is_null() { "none" } else { value.as_str()? };
         // A later version may know more words.
         config::check(key, value).ok()?;
-        Some(FlagInput { flag: "the session".to_owned(), key: key.to_owned(), value: value.to_owned() })
+        Some(FlagInput::new("the session", key, value))
     };
     ["stop-at", "unit"].into_iter().filter_map(kept).collect()
 }
@@ -240,12 +240,12 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
         && settings.is_about_tasks()
         && let Some(counts) = session::nothing_to_do(store, feature, &request.scope).map_err(refusal)?
     {
-        is_finished = settings.is_validated() && counts.open == 0;
+        is_finished = settings.config.settings.validation_command.is_some() && counts.open == 0;
         if !is_finished {
             return all_done(feature, &request.scope, counts, None, voice);
         }
     }
-    settings.require_approval(context).map_err(refusal)?;
+    trust::require(&settings.config, context).map_err(refusal)?;
     let scope = request.scope.clone();
     let moving = moving(voice, &context.environment);
     let mut ready = Ready::new(settings, !is_finished, context).map_err(refusal)?;
@@ -259,7 +259,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     acknowledge(interrupt.clone(), moving)?;
     let plan = ready.plan(store, feature, request, &interrupt)?;
     let root = store.repository().work_tree()?.as_str();
-    let redactor = ready.terminal_redactor()?.map(EventRedactor::new);
+    let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let mut printer = EventPrinter::new(voice, moving, redactor, root);
     let mut packer = Packer::new(context);
     let mut listener = |event: &Event| {

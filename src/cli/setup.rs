@@ -1,20 +1,19 @@
 //! From flags and settings to everything that a session needs, checked before anything is begun.
 
 use anyhow::Result;
-use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
-use redact_stream::Redactor;
+use camino::Utf8Path;
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
 use crate::config::{Config, LoopType, Until};
-use crate::feature::Feature;
+use crate::feature::{Feature, without_dots};
 use crate::process::Interrupt;
 use crate::progress::PromptTarget;
 use crate::prompt::Template;
 use crate::record::{Refusal, Scope, Session, SessionId, Task};
 use crate::session::{
-    self, Assignment, Candidate, HistoryPolicy, Job, Memory, Plan, Prompt, Prompting, RecalledHistory,
-    Replay, Replayed, Summarizer, progress_strategy,
+    self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, RecalledHistory, Replay, Replayed,
+    progress_strategy,
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
@@ -23,8 +22,8 @@ use super::agent_settings::agent_settings;
 use super::changed_commands::Comparison;
 use super::notify::notify;
 use super::own_command::own_program;
-use super::settings::{load_in, terminal_redactor};
-use super::{Context, ExitCode, Flags, Project, on_finish, trust};
+use super::settings::load_in;
+use super::{Context, ExitCode, Flags, Project, on_finish};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -40,7 +39,7 @@ pub struct RunRequest {
 
 /// What the project says, before any agent is asked for.
 pub struct Settings {
-    config: Config,
+    pub(super) config: Config,
     project: Project,
     template: Template,
     job: Job,
@@ -57,16 +56,6 @@ impl Settings {
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
         Ok(Self { config, project, template, job })
-    }
-
-    /// Refuses commands of the project's file that the user did not approve, or asks.
-    pub fn require_approval(&self, context: &Context) -> Result<()> {
-        trust::require(&self.config, context)
-    }
-
-    /// Returns true if a command checks what was done.
-    pub fn is_validated(&self) -> bool {
-        self.config.settings.validation_command.is_some()
     }
 
     /// Returns true if it is done when the tasks are.
@@ -135,19 +124,9 @@ impl Settings {
         Ok(Some(tasks::named(&tasks, name, &feature.tasks_path)?.into()))
     }
 
-    /// Returns the command that summarizes older iterations in a loop.
-    pub fn history_summarizer(&self) -> Option<Summarizer> {
-        session::history_summarizer(&self.config.settings)
-    }
-
     /// Returns what is remembered of the feature.
-    pub fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
+    fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
         Memory::load(store, feature, &self.project.root)
-    }
-
-    /// Returns how much of older iterations a prompt has.
-    pub fn history_policy(&self) -> HistoryPolicy {
-        session::history_policy(&self.config)
     }
 }
 
@@ -193,7 +172,7 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         Until::Tasks => (Until::Tasks, &feature.tasks_path),
         Until::Validation => (Until::Validation, &feature.dir),
     };
-    let artifact = loop_type.artifact.as_ref().map(|artifact| resolved(&feature.dir.join(artifact)));
+    let artifact = loop_type.artifact.as_ref().map(|artifact| without_dots(&feature.dir.join(artifact)));
     if let Some(artifact) = artifact.as_ref().filter(|artifact| !artifact.starts_with(root)) {
         let name = &loop_type.name;
         return Err(Refusal::new(format!(
@@ -204,19 +183,6 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
     }
     let artifact = artifact.unwrap_or_else(|| by_default.clone());
     Ok(Job { loop_type: loop_type.name.clone(), until, artifact })
-}
-
-/// Returns the path without `.` and `..`, by its words alone.
-fn resolved(path: &Utf8Path) -> Utf8PathBuf {
-    let mut resolved = Utf8PathBuf::new();
-    for component in path.components() {
-        if component == Utf8Component::ParentDir {
-            resolved.pop();
-        } else if component != Utf8Component::CurDir {
-            resolved.push(component);
-        }
-    }
-    resolved
 }
 
 /// Everything of a plan that the project and the settings decide.
@@ -310,11 +276,6 @@ impl Ready {
                 model: settings.model.clone(),
             })
             .collect()
-    }
-
-    /// Returns what takes secrets out of what is printed, if that is wanted.
-    pub fn terminal_redactor(&self) -> Result<Option<Redactor>> {
-        terminal_redactor(&self.config)
     }
 
     pub fn plan<'a>(

@@ -21,7 +21,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, SessionId, Timestamp, Which,
 };
-use crate::session::{Reason, RecalledHistory};
+use crate::session::{self, Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
 use crate::view::style::inert;
 use crate::view::tui::{
@@ -267,11 +267,8 @@ impl Host for TuiHost {
             Opened::Text(_) => scratch.path("view.txt"),
         };
         let file = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
-        let mut copy = match program {
-            // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
-            Program::Pager => output::Records::Sanitized(output::SanitizingWriter::new(file)),
-            Program::Editor => output::Records::Bytes(file),
-        };
+        // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
+        let mut copy = output::Records::new(file, matches!(program, Program::Pager));
         self.copy(opened, &mut copy)?;
         copy.finish().with_context(|| format!("write {path}"))?;
         self.open_file(program, &path)
@@ -329,7 +326,7 @@ impl ExternalData for Backend {
         let request = RunRequest::default();
         let settings = Settings::read(&feature, &self.context, &request)?;
         let Some(task) = settings.next_task(&feature, None)? else {
-            let budget = settings.history_policy().settings.budget;
+            let budget = session::history_policy(&settings.config).settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
         let (recalled, budget) = settings.recalled(store, &feature, &task, None)?;

@@ -244,8 +244,8 @@ impl Search {
     }
 }
 
-/// Returns the path as it is written, whatever links are in it.
-fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
+/// Returns the path without `.` and `..`, by its words alone, whatever links are in it.
+pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     let mut plain = Utf8PathBuf::new();
     for part in path.components() {
         if part.as_str() == ".." {

@@ -23,7 +23,7 @@ use crate::worktree::ChangedFile;
 
 use super::iterations::{self, FeatureFiles};
 use super::report_args::ReportArgs;
-use super::report_output::{deliver, destination};
+use super::report_output::Destination;
 use super::session_changes::changed_files;
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, warn};
@@ -47,7 +47,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     }
     let log = sessions::latest(store, &args.choice)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());
-    let destination = destination(args, context, &name)?;
+    let destination = Destination::find(args, context, &name)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
     let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown && !args.svg };
@@ -66,7 +66,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
             warn(&format!("the page takes {least} KiB without any text of an iteration"));
         }
     }
-    deliver(&bytes, destination.as_deref(), args, context)
+    destination.deliver(&bytes)
 }
 
 /// How much of a session is read.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::view::json::write_pretty;
@@ -12,60 +12,58 @@ use crate::view::report::Medium;
 use super::report_args::ReportArgs;
 use super::{Context, ExitCode, print, report_file, say};
 
-/// Writes a report to its file, whose path is printed, or to stdout.
-pub fn deliver(
-    bytes: &[u8],
-    destination: Option<&Utf8Path>,
-    args: &ReportArgs,
-    context: &Context,
-) -> Result<ExitCode> {
-    match destination {
-        None => print(|out| out.write_all(bytes))?,
-        Some(file) => {
-            report_file::write(file, bytes)?;
-            say(file)?
-        }
-    };
-    if let (true, Some(file)) = (args.open, destination) {
-        report_file::open(file, context)?;
-    }
-    Ok(ExitCode::Done)
+/// Where a report goes, and whether it is opened there.
+pub struct Destination<'a> {
+    /// `None` for stdout.
+    file: Option<Utf8PathBuf>,
+    args: &'a ReportArgs,
+    context: &'a Context,
 }
 
-/// Writes a page, or its data as JSON.
-pub fn deliver_page<T: Serialize>(
-    data: &T,
-    page: fn(&T, Medium<'_>) -> Result<String>,
-    destination: Option<&Utf8Path>,
-    args: &ReportArgs,
-    context: &Context,
-) -> Result<ExitCode> {
-    let mut bytes = Vec::new();
-    if args.json.json {
+impl<'a> Destination<'a> {
+    /// Finds the file to write, by default `name` with an extension.
+    pub fn find(args: &'a ReportArgs, context: &'a Context, name: &str) -> Result<Self> {
+        let is_page = !args.markdown && !args.json.json;
+        let file = match &args.output {
+            Some(output) if output == "-" && args.open => {
+                bail!("there is no file to open\nhint: omit --open, or -o -")
+            }
+            Some(output) if output == "-" => None,
+            Some(output) => Some(context.directory.join(output)),
+            None if is_page => {
+                let extension = if args.svg { "svg" } else { "html" };
+                Some(context.store()?.reports()?.join(format!("{name}.{extension}")))
+            }
+            None => None,
+        };
+        if let Some(file) = file.as_ref().filter(|_| args.output.is_some()) {
+            report_file::check(file, args.force)?;
+        }
+        Ok(Self { file, args, context })
+    }
+
+    /// Writes a report to its file, whose path is printed, or to stdout.
+    pub fn deliver(&self, bytes: &[u8]) -> Result<ExitCode> {
+        let Some(file) = &self.file else { return print(|out| out.write_all(bytes)) };
+        report_file::write(file, bytes)?;
+        say(file)?;
+        if self.args.open {
+            report_file::open(file, self.context)?;
+        }
+        Ok(ExitCode::Done)
+    }
+
+    /// Writes a page, or its data as JSON.
+    pub fn deliver_page<T: Serialize>(
+        &self,
+        data: &T,
+        page: fn(&T, Medium<'_>) -> Result<String>,
+    ) -> Result<ExitCode> {
+        if !self.args.json.json {
+            return self.deliver(page(data, Medium::File)?.as_bytes());
+        }
+        let mut bytes = Vec::new();
         write_pretty(&mut bytes, data)?;
-    } else {
-        bytes = page(data, Medium::File)?.into_bytes();
+        self.deliver(&bytes)
     }
-    deliver(&bytes, destination, args, context)
-}
-
-/// Returns the file to write, by default `name` with an extension; `None` for stdout.
-pub fn destination(args: &ReportArgs, context: &Context, name: &str) -> Result<Option<Utf8PathBuf>> {
-    let is_page = !args.markdown && !args.json.json;
-    let Some(output) = &args.output else {
-        if !is_page {
-            return Ok(None);
-        }
-        let extension = if args.svg { "svg" } else { "html" };
-        return Ok(Some(context.store()?.reports()?.join(format!("{name}.{extension}"))));
-    };
-    if output == "-" {
-        if args.open {
-            bail!("there is no file to open\nhint: omit --open, or -o -");
-        }
-        return Ok(None);
-    }
-    let file = context.directory.join(output);
-    report_file::check(&file, args.force)?;
-    Ok(Some(file))
 }

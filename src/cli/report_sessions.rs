@@ -7,7 +7,7 @@ use crate::store::{Holder, SessionLog, Store, slug};
 use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
 
 use super::report_args::ReportArgs;
-use super::report_output::{deliver_page, destination};
+use super::report_output::Destination;
 use super::{Context, ExitCode, SessionChoice, sessions};
 
 pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Result<ExitCode> {
@@ -21,9 +21,8 @@ pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Resul
         Some(_) => format!("{}-all", slug(logs[0].feature())),
         None => "all".to_owned(),
     };
-    let destination = destination(args, context, &name)?;
-    let index = index(store, context, &logs, &unreadable)?;
-    deliver_page(&index, index_page, destination.as_deref(), args, context)
+    let destination = Destination::find(args, context, &name)?;
+    destination.deliver_page(&index(store, context, &logs, &unreadable)?, index_page)
 }
 
 pub fn write_comparison(
@@ -41,9 +40,8 @@ pub fn write_comparison(
             names[1]
         );
     }
-    let destination = destination(args, context, &format!("{}-{}", ids[0], ids[1]))?;
-    let comparison = comparison(store, context, &logs)?;
-    deliver_page(&comparison, comparison_page, destination.as_deref(), args, context)
+    let destination = Destination::find(args, context, &format!("{}-{}", ids[0], ids[1]))?;
+    destination.deliver_page(&comparison(store, context, &logs)?, comparison_page)
 }
 
 /// Reads the index of some sessions.

@@ -33,11 +33,12 @@ pub struct DiffArgs {
 }
 
 /// What git's diff is asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Request<'a> {
     pub context: &'a Context,
+    pub journal: String,
     /// `--stat`, `--name-only`.
-    pub options: &'a [&'a str],
+    pub option: Option<&'a str>,
     /// As the user wrote them; all but the journal if there are none.
     pub paths: &'a [String],
 }
@@ -49,21 +50,19 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let before = iterations::find(store, &args.from, &args.choice)?;
     let from = before.snapshot(store)?;
-    let options = [(args.stat, "--stat"), (args.name_only, "--name-only")];
-    let options: Vec<&str> =
-        options.into_iter().filter(|(given, _)| *given).map(|(_, option)| option).collect();
-    let request = Request { context, options: &options, paths: &args.paths };
+    let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
+    let request = Request { context, journal: before.files(store).progress, option, paths: &args.paths };
     match &args.to {
         Some(name) => {
             let to = iterations::find(store, name, &args.choice)?.snapshot(store)?;
-            hand_over(request, &before.files(store).progress, &from, to.as_str(), |git| git)
+            hand_over(request, &from, &to, Vec::new())
         }
-        None => with_work_tree(request, store, &before.files(store).progress, &from),
+        None => with_work_tree(request, store, &from),
     }
 }
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
-fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &ObjectId) -> Result<ExitCode> {
+fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Result<ExitCode> {
     // Taken before anything is made that must be cleared up: Ctrl-C in the pager is the pager's.
     let _ours = Interrupt::install()?;
     let scratch = Scratch::create(store.repository())?;
@@ -73,10 +72,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, journal: &str, from: &Obj
         PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.context)? };
     let mut work_tree = WorkTree::new(store.repository())?;
     let contents = work_tree.contents(private_index)?;
-    let variables = work_tree.with_objects(&objects);
-    hand_over(request, journal, from, contents.tree.as_str(), |git| {
-        variables.into_iter().fold(git, |git, (name, value)| git.env(name, value))
-    })
+    hand_over(request, from, &contents.tree, work_tree.with_objects(&objects).into())
 }
 
 /// Returns the size limit of snapshots in this project.
@@ -85,29 +81,31 @@ pub fn largest_file(context: &Context) -> Result<u64> {
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))
 }
 
-/// Runs git's diff with the user's settings and pager.
+/// Runs git's diff with the user's settings and pager, and with these variables.
 pub fn hand_over(
     request: Request<'_>,
-    journal: &str,
     from: &ObjectId,
-    to: &str,
-    prepare: impl FnOnce(Tool) -> Tool,
+    to: &ObjectId,
+    variables: Vec<(&str, String)>,
 ) -> Result<ExitCode> {
-    let Request { context, options, paths } = request;
-    let mut git = Tool::git_for_user(&context.directory).arg("diff").args(options.iter().copied());
+    let Request { context, journal, option, paths } = request;
+    let mut git = Tool::git_for_user(&context.directory).arg("diff").args(option);
+    for (name, value) in variables {
+        git = git.env(name, value);
+    }
     match context.color {
         Color::Auto => {}
         Color::Always => git = git.arg("--color=always"),
         Color::Never => git = git.arg("--color=never"),
     }
-    git = git.args([from.as_str(), to, "--"]);
+    git = git.args([from.as_str(), to.as_str(), "--"]);
     if paths.is_empty() {
         // The journal is a view of the record, and grows with every iteration.
         git = git.arg(":(top)").arg(format!(":(top,exclude,literal){journal}"));
     } else {
         git = git.args(paths);
     }
-    match prepare(git).hand_over()? {
+    match git.hand_over()? {
         0 | PIPE_CLOSED => Ok(ExitCode::Done),
         _ => Ok(ExitCode::NotDone),
     }

@@ -73,9 +73,8 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let entry = shown.iteration()?;
     if args.patch {
         let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
-        let request = Request { context, options: &[], paths: &[] };
-        let journal = shown.files(store).progress;
-        return diff::hand_over(request, &journal, &before, after.as_str(), |git| git);
+        let request = Request { context, journal: shown.files(store).progress, option: None, paths: &[] };
+        return diff::hand_over(request, &before, &after, Vec::new());
     }
     if let Some(path) = args.file() {
         let mut out = records();

@@ -103,8 +103,8 @@ fn to_point<'a>(
         session: point.log.id(),
         feature: point.log.feature(),
         name: point.to_string(),
-        snapshots: snapshots(store, point)?,
-        start: start(store, point)?,
+        snapshots: here(store, point.log.iterations().filter_map(|entry| entry.snapshot.clone()))?,
+        start: here(store, store.first_snapshot(&point.log)?)?.pop(),
         tasks: &files.tasks,
         progress: &files.progress,
         with_tasks: args.tasks,
@@ -140,24 +140,15 @@ fn are(names: &[String]) -> String {
     format!("{} {}", join_truncated(names, MAX_NAMED), if names.len() == 1 { "is" } else { "are" })
 }
 
-/// Returns the snapshots of a session's iterations, as far as they are here.
-fn snapshots(store: &Store, point: &Point) -> Result<Vec<ObjectId>> {
+/// Returns those of the snapshots that are here.
+fn here(store: &Store, snapshots: impl IntoIterator<Item = ObjectId>) -> Result<Vec<ObjectId>> {
     let mut here = Vec::new();
-    for snapshot in point.log.iterations().filter_map(|entry| entry.snapshot.clone()) {
+    for snapshot in snapshots {
         if store.has(&snapshot)? {
             here.push(snapshot);
         }
     }
     Ok(here)
-}
-
-/// Returns the snapshot that a session began with, if it is here.
-fn start(store: &Store, point: &Point) -> Result<Option<ObjectId>> {
-    let start = store.first_snapshot(&point.log)?;
-    Ok(match start {
-        Some(start) if store.has(&start)? => Some(start),
-        Some(_) | None => None,
-    })
 }
 
 /// Returns the restoration with this number, or the last one.

@@ -99,20 +99,19 @@ impl Trail {
     fn read(value: Option<&OsStr>, process: u32) -> Self {
         let parsed = value.and_then(OsStr::to_str).and_then(|text| {
             let mut parts = text.splitn(3, ':');
-            let before: u32 = parts.next()?.parse().ok()?;
+            let process = parts.next()?.parse().ok()?;
             let length = parts.next()?.parse().ok()?;
             let identity = |text: &str| {
                 let (device, inode) = text.split_once('-')?;
                 Some((device.parse().ok()?, inode.parse().ok()?))
             };
             let seen = parts.next()?.split(',').filter_map(identity).collect();
-            Some((before, length, seen))
+            Some(Self { process, length, seen })
         });
         match parsed {
             // Replaced by `exec`, a process keeps its number: the programs before us only passed the call on.
-            Some((before, length, seen)) if before == process => Self { process, length, seen },
-            Some((_, length, _)) => Self { process, length, seen: Vec::new() },
-            None => Self { process, length: 0, seen: Vec::new() },
+            Some(trail) if trail.process == process => trail,
+            other => Self { process, length: other.map_or(0, |trail| trail.length), seen: Vec::new() },
         }
     }
 

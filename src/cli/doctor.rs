@@ -213,26 +213,20 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
 
 /// States what the agent may do: nothing is asked during a run.
 fn permissions(config: &Config) -> Finding {
-    let finding = match config.settings.permissions {
+    let root = "; you are root, where claude refuses that unless IS_SANDBOX=1 is set";
+    let as_root = if process::is_root() { root } else { "" };
+    match config.settings.permissions {
         Permissions::Full => Finding::note(
             "permissions",
-            "full: the agent runs any command and changes any file that you may, without asking (claude: \
-             --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike)",
+            format!("full: the agent runs any command and changes any file that you may, without asking (claude: \
+             --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike){as_root}"),
         )
         .with_hint("run it in a container or on a separate machine, or set permissions = \"default\""),
         Permissions::Default => {
             Finding::fine("permissions", "default: what the agent's own settings allow; what would need approval is refused")
         }
         Permissions::ReadOnly => Finding::fine("permissions", "read-only: agents without such an option are refused"),
-    };
-    if process::is_root() && config.settings.permissions == Permissions::Full {
-        let message = format!(
-            "{}; you are root, where claude refuses that unless IS_SANDBOX=1 is set",
-            finding.message
-        );
-        return Finding { message, ..finding };
     }
-    finding
 }
 
 fn repository(store: &Store) -> Result<Vec<Finding>> {
@@ -330,15 +324,16 @@ fn feature(context: &Context) -> Finding {
 /// Returns how a repository differs from most, in what matters to a record.
 fn format(store: &Store) -> Result<String> {
     let repository = store.repository();
-    let mut traits = Vec::new();
-    traits.extend((repository.hash == HashKind::Sha256).then(|| "sha256".to_owned()));
-    traits.extend((repository.refs == RefFormat::Tables).then(|| "reftable".to_owned()));
-    traits.extend(repository.top.is_none().then(|| "bare".to_owned()));
-    if !repository.promisors.is_empty() {
-        traits.push(format!("a partial clone of {}", repository.promisors.join(", ")));
-    }
-    traits.extend(store.is_shallow()?.then(|| "shallow".to_owned()));
-    traits.extend(repository.sharing.map(|_| "shared".to_owned()));
+    let partial = format!("a partial clone of {}", repository.promisors.join(", "));
+    let traits = [
+        (repository.hash == HashKind::Sha256, "sha256"),
+        (repository.refs == RefFormat::Tables, "reftable"),
+        (repository.top.is_none(), "bare"),
+        (repository.is_partial(), &partial),
+        (store.is_shallow()?, "shallow"),
+        (repository.sharing.is_some(), "shared"),
+    ];
+    let traits: Vec<_> = traits.into_iter().filter_map(|(is_so, name)| is_so.then_some(name)).collect();
     Ok(if traits.is_empty() { String::new() } else { format!(" ({})", traits.join(", ")) })
 }
 

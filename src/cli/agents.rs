@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use camino::Utf8Path;
-use clap::Args;
 
 use crate::agent::{self, AgentListing, Surroundings};
 use crate::config::Config;
@@ -14,16 +13,10 @@ use super::agent_settings::agent_settings;
 use super::settings::load_here;
 use super::{Context, ExitCode, Flags, Json, emit};
 
-#[derive(Debug, Args)]
-pub struct AgentsArgs {
-    #[command(flatten)]
-    pub json: Json,
-}
-
-pub fn run(args: &AgentsArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(json: Json, context: &Context) -> Result<ExitCode> {
     let (project, config) = load_here(context, Flags::default())?;
     let listed = listed(&config, &project.root, context);
-    emit(args.json, &listed, |out| write_table(&listed, out))
+    emit(json, &listed, |out| write_table(&listed, out))
 }
 
 /// Returns the known agents, as `config` sets them up.

@@ -67,7 +67,7 @@ const DEFAULT_KEEP_DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
     if args.pack {
-        return pack::run(&pack::PackArgs { json: args.json }, context);
+        return pack::run(args.json, context);
     }
     let store = context.store()?;
     let now = context.now()?;

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use clap::Args;
 
 use crate::config::Entry;
 use crate::session::redacted;
@@ -13,13 +12,7 @@ use super::settings::{load_here, load_without_file, terminal_redactor};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, Flags, Json, emit, warn};
 
-#[derive(Debug, Args)]
-pub struct ConfigArgs {
-    #[command(flatten)]
-    json: Json,
-}
-
-pub fn run(args: &ConfigArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(is_json: Json, context: &Context) -> Result<ExitCode> {
     let (_, config) = load_here(context, Flags::default())?;
     for warning in &config.warnings {
         warn(warning);
@@ -33,7 +26,7 @@ pub fn run(args: &ConfigArgs, context: &Context) -> Result<ExitCode> {
         }
         json = redacted(&redactor, &json)?;
     }
-    emit(args.json, &json, |out| write_table(&entries, out))
+    emit(is_json, &json, |out| write_table(&entries, out))
 }
 
 fn write_table(entries: &[Entry], out: &mut impl Write) -> io::Result<()> {

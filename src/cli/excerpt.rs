@@ -1,5 +1,6 @@
 //! `specify ralph excerpt`: what the next prompt would get of an output, and the fingerprint of its failure.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
 use anyhow::{Context as _, Result};
@@ -91,9 +92,11 @@ fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<
 
 /// Returns a stream that the user named.
 fn stream(path: &Utf8Path) -> Result<Window> {
-    let file =
-        std::fs::File::open(path).map_err(|error| Refusal::new(format!("cannot read {path}: {error}")))?;
-    Window::of_file(file).with_context(|| format!("read {path}"))
+    Window::of_file(open(path)?).with_context(|| format!("read {path}"))
+}
+
+fn open(path: &Utf8Path) -> Result<File, Refusal> {
+    File::open(path).map_err(|error| Refusal::new(format!("cannot read {path}: {error}")))
 }
 
 /// A line of the inputs of a batch. Whatever else it holds is not looked at.
@@ -120,11 +123,9 @@ struct ExcerptJson<'a> {
 
 /// One line of JSON for each line of `inputs`.
 fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<()> {
-    let file = std::fs::File::open(inputs)
-        .map_err(|error| Refusal::new(format!("cannot read {inputs}: {error}")))?;
     let mut found = Vec::new();
     let mut features = Vec::new();
-    for (number, line) in BufReader::new(file).lines().enumerate() {
+    for (number, line) in BufReader::new(open(inputs)?).lines().enumerate() {
         let line = line.with_context(|| format!("read {inputs}"))?;
         if line.trim().is_empty() {
             continue;

@@ -11,10 +11,10 @@ use crate::record::{CANONICAL, RALPH, with_command};
 use super::args::ReadArgs;
 use super::context::Everywhere;
 use super::run::{self, RunArgs};
+use super::sessions::OnlySessions;
 use super::{
-    agents, bisect, clean, config, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log,
-    memory, notes, pack, play_script, rebuild, report_args, restore, show, status, sync, tasks, trust, tui,
-    util, web,
+    Json, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log, memory,
+    notes, play_script, rebuild, report_args, restore, show, status, sync, tasks, trust, util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -53,7 +53,7 @@ pub enum Action {
     Show(show::ShowArgs),
     /// Browse sessions in a terminal UI, and follow the running one
     #[command(after_help = help::TUI)]
-    Tui(tui::TuiArgs),
+    Tui(OnlySessions),
     /// Show the changes between two iterations, or to the work tree
     #[command(after_help = help::DIFF)]
     Diff(diff::DiffArgs),
@@ -92,16 +92,16 @@ pub enum Action {
     #[command(hide = true, after_help = help::PURGE)]
     Purge(clean::PurgeArgs),
     /// Install or remove ralph's blocks in git hooks
-    #[command(after_help = help::HOOKS)]
-    Hooks(hooks::HooksArgs),
+    #[command(subcommand, after_help = help::HOOKS)]
+    Hooks(hooks::HooksAction),
     /// Show every setting and where it comes from
     #[command(after_help = help::CONFIG)]
-    Config(config::ConfigArgs),
+    Config(Json),
     /// Approve the commands that .specify/ralph.toml names
     #[command(after_help = help::TRUST)]
     Trust(trust::TrustArgs),
     /// List the known agents, and what they need to run here
-    Agents(agents::AgentsArgs),
+    Agents(Json),
     /// Run the loop on a throw-away project
     Demo(demo::DemoArgs),
     /// Check the setup and suggest fixes
@@ -109,8 +109,8 @@ pub enum Action {
     /// Write a settings file with every key, commented out
     Init(init::InitArgs),
     /// Completions, manual pages, and what the loop computes
-    #[command(alias = "debug")]
-    Util(util::UtilArgs),
+    #[command(subcommand, alias = "debug")]
+    Util(util::UtilAction),
     /// Show the help of a command, or a topic: format, names, stopping
     #[command(hide = true)]
     Help(help_topic::HelpArgs),
@@ -128,11 +128,11 @@ pub enum Action {
     #[command(hide = true)]
     Rebuild(rebuild::RebuildArgs),
     /// See `fsck --repair`
-    #[command(hide = true)]
-    Notes(notes::NotesArgs),
+    #[command(subcommand, hide = true)]
+    Notes(notes::NotesAction),
     /// See `clean --pack`
     #[command(hide = true)]
-    Pack(pack::PackArgs),
+    Pack(Json),
     /// The commands of `util`, hidden by [`grammar`]
     #[command(flatten)]
     OfUtil(util::UtilAction),

@@ -21,12 +21,6 @@ use crate::record::{IfThere, RALPH, Refusal, SessionId, join_truncated};
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::{Context, ExitCode, Json, emit, note, say, stdout};
 
-#[derive(Debug, Args)]
-pub struct HooksArgs {
-    #[command(subcommand)]
-    pub action: HooksAction,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum HooksAction {
     /// Add a block to each hook, beside existing commands
@@ -81,8 +75,8 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of sessions that are named.
 const MAX_NAMED_SESSIONS: usize = 3;
 
-pub fn run(args: &HooksArgs, context: &Context) -> Result<ExitCode> {
-    match &args.action {
+pub fn run(action: &HooksAction, context: &Context) -> Result<ExitCode> {
+    match action {
         HooksAction::Install(args) => install(args, context),
         HooksAction::Uninstall => remove(context),
         HooksAction::Status { json } => status(context, *json),

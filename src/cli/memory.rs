@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
-use crate::record::SessionName;
+use crate::record::{Scope, SessionName};
 use crate::session::{self, Reason, RecalledHistory};
 use crate::store::{SessionLog, Store};
 use crate::view::history::{Shown, write};
@@ -16,7 +16,7 @@ use crate::view::json::write_pretty;
 use crate::view::style::{Paint, inert, one_line};
 
 use super::args::SettingArgs;
-use super::setup::{RunRequest, Settings};
+use super::setup::Settings;
 use super::{Context, ExitCode, Json, SessionChoice, emit, refusal, sessions, stdout, warn};
 
 #[derive(Debug, Args)]
@@ -57,8 +57,8 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     if args.action == Some(MemoryAction::Clear) {
         return clear(args, context, &feature);
     }
-    let request = RunRequest { flags: args.settings.flags(), ..RunRequest::default() };
-    let settings = Settings::read(&feature, context, &request).map_err(refusal)?;
+    let settings = Settings::read(&feature, context, args.settings.flags(), &Scope::default());
+    let settings = settings.map_err(refusal)?;
     let mut out = stdout();
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {

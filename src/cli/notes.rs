@@ -3,18 +3,12 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use crate::view::style::Count;
 
 use super::{Context, ExitCode, Json, emit};
-
-#[derive(Debug, Args)]
-pub struct NotesArgs {
-    #[command(subcommand)]
-    pub action: NotesAction,
-}
 
 #[derive(Debug, Subcommand)]
 pub enum NotesAction {
@@ -25,9 +19,9 @@ pub enum NotesAction {
     },
 }
 
-pub fn run(args: &NotesArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(action: &NotesAction, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let NotesAction::Rebuild { json } = args.action;
+    let NotesAction::Rebuild { json } = *action;
     let changed = store.rebuild_notes(context.now()?)?;
     emit(json, &json!({ "changed": changed }), |out| match changed {
         0 => writeln!(out, "the notes match the record"),

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
 use serde_json::json;
 
 use crate::process::Detached;
@@ -15,16 +14,10 @@ use crate::view::style::{Count, grouped};
 use super::own_command::own_program;
 use super::{Context, ExitCode, Json, emit};
 
-#[derive(Debug, Args)]
-pub struct PackArgs {
-    #[command(flatten)]
-    pub json: Json,
-}
-
 /// Iterations between two checks of a running loop for loose objects to pack.
 const CHECK_INTERVAL_ITERATIONS: u32 = 50;
 
-pub fn run(args: &PackArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(json: Json, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let packed = store.pack()?;
     let Packed { objects, bytes, removed, freed, merged, refs } = packed.unwrap_or_default();
@@ -37,7 +30,7 @@ pub fn run(args: &PackArgs, context: &Context) -> Result<ExitCode> {
         "merged_packs": merged,
         "packed_refs": refs,
     });
-    emit(args.json, &report, |out| writeln!(out, "{}", words(packed)))
+    emit(json, &report, |out| writeln!(out, "{}", words(packed)))
 }
 
 fn words(packed: Option<Packed>) -> String {

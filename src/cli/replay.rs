@@ -6,11 +6,11 @@ use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
 use crate::config::{FlagInput, STRATEGIES};
-use crate::record::SessionName;
+use crate::record::{Scope, SessionName};
 use crate::view::replay::{Compared, write};
 
 use super::args::SettingArgs;
-use super::setup::{RunRequest, Settings};
+use super::setup::Settings;
 use super::{Context, ExitCode, Flags, Json, SessionChoice, emit, refusal, sessions};
 
 #[derive(Debug, Args)]
@@ -47,8 +47,7 @@ pub fn run(args: &ReplayArgs, context: &Context) -> Result<ExitCode> {
     let mut flags = args.settings.flags();
     flags.settings.extend(args.strategy());
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..flags };
-    let request = RunRequest { flags, ..RunRequest::default() };
-    let settings = Settings::read(&feature, context, &request).map_err(refusal)?;
+    let settings = Settings::read(&feature, context, flags, &Scope::default()).map_err(refusal)?;
     let replayed = settings.replay(store, &feature, &log, begun.max_iterations).map_err(refusal)?;
     emit(args.json, &json!({"session": log.id(), "iterations": replayed}), |out| {
         replayed.iter().try_for_each(|one| {

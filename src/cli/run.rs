@@ -233,7 +233,8 @@ pub fn refuse_within_iteration(context: &Context) -> Result<()> {
 pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
     let store = context.store()?;
-    let settings = Settings::read(feature, context, &request).map_err(refusal)?;
+    let settings =
+        Settings::read(feature, context, request.flags.clone(), &request.scope).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
     if request.resume.is_none()
@@ -300,8 +301,9 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
 }
 
 fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
-    let settings = Settings::read(feature, context, request).map_err(refusal)?;
-    let prompt = settings.next_prompt(context.store()?, feature, request).map_err(refusal)?;
+    let settings =
+        Settings::read(feature, context, request.flags.clone(), &request.scope).map_err(refusal)?;
+    let prompt = settings.next_prompt(context.store()?, feature, &request.scope).map_err(refusal)?;
     let redactor = terminal_redactor(&load_to_read(context)?)?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning)),

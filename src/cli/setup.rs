@@ -47,11 +47,11 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
-    pub fn read(feature: &Feature, context: &Context, request: &RunRequest) -> Result<Self> {
-        let (project, config) = load_in(context, request.flags.clone())?;
+    pub fn read(feature: &Feature, context: &Context, flags: Flags, scope: &Scope) -> Result<Self> {
+        let (project, config) = load_in(context, flags)?;
         match config.loop_type.until {
-            Until::Tasks => check_tasks(feature, &request.scope)?,
-            Until::Validation => check_validation(&config, &request.scope)?,
+            Until::Tasks => check_tasks(feature, scope)?,
+            Until::Validation => check_validation(&config, scope)?,
         }
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
@@ -64,17 +64,12 @@ impl Settings {
     }
 
     /// Returns the prompt that a new session would begin with.
-    pub fn next_prompt(
-        &self,
-        store: &Store,
-        feature: &Feature,
-        request: &RunRequest,
-    ) -> Result<Option<Prompt>> {
+    pub fn next_prompt(&self, store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<Prompt>> {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
-        prompting.next(&request.scope, store, &mut memory)
+        prompting.next(scope, store, &mut memory)
     }
 
     /// Returns the prompts of a recorded session, as these settings would have made them.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::Args;
 use redact_stream::Redactor;
 use serde_json::Value;
 
@@ -19,7 +18,7 @@ use crate::history::clusters::{clusters, folded};
 use crate::process::{Detached, ShutdownSignal, Tool};
 use crate::progress::historical::Mode;
 use crate::record::{
-    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, SessionId, Timestamp, Which,
+    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
 };
 use crate::session::{self, Reason, RecalledHistory};
 use crate::store::{Control, LoopLock, Scratch, Store};
@@ -33,15 +32,9 @@ use super::own_command::own_program;
 use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
 use super::settings::terminal_redactor;
-use super::setup::{RunRequest, Settings};
+use super::setup::Settings;
 use super::trust::load_to_read;
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output, sessions};
-
-#[derive(Debug, Args)]
-pub struct TuiArgs {
-    #[command(flatten)]
-    pub only: OnlySessions,
-}
 
 /// The signal of a terminal that has gone.
 const SIGHUP: i32 = 1;
@@ -55,11 +48,11 @@ const MAX_ITERATIONS: usize = 1000;
 /// Maximum bytes of a loop's output that are repeated when the screen closes.
 const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
 
-pub fn run(args: &TuiArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(only: &OnlySessions, context: &Context) -> Result<ExitCode> {
     // The screen says what is left out.
     let context = context.without_warnings()?;
     check_terminal(&context)?;
-    let wanted = args.only.choice.settle(context.store()?)?;
+    let wanted = only.choice.settle(context.store()?)?;
     let mut host = TuiHost::new(context)?;
     let left = show(&mut host, wanted)?;
     Ok(left_by(left))
@@ -323,8 +316,7 @@ impl ExternalData for Backend {
         let entries: Vec<LogEntry> = store.iterations_of(feature, MAX_ITERATIONS)?;
         let clusters = folded(&clusters(&store.read_iterations(&entries)?));
         let feature = self.context.recorded_feature(feature)?;
-        let request = RunRequest::default();
-        let settings = Settings::read(&feature, &self.context, &request)?;
+        let settings = Settings::read(&feature, &self.context, Flags::default(), &Scope::default())?;
         let Some(task) = settings.next_task(&feature, None)? else {
             let budget = session::history_policy(&settings.config).settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });

@@ -1,15 +1,9 @@
 //! `specify ralph util`: commands for shells, packagers and the curious.
 
 use anyhow::Result;
-use clap::{Args, Command, Subcommand};
+use clap::{Command, Subcommand};
 
 use super::{Context, ExitCode, completions, excerpt, help, man, replay};
-
-#[derive(Debug, Args)]
-pub struct UtilArgs {
-    #[command(subcommand)]
-    pub action: UtilAction,
-}
 
 #[derive(Debug, Subcommand)]
 pub enum UtilAction {

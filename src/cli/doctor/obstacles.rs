@@ -3,13 +3,14 @@
 use std::iter;
 
 use crate::config::Config;
+use crate::record::Scope;
 use crate::session;
 use crate::store::Store;
 
 use super::super::proposal::Proposal;
 use super::super::refusals::Obstacle;
-use super::super::setup::{Ready, RunRequest, Settings};
-use super::super::{Context, Project};
+use super::super::setup::{Ready, Settings};
+use super::super::{Context, Flags, Project};
 use super::finding::{Finding, Severity};
 
 /// Nothing checks what agents say they did.
@@ -27,7 +28,7 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
     let is_known = |about: &str| {
         findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
     };
-    let settings = match Settings::read(&feature, context, &RunRequest::default()) {
+    let settings = match Settings::read(&feature, context, Flags::default(), &Scope::default()) {
         Ok(settings) => settings,
         // A task list is what is made next, where all else is in order.
         Err(_) if findings.iter().any(|finding| finding.state == Severity::Wrong) => return Vec::new(),

@@ -4,24 +4,12 @@
 use serde_json::Value as Json;
 
 use super::effective::Config;
-use super::file_commands::Command;
+use super::file_commands::{Command, can_run};
 use super::loops::LoopSettings;
 use super::value::Value;
 
-/// Such settings, apart from those of agents and loop types.
-const NAMES: &[&str] = &[
-    "agent",
-    "permissions",
-    "completion",
-    "untick",
-    "validation.command",
-    "progress.command",
-    "history.summarize",
-    "allow-links",
-];
-
-/// What all such settings below a table begin with.
-const TABLES: &[&str] = &["hooks.", "redaction."];
+/// Such settings beside those that can run something, and apart from those of agents and loop types.
+const NAMES: &[&str] = &["agent", "permissions", "completion", "untick", "allow-links"];
 
 /// Fields of `[agents.<name>]` that are such settings.
 const AGENT_FIELDS: &[&str] = &["command", "prompt", "parser", "env"];
@@ -40,7 +28,7 @@ pub fn is_command(key: &str, agents: &[String], loop_type: &str) -> bool {
         let field = rest.strip_prefix(loop_type).and_then(|rest| rest.strip_prefix('.'));
         return field.is_some_and(|field| LoopSettings::FIELDS.contains(&field));
     }
-    NAMES.contains(&key) || TABLES.iter().any(|table| key.starts_with(table))
+    NAMES.contains(&key) || can_run(key)
 }
 
 impl Config {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::agents::AgentSettings;
 use super::file_commands::FileCommands;
-use super::loops::{LoopSettings, LoopType};
+use super::loops::LoopType;
 use super::origin::Origin;
 use super::settings::{self, Settings};
 use super::value::Value;
@@ -18,7 +18,6 @@ use super::values::Setting;
 pub struct Config {
     pub settings: Settings,
     pub agents: BTreeMap<String, AgentSettings>,
-    pub loops: BTreeMap<String, LoopSettings>,
     /// The type that is run.
     pub loop_type: LoopType,
     /// What of the project's file needs the user's approval before a run.

@@ -70,8 +70,12 @@ impl FileCommands {
     }
 }
 
+/// Returns true if a setting can run or redirect something, apart from those of agents.
+pub(super) fn can_run(key: &str) -> bool {
+    NAMES.contains(&key) || TABLES.iter().any(|table| key.starts_with(table))
+}
+
 fn is_command(Setting { key, value, .. }: &Setting) -> bool {
-    let runs = NAMES.contains(&key.as_str()) || TABLES.iter().any(|table| key.starts_with(table));
     let is_own_way = key == "history.summarize" && *value == Value::Text("local".to_owned());
-    runs && !is_own_way && *value != Value::Unset
+    can_run(key) && !is_own_way && *value != Value::Unset
 }

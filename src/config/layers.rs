@@ -119,7 +119,7 @@ impl Config {
         let Layers { values, warnings } = layers;
         let settings = Settings::of(&values);
         let values = values.into_vec();
-        Ok(Self { settings, agents, loops: contents.loops, loop_type, file_commands, warnings, values })
+        Ok(Self { settings, agents, loop_type, file_commands, warnings, values })
     }
 }
 

@@ -28,7 +28,7 @@ pub use file::HIDDEN;
 pub use file_commands::{Command, FileCommands};
 pub use key::{Key, STRATEGIES, ValueKind};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check};
-pub use loops::{IMPLEMENT, LoopSettings, LoopType, Until};
+pub use loops::{IMPLEMENT, LoopType, Until};
 pub use origin::Origin;
 pub use sample::{sample, sample_with_validation};
 pub use settings::{KEYS, Settings};

@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn the_tables_at_its_end_are_ones_that_can_be_used() {
         let config = read(&uncommented(TAIL));
-        assert!(config.agents.contains_key("mine") && config.loops.contains_key("docs"), "{config:?}");
+        assert!(config.agents.contains_key("mine") && config.is_set("loop.docs.until"), "{config:?}");
     }
 }

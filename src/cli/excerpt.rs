@@ -111,14 +111,13 @@ struct Input {
     exit_code: Option<i32>,
 }
 
+/// What a batch says of one output.
 #[derive(Debug, Serialize)]
-struct ExcerptJson<'a> {
-    id: &'a str,
-    cause: Option<&'a str>,
-    excerpt: &'a str,
-    fingerprint: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    neighbours: Option<Vec<&'a str>>,
+struct BatchExcerpt {
+    id: String,
+    cause: Option<String>,
+    excerpt: String,
+    fingerprint: Option<String>,
 }
 
 /// One line of JSON for each line of `inputs`.
@@ -137,25 +136,23 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
         })?;
         let cwd = Utf8PathBuf::from(input.cwd.clone().unwrap_or_default());
         let examined = examined(&stream(&input.stdout)?, &stream(&input.stderr)?, &cwd, input.exit_code);
-        let fingerprint = examined.fingerprint().map(|levels| levels.strict);
         if args.neighbours {
             features.push(Features::of(&examined));
         }
-        let cause = examined.cause(MAX_CAUSE_CHARS);
-        found.push((input.id, cause, examined.excerpt(args.max_chars), fingerprint));
+        found.push(BatchExcerpt {
+            id: input.id,
+            cause: examined.cause(MAX_CAUSE_CHARS),
+            excerpt: examined.excerpt(args.max_chars),
+            fingerprint: examined.fingerprint().map(|levels| levels.strict),
+        });
     }
     let neighbours = Neighbours::new(&features);
-    for (index, (id, cause, excerpt, fingerprint)) in found.iter().enumerate() {
-        let near = args.neighbours.then(|| {
-            neighbours.of(index).into_iter().map(|(other, _)| found[other].0.as_str()).collect::<Vec<_>>()
-        });
-        let answer = ExcerptJson {
-            id,
-            cause: cause.as_deref(),
-            excerpt,
-            fingerprint: fingerprint.as_deref(),
-            neighbours: near,
-        };
+    for (index, one) in found.iter().enumerate() {
+        let mut answer = serde_json::to_value(one)?;
+        if args.neighbours {
+            let near = neighbours.of(index).into_iter().map(|(other, _)| found[other].id.as_str());
+            answer["neighbours"] = near.collect();
+        }
         write_line(out, &answer)?;
     }
     Ok(())

@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::agent::{self, AgentListing, Surroundings};
-use crate::config::Config;
+use crate::agent::{self, AgentListing, AgentSettings, Surroundings};
+use crate::config::{AgentCommand, Config};
 use crate::record::PromptVia;
 
-use super::agent_settings::agent_settings;
 use super::settings::load_here;
 use super::{Context, ExitCode, Flags, Json, emit};
 
@@ -17,6 +16,27 @@ pub fn run(json: Json, context: &Context) -> Result<ExitCode> {
     let (project, config) = load_here(context, Flags::default())?;
     let listed = listed(&config, &project.root, context);
     emit(json, &listed, |out| write_table(&listed, out))
+}
+
+/// Returns how the agent of that name is set up.
+pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
+    let mut settings = AgentSettings::named(name);
+    if let Some(configured) = config.agents.get(name) {
+        settings.command = configured.command.as_ref().map(|command| match command {
+            AgentCommand::Line(line) if name == "scripted" => vec![line.clone()],
+            AgentCommand::Line(line) => ["sh", "-c", line].map(str::to_owned).into(),
+            AgentCommand::Words(words) => words.clone(),
+        });
+        settings.prompt = configured.prompt.unwrap_or_default();
+        settings.parser = configured.parser.unwrap_or_default();
+        settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+    // A model is one agent's own: those after the first know other ones.
+    let is_first = config.settings.agent.first().is_none_or(|first| first == name);
+    let own = config.agents.get(name).and_then(|configured| configured.model.clone());
+    settings.model = own.or_else(|| config.settings.model.clone().filter(|_| is_first));
+    settings.permissions = config.settings.permissions;
+    settings
 }
 
 /// Returns the known agents, as `config` sets them up.

@@ -1,4 +1,5 @@
-//! Refuses to resume a session with other commands than those that it began with, unless the user says so.
+//! The commands of a session that is resumed: flags of the first call need not be typed again, and other commands than
+//! those that it began with are refused, unless the user says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +7,20 @@ use anyhow::Result;
 use redact_stream::Redactor;
 use serde_json::Value;
 
-use crate::config::{Command, Config, HIDDEN, is_command};
+use crate::config::{Command, Config, FlagInput, HIDDEN, is_command};
 use crate::record::{Refusal, Session};
 use crate::session;
 use crate::store::Identity;
 
-use super::warn;
+use super::settings::load_in;
+use super::{Context, Flags, warn};
 
 /// The flag that accepts what is refused here.
 pub const FLAG: &str = "--accept-changed-commands";
+
+/// What is kept of a session, if nothing sets another.
+const AGENT_COMMAND: &str = "agents.command.command";
+const VALIDATION: &str = "validation.command";
 
 /// How much of a value a message shows, in characters.
 const MAX_VALUE_CHARS: usize = 160;
@@ -149,6 +155,34 @@ impl<'a> Comparison<'a> {
             Some(_) => format!("{key}: changed, the value is not shown ({origin})"),
             None => format!("{key}: the value is not recorded, and cannot be compared ({origin})"),
         }
+    }
+}
+
+impl Flags {
+    /// Adds the agent command and the validation that `begun` ran with, where nothing sets another now. Only a record that
+    /// the key of this clone vouches for counts, and a value that was recorded whole.
+    pub fn keep_commands(&mut self, begun: &Session, context: &Context) -> Result<()> {
+        let Some(identity) = context.store()?.identity()?.filter(|own| begun.machine == Some(own.machine()))
+        else {
+            return Ok(());
+        };
+        let recorded = |key: &str| {
+            let value = begun.configuration.get(key)?;
+            let hash = identity.fingerprint(key, &value.to_string());
+            value.as_str().filter(|_| begun.commands.get(key) == Some(&hash)).map(str::to_owned)
+        };
+        let (_, config) = load_in(context, self.clone())?;
+        if !config.is_set("agent") {
+            let ran_as_command = begun.configuration.get("agent").and_then(Value::as_array);
+            let ran_as_command = ran_as_command.is_some_and(|agents| *agents == ["command"]);
+            self.agent_command = recorded(AGENT_COMMAND).filter(|_| ran_as_command);
+        }
+        if !config.is_set(VALIDATION)
+            && let Some(value) = recorded(VALIDATION)
+        {
+            self.settings.push(FlagInput::new("the session", VALIDATION, &value));
+        }
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use super::run::{self, RunArgs};
 use super::sessions::OnlySessions;
 use super::{
     Json, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log, memory,
-    notes, play_script, rebuild, report_args, restore, show, status, sync, tasks, trust, util, web,
+    notes, play_script, rebuild, report_output, restore, show, status, sync, tasks, trust, util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -67,7 +67,7 @@ pub enum Action {
     Stats(ReadArgs),
     /// Write a report of a session: a page, a picture, Markdown or JSON
     #[command(after_help = help::REPORT)]
-    Report(report_args::ReportArgs),
+    Report(report_output::ReportArgs),
     /// Show the pages of report in a browser, and follow the running session
     #[command(after_help = help::WEB)]
     Web(web::WebArgs),

@@ -1,6 +1,5 @@
 //! The command line: `grammar.rs` parses it, `dispatch.rs` runs the command, each in a file of its own.
 
-mod agent_settings;
 mod agents;
 mod approvals;
 mod args;
@@ -31,7 +30,6 @@ mod help_topic;
 mod hooks;
 mod init;
 mod iterations;
-mod kept_commands;
 mod log;
 mod man;
 mod memory;
@@ -53,7 +51,6 @@ mod refusals;
 mod remotes;
 mod replay;
 mod report;
-mod report_args;
 mod report_file;
 mod report_output;
 mod report_sessions;
@@ -79,7 +76,7 @@ use std::ffi::OsString;
 pub use exit_code::ExitCode;
 
 // What most commands are made of.
-use context::{Color, Context, Project, refusal};
+use context::{Context, Project, refusal};
 use environment::Environment;
 use output::{Json, emit, note, print, say, stdout, warn};
 use sessions::SessionChoice;

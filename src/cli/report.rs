@@ -22,8 +22,7 @@ use crate::view::status::InFlight;
 use crate::worktree::ChangedFile;
 
 use super::iterations::{self, FeatureFiles};
-use super::report_args::ReportArgs;
-use super::report_output::Destination;
+use super::report_output::{Destination, ReportArgs};
 use super::session_changes::changed_files;
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, warn};
@@ -201,19 +200,17 @@ impl Reading<'_> {
         let top = store.repository().work_tree()?;
         let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
-        let (unread, patches) = thread::scope(|scope| {
+        let patches = thread::scope(|scope| {
             let patches = scope.spawn(|| patches::between(&pairs, top, journal, most));
-            let read = |iteration: &mut ReportIteration| {
-                self.texts(iteration).err().map(|error| (iteration.commit.clone(), error))
-            };
-            let unread: Vec<_> = iterations.iter_mut().filter_map(read).collect();
-            (unread, patches.join())
-        });
-        for (commit, error) in &unread {
-            if let Some(entry) = log.iterations().find(|entry| entry.commit == *commit) {
-                store.leave_out(entry, error);
+            for iteration in iterations.iter_mut() {
+                if let Err(error) = self.texts(iteration)
+                    && let Some(entry) = log.iterations().find(|entry| entry.commit == iteration.commit)
+                {
+                    store.leave_out(entry, &error);
+                }
             }
-        }
+            patches.join()
+        });
         let mut patches = patches.map_err(|_| anyhow!("compare the snapshots"))??;
         for iteration in iterations {
             if let Some(patch) = iteration.record.snapshot.as_ref().and_then(|after| patches.remove(after)) {

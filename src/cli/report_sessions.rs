@@ -6,8 +6,7 @@ use crate::record::{RALPH, SessionName};
 use crate::store::{Holder, SessionLog, Store, slug};
 use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
 
-use super::report_args::ReportArgs;
-use super::report_output::Destination;
+use super::report_output::{Destination, ReportArgs};
 use super::{Context, ExitCode, SessionChoice, sessions};
 
 pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Result<ExitCode> {

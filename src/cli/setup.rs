@@ -18,7 +18,7 @@ use crate::session::{
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
 
-use super::agent_settings::agent_settings;
+use super::agents::agent_settings;
 use super::changed_commands::Comparison;
 use super::notify::notify;
 use super::own_command::own_program;
@@ -163,9 +163,9 @@ pub fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Resu
 }
 
 fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> {
-    let (until, by_default) = match loop_type.until {
-        Until::Tasks => (Until::Tasks, &feature.tasks_path),
-        Until::Validation => (Until::Validation, &feature.dir),
+    let by_default = match loop_type.until {
+        Until::Tasks => &feature.tasks_path,
+        Until::Validation => &feature.dir,
     };
     let artifact = loop_type.artifact.as_ref().map(|artifact| without_dots(&feature.dir.join(artifact)));
     if let Some(artifact) = artifact.as_ref().filter(|artifact| !artifact.starts_with(root)) {
@@ -177,7 +177,7 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         .into());
     }
     let artifact = artifact.unwrap_or_else(|| by_default.clone());
-    Ok(Job { loop_type: loop_type.name.clone(), until, artifact })
+    Ok(Job { loop_type: loop_type.name.clone(), until: loop_type.until, artifact })
 }
 
 /// Everything of a plan that the project and the settings decide.

@@ -163,14 +163,7 @@ impl Search {
         match fitting.as_slice() {
             [] => Ok(None),
             [only] => self.of_directory(&self.root.join("specs").join(only)).map(Some),
-            several => {
-                let several: Vec<_> = several.iter().map(|name| name.as_str()).collect();
-                bail!(
-                    "several features fit `{label}`: {}\nhint: choose one with --feature, like --feature {}",
-                    several.join(", "),
-                    several[0]
-                )
-            }
+            several => Err(ambiguous(&format!("fit `{label}`"), several)),
         }
     }
 
@@ -197,12 +190,7 @@ impl Search {
             ([], [], _) => bail!("no feature has a task list\n{}", self.candidates_hint()),
             ([], _, _) => bail!("no feature has open tasks\n{}", self.candidates_hint()),
             (several, _, _) => {
-                let several: Vec<_> = several.iter().map(|name| name.as_str()).collect();
-                bail!(
-                    "several features have open tasks: {}\nhint: choose one with --feature, like --feature {}",
-                    several.join(", "),
-                    several[0]
-                )
+                return Err(ambiguous("have open tasks", several));
             }
         };
         self.of_directory(&self.root.join("specs").join(found))
@@ -242,6 +230,12 @@ impl Search {
         names.sort();
         Ok(names)
     }
+}
+
+fn ambiguous(what: &str, several: &[&String]) -> Error {
+    let names: Vec<_> = several.iter().map(|name| name.as_str()).collect();
+    let (all, first) = (names.join(", "), names[0]);
+    anyhow!("several features {what}: {all}\nhint: choose one with --feature, like --feature {first}")
 }
 
 /// Returns the path without `.` and `..`, by its words alone, whatever links are in it.

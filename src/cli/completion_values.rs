@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
-use clap::{Arg, Command};
+use clap::{Arg, ColorChoice, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::agent;
@@ -19,7 +19,7 @@ use crate::tasks;
 
 use super::context::Everywhere;
 use super::settings::load_here;
-use super::{Color, Context, Flags};
+use super::{Context, Flags};
 
 /// Values that are offered at most; of sessions and iterations, the newest.
 const MAX_VALUES: usize = 500;
@@ -215,7 +215,7 @@ impl Given {
     }
 
     fn context(&self) -> Result<Context> {
-        let everywhere = Everywhere { directory: self.directory.clone(), color: Color::Never };
+        let everywhere = Everywhere { directory: self.directory.clone(), color: ColorChoice::Never };
         Context::new(&everywhere)
     }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context as _, Error, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice};
 
 use crate::clock::Clock;
 use crate::feature::{self, Feature, FeatureQuery};
@@ -28,14 +28,7 @@ pub struct Everywhere {
     pub directory: Option<Utf8PathBuf>,
     /// Use colours
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", display_order = 991)]
-    pub color: Color,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    Auto,
-    Always,
-    Never,
+    pub color: ColorChoice,
 }
 
 /// What every command gets.
@@ -44,7 +37,7 @@ pub struct Context {
     /// Absolute; `-C` included.
     pub directory: Utf8PathBuf,
     pub environment: Environment,
-    pub color: Color,
+    pub color: ColorChoice,
     pub paint: Paint,
     store: OnceLock<Store>,
 }
@@ -68,7 +61,7 @@ impl Context {
     }
 
     /// Returns the context of a call in another folder.
-    pub fn at(directory: Utf8PathBuf, environment: Environment, color: Color) -> Self {
+    pub fn at(directory: Utf8PathBuf, environment: Environment, color: ColorChoice) -> Self {
         let paint = paint(color, &environment);
         Self { directory, environment, color, paint, store: OnceLock::new() }
     }
@@ -78,8 +71,9 @@ impl Context {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
-        let text = |name: &str| self.environment.text(name).map(str::to_owned);
-        let author = AuthorVariables { name: text("GIT_AUTHOR_NAME"), email: text("GIT_AUTHOR_EMAIL") };
+        let variable = |name: &str| self.environment.owned(name);
+        let author =
+            AuthorVariables { name: variable("GIT_AUTHOR_NAME"), email: variable("GIT_AUTHOR_EMAIL") };
         let repository = Repository::discover(&self.start()?, &author)?;
         let store = Store::new(repository.of_user_at(self.home()));
         let store = store.warning_with(Some(warn));
@@ -104,12 +98,12 @@ impl Context {
 
     /// Returns what looks up variables for an agent.
     pub fn lookup(&self) -> impl Fn(&str) -> Option<String> {
-        |name| self.environment.text(name).map(str::to_owned)
+        |name| self.environment.owned(name)
     }
 
     /// Returns the user's home folder.
     pub fn home(&self) -> Option<String> {
-        self.environment.text("HOME").map(str::to_owned)
+        self.environment.owned("HOME")
     }
 
     /// Returns where project and repository are looked for: the project that spec-kit's variable names, else the
@@ -143,13 +137,12 @@ impl Context {
 
     fn find_feature(&self, flag: Option<&String>, tasks_file: Option<&Utf8PathBuf>) -> Result<Feature> {
         let store = self.store()?;
-        let text = |name: &str| self.environment.text(name).map(str::to_owned);
         let query = FeatureQuery {
             flag: flag.cloned(),
             tasks_file: tasks_file.cloned(),
-            specify_feature_directory: text("SPECIFY_FEATURE_DIRECTORY"),
+            specify_feature_directory: self.environment.owned("SPECIFY_FEATURE_DIRECTORY"),
             branch: store.branch()?,
-            specify_feature: text("SPECIFY_FEATURE"),
+            specify_feature: self.environment.owned("SPECIFY_FEATURE"),
         };
         let files = store.repository().project_files()?;
         let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
@@ -204,11 +197,11 @@ pub fn refusal(error: Error) -> Error {
 }
 
 /// Colours where a person looks on, unless the user says otherwise.
-fn paint(color: Color, environment: &Environment) -> Paint {
+fn paint(color: ColorChoice, environment: &Environment) -> Paint {
     let is_wanted = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
             let is_off = environment.value("NO_COLOR").is_some_and(|value| !value.is_empty());
             !is_off && std::io::stdout().is_terminal()
         }
@@ -231,7 +224,7 @@ mod tests {
         let top = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
         let deep = top.join("services/login/src");
         std::fs::create_dir_all(&deep).unwrap();
-        let context = Context::at(deep.clone(), Environment::default(), Color::Never);
+        let context = Context::at(deep.clone(), Environment::default(), ColorChoice::Never);
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
         assert_eq!(context.project().unwrap().root, top);
         std::fs::create_dir(top.join(".specify")).unwrap();

@@ -80,7 +80,8 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
         let (_, config) = load_in(&inside, request.flags.clone())?;
         Approvals::of(&inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
-    let code = run::start(&feature, request, &inside, Voice::People(paint, Detail::Normal))?;
+    let code =
+        run::start(&feature, request, &inside, Voice { is_json: false, detail: Detail::Normal, paint })?;
     if matches!(code, ExitCode::Signalled(_)) {
         return Ok(code);
     }

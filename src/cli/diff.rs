@@ -1,14 +1,14 @@
 //! `specify ralph diff`: the code of two iterations, or of one and the work tree, by git's own diff.
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, ColorChoice};
 
 use crate::process::{Interrupt, Tool};
 use crate::record::{IterationName, ObjectId};
 use crate::store::{Scratch, Store};
 use crate::worktree::{PrivateIndex, WorkTree};
 
-use super::{Color, Context, ExitCode, Flags, SessionChoice, iterations, settings};
+use super::{Context, ExitCode, Flags, SessionChoice, iterations, settings};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Session of the iterations [default: the latest]")))]
@@ -94,9 +94,9 @@ pub fn hand_over(
         git = git.env(name, value);
     }
     match context.color {
-        Color::Auto => {}
-        Color::Always => git = git.arg("--color=always"),
-        Color::Never => git = git.arg("--color=never"),
+        ColorChoice::Auto => {}
+        ColorChoice::Always => git = git.arg("--color=always"),
+        ColorChoice::Never => git = git.arg("--color=never"),
     }
     git = git.args([from.as_str(), to.as_str(), "--"]);
     if paths.is_empty() {

@@ -23,6 +23,10 @@ impl Environment {
         self.value(name).and_then(OsStr::to_str)
     }
 
+    pub fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
     /// The same without what names another project.
     pub fn for_another_project(&self) -> Self {
         let mine = |(name, _): &(OsString, OsString)| name != INIT_DIR;

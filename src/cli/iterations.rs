@@ -138,21 +138,18 @@ pub fn files_of(store: &Store, feature: &str, first: Option<&LogEntry>) -> Featu
 pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Result<Point> {
     let choice = with_session(name, choice)?;
     let log = sessions::latest(store, &choice)?;
-    match &name.which {
-        Which::Named(text) => find_named(store, name, text, &log, &choice),
-        Which::Number(number) if name.session.is_none() && log.iteration(*number).is_none() => {
-            // Seven digits may be the id of a commit, too.
-            let text = number.to_string();
-            let commit = if text.len() > 6 { commits::parse(store, &text)? } else { None };
-            match commit {
-                Some(commit) => of_commit(store, &commit, &choice),
-                None => Ok(Point { entry: find_in(&log, name)?.cloned(), log }),
-            }
-        }
-        Which::Start | Which::Number(_) | Which::Last { .. } => {
-            Ok(Point { entry: find_in(&log, name)?.cloned(), log })
-        }
+    if let Which::Named(text) = &name.which {
+        return find_named(store, name, text, &log, &choice);
     }
+    // Seven digits may be the id of a commit, too.
+    if let Which::Number(number @ 1_000_000..) = name.which
+        && name.session.is_none()
+        && log.iteration(number).is_none()
+        && let Some(commit) = commits::parse(store, &number.to_string())?
+    {
+        return of_commit(store, &commit, &choice);
+    }
+    Ok(Point { entry: find_in(&log, name)?.cloned(), log })
 }
 
 /// Returns the last iteration on a task, or the one that a commit belongs to.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
 use crate::feature::Feature;
@@ -22,8 +22,8 @@ use super::{Context, ExitCode, Json, SessionChoice, emit, refusal, sessions, std
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
     /// With `clear`, prompts leave out all iterations so far, also in a running loop
-    #[arg(value_name = "ACTION")]
-    pub action: Option<MemoryAction>,
+    #[arg(value_name = "ACTION", value_parser = ["clear"])]
+    pub action: Option<String>,
     /// Task [default: the next one]
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
@@ -39,11 +39,6 @@ pub struct MemoryArgs {
     pub settings: SettingArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MemoryAction {
-    Clear,
-}
-
 /// Which of the prompt's two parts about earlier iterations to show. The former commands `progress` and `history` show one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryPart {
@@ -54,7 +49,7 @@ pub enum MemoryPart {
 
 pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<ExitCode> {
     let feature = context.feature_to_read(args.feature.as_ref())?;
-    if args.action == Some(MemoryAction::Clear) {
+    if args.action.is_some() {
         return clear(args, context, &feature);
     }
     let settings = Settings::read(&feature, context, args.settings.flags(), &Scope::default());

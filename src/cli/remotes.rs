@@ -110,7 +110,9 @@ fn ssh_command(context: &Context) -> Option<String> {
 mod tests {
     use camino::Utf8PathBuf;
 
-    use super::super::{Color, Environment};
+    use clap::ColorChoice;
+
+    use super::super::Environment;
     use super::*;
 
     #[track_caller]
@@ -119,7 +121,10 @@ mod tests {
         let directory = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
         let environment =
             Environment(variables.iter().map(|(name, value)| (name.into(), value.into())).collect());
-        assert_eq!(ssh_command(&Context::at(directory, environment, Color::Never)).as_deref(), expected);
+        assert_eq!(
+            ssh_command(&Context::at(directory, environment, ColorChoice::Never)).as_deref(),
+            expected
+        );
     }
 
     #[test]

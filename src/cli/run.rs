@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::{self, FlagInput};
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionId, SessionName, Status, TaskCounts};
+use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionName, Status, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::view::json::write_line;
@@ -95,10 +95,11 @@ pub struct ResumeArgs {
 }
 
 /// How a run speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
-    People(Paint, Detail),
-    Json,
+#[derive(Debug, Clone, Copy)]
+pub struct Voice {
+    pub is_json: bool,
+    pub detail: Detail,
+    pub paint: Paint,
 }
 
 pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
@@ -183,9 +184,6 @@ pub fn unfinished(
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);
-    let refuse = |id: &SessionId, status: &str, hint: String| {
-        Err(Refusal::new(format!("session {id} is {status}")).with_hint(hint).into())
-    };
     let is_open = |log: &&SessionLog| {
         let (status, elsewhere) = status(log);
         // What runs on another machine is taken by its id alone.
@@ -196,29 +194,30 @@ pub fn unfinished(
             .with_hint(format!("start one with `{RALPH}`"))
             .into());
     };
-    match status(log) {
+    let (status, hint) = match status(log) {
         (_, Some(elsewhere)) if !is_taken_over => {
             let hint = format!(
                 "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",
                 log.id()
             );
-            refuse(log.id(), &elsewhere.to_string(), hint)
+            (elsewhere.to_string(), hint)
         }
         (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
-            Ok(log.refs.clone())
+            return Ok(log.refs.clone());
         }
-        (Status::Completed, None) => refuse(log.id(), "completed", format!("start a new one with `{RALPH}`")),
-        (Status::Running, None) => refuse(log.id(), "running", format!("`{RALPH} status` says where")),
-    }
+        (Status::Completed, None) => ("completed".to_owned(), format!("start a new one with `{RALPH}`")),
+        (Status::Running, None) => ("running".to_owned(), format!("`{RALPH} status` says where")),
+    };
+    Err(Refusal::new(format!("session {} is {status}", log.id())).with_hint(hint).into())
 }
 
 fn voice(talk: TalkArgs, paint: Paint) -> Voice {
-    match talk {
-        TalkArgs { json: true, .. } => Voice::Json,
-        TalkArgs { verbose: true, .. } => Voice::People(paint, Detail::Verbose),
-        TalkArgs { quiet: true, .. } => Voice::People(paint, Detail::Quiet),
-        TalkArgs { .. } => Voice::People(paint, Detail::Normal),
-    }
+    let detail = match talk {
+        TalkArgs { verbose: true, .. } => Detail::Verbose,
+        TalkArgs { quiet: true, .. } => Detail::Quiet,
+        TalkArgs { .. } => Detail::Normal,
+    };
+    Voice { is_json: talk.json, detail, paint }
 }
 
 /// No loop starts another.
@@ -313,7 +312,7 @@ fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Vo
         Some(redactor) => redactor.redact_text(&prompt.text).0,
         None => prompt.text,
     });
-    if voice == Voice::Json {
+    if voice.is_json {
         print(|out| write_line(out, &json!({"feature": feature.path, "prompt": text})))?;
     } else if let Some(text) = text {
         let mut out = records();
@@ -348,11 +347,11 @@ fn all_done(
     } else {
         format!("{}: all done ({done}), nothing to do", feature.path)
     };
-    match voice {
-        Voice::People(_, Detail::Quiet) if failure.is_none() => {}
-        Voice::People(..) => drop(say(line)?),
+    if voice.is_json {
         // Nothing began, so there is no event; the words go where talk goes.
-        Voice::Json => note(line),
+        note(line);
+    } else if voice.detail != Detail::Quiet || failure.is_some() {
+        say(line)?;
     }
     Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
 }
@@ -360,11 +359,8 @@ fn all_done(
 /// Returns true if a moving status line is shown: to people, on a terminal that supports it.
 fn moving(voice: Voice, environment: &Environment) -> Moving {
     let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
-    match voice {
-        Voice::Json | Voice::People(_, Detail::Quiet) => Moving::Nowhere,
-        Voice::People(..) if is_dumb || !stderr().is_terminal() => Moving::Nowhere,
-        Voice::People(..) => Moving::Stderr,
-    }
+    let is_quiet = voice.is_json || voice.detail == Detail::Quiet;
+    if is_quiet || is_dumb || !stderr().is_terminal() { Moving::Nowhere } else { Moving::Stderr }
 }
 
 /// Prints events. A closed output does not stop the loop.
@@ -377,11 +373,7 @@ struct EventPrinter {
 
 impl EventPrinter {
     fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>, root: &str) -> Self {
-        let (paint, detail) = match voice {
-            Voice::People(paint, detail) => (paint, detail),
-            Voice::Json => (Paint::Plain, Detail::Normal),
-        };
-        Self { voice, redactor, live: Live::new(stdout(), paint, detail, moving, root) }
+        Self { voice, redactor, live: Live::new(stdout(), voice.paint, voice.detail, moving, root) }
     }
 
     fn print(&mut self, event: &Event) {
@@ -393,13 +385,13 @@ impl EventPrinter {
     }
 
     fn show(&mut self, event: &Event) {
-        let written = match self.voice {
-            Voice::People(..) => self.live.show(event),
-            Voice::Json if matches!(event, Event::PhaseStarted { .. }) => Ok(()),
-            Voice::Json => {
-                let mut out = stdout();
-                write_line(&mut out, event).and_then(|()| out.flush())
-            }
+        let written = if !self.voice.is_json {
+            self.live.show(event)
+        } else if matches!(event, Event::PhaseStarted { .. }) {
+            Ok(())
+        } else {
+            let mut out = stdout();
+            write_line(&mut out, event).and_then(|()| out.flush())
         };
         // The reader of a pipe may go at any time; the record does not depend on it.
         drop(written);

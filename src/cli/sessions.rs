@@ -53,17 +53,10 @@ impl SessionChoice {
         if self.is_open() {
             return Ok(ResolvedChoice::default());
         }
-        let tips = match &self.feature {
-            Some(_) => tips(store)?,
-            None => Vec::new(),
-        };
-        let feature = match &self.feature {
-            Some(wanted) => {
-                let features = tips.iter().map(|(_, feature)| feature.as_str());
-                Some(recorded_feature(wanted, features, store)?.to_owned())
-            }
-            None => None,
-        };
+        let tips = if self.feature.is_some() { tips(store)? } else { Vec::new() };
+        let features = tips.iter().map(|(_, feature)| feature.as_str());
+        let feature = self.feature.as_ref().map(|wanted| recorded_feature(wanted, features, store));
+        let feature = feature.transpose()?.map(str::to_owned);
         let Some(name) = &self.session else { return Ok(ResolvedChoice { session: None, feature }) };
         let matching = store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session));
         let mut found: Vec<SessionId> = matching.map(|refs| refs.session).collect();
@@ -229,11 +222,6 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Resolv
     Ok((listing, settled))
 }
 
-/// The latest session of a choice, if there is one.
-pub fn newest(store: &Store, choice: &SessionChoice) -> Result<Option<SessionLog>> {
-    newest_of(store, &choice.settle(store)?)
-}
-
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
     newest_of(store, &ResolvedChoice { session: None, feature: Some(path.to_owned()) })
@@ -269,7 +257,7 @@ pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
 
 /// The latest session of a choice.
 pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
-    match newest(store, choice)? {
+    match newest_of(store, &choice.settle(store)?)? {
         Some(log) => Ok(log),
         None => bail!("{}", nothing_recorded(store)),
     }

@@ -120,7 +120,6 @@ fn environment(context: &Context) -> Result<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Color;
     use super::*;
     use crate::process::is_without_git_of_the_user;
 
@@ -150,7 +149,7 @@ mod tests {
         std::fs::create_dir(root.join(".specify")).unwrap();
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
         let environment = super::super::Environment(vec![("SPECKIT_RALPH_MODEL".into(), "opus".into())]);
-        let context = Context::at(root.to_owned(), environment, Color::Never);
+        let context = Context::at(root.to_owned(), environment, clap::ColorChoice::Never);
         let (_, config) = load_here(&context, Flags::default()).unwrap();
         assert_eq!(config.settings.max_iterations, 4);
         assert_eq!(config.settings.progress_max_entries, 7);

@@ -125,9 +125,3 @@ pub fn load_to_read(context: &Context) -> Result<Config> {
 fn shown(command: &Command, redactor: &Redactor) -> String {
     one_line(&inert(&redactor.redact_text(&command.value).0))
 }
-
-/// Asks at the terminal while there still is one: a loop beside a screen has none.
-pub fn require_here(context: &Context, flags: Flags) -> Result<()> {
-    let (_, config) = load_in(context, flags)?;
-    require(&config, context)
-}

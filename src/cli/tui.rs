@@ -31,9 +31,9 @@ use crate::view::tui::{
 use super::own_command::own_program;
 use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
-use super::settings::terminal_redactor;
+use super::settings::{load_in, terminal_redactor};
 use super::setup::Settings;
-use super::trust::load_to_read;
+use super::trust::{self, load_to_read};
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output, sessions};
 
 /// The signal of a terminal that has gone.
@@ -64,7 +64,8 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, context: &Context) -> Res
     let context = context.without_warnings()?;
     check_terminal(&context)?;
     super::run::refuse_within_iteration(&context)?;
-    super::trust::require_here(&context, flags)?;
+    // Asks at the terminal while there still is one: a loop beside a screen has none.
+    trust::require(&load_in(&context, flags)?.1, &context)?;
     let mut host = TuiHost::new(context)?;
     let (path, talk) = host.store.talk()?;
     let mut argv = own_program()?;
@@ -162,17 +163,13 @@ impl TuiHost {
         })
     }
 
-    /// Returns the program that git would take for this.
-    fn program(&self, program: Program) -> Result<String> {
+    /// Opens a file in the program that git would take for this.
+    fn open_file(&self, program: Program, path: &Utf8Path) -> Result<()> {
         let variable = match program {
             Program::Pager => "GIT_PAGER",
             Program::Editor => "GIT_EDITOR",
         };
-        Tool::git_for_user(&self.context.directory).args(["var", variable]).line()
-    }
-
-    fn open_file(&self, program: Program, path: &Utf8Path) -> Result<()> {
-        let command = self.program(program)?;
+        let command = Tool::git_for_user(&self.context.directory).args(["var", variable]).line()?;
         let tool = Tool::shell(&format!("{command} \"$@\""), &self.context.directory);
         let code = tool.args([command.as_str(), path.as_str()]).hand_over()?;
         self.shutdown_signal.forget_interrupt();

@@ -45,11 +45,10 @@ pub fn run(args: &WebArgs, context: &Context) -> Result<ExitCode> {
     if args.open || (!args.no_open && std::io::stdout().is_terminal()) {
         report_file::open(Utf8Path::new(&address), context)?;
     }
-    let (directory, environment, color) =
-        (context.directory.clone(), context.environment.clone(), context.color);
+    let here = context.clone();
     serve(listener, move |path, query| {
         // The repository's settings may change meanwhile.
-        let context = Context::at(directory.clone(), environment.clone(), color);
+        let context = Context::at(here.directory.clone(), here.environment.clone(), here.color);
         answer(&root, path, query, &context)
     })?;
     Ok(ExitCode::Done)

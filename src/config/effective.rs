@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::agents::AgentSettings;
 use super::file_commands::FileCommands;
@@ -78,8 +78,7 @@ impl Config {
 
     /// `{"key": value}`, for session.json. No secrets.
     pub fn to_json(&self) -> Json {
-        let values: Map<_, _> =
-            self.values.iter().map(|setting| (setting.key.clone(), setting.value.to_json())).collect();
-        Json::Object(values)
+        let value = |setting: &Setting| (setting.key.clone(), setting.value.to_json());
+        Json::Object(self.values.iter().map(value).collect())
     }
 }

@@ -198,10 +198,11 @@ impl Source<'_> {
                 };
                 contents.settings.push(Setting { key: full, value: Value::Text(shown), origin });
             }
-            for Setting { key, value, origin } in &plain {
-                let key = format!("{prefix}.{key}");
-                contents.settings.push(Setting { key, value: value.clone(), origin: origin.clone() });
-            }
+            contents.settings.extend(
+                plain
+                    .iter()
+                    .map(|setting| Setting { key: format!("{prefix}.{}", setting.key), ..setting.clone() }),
+            );
             settings.settings = plain;
             contents.loops.insert(name.get_ref().to_string(), settings);
         }

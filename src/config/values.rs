@@ -40,12 +40,10 @@ impl Values {
 
     /// Returns the patterns of all captures by their names, which follow `prefix`.
     pub fn captures(&self, prefix: &str) -> BTreeMap<String, String> {
-        let named = self.0.iter().filter_map(|setting| Some((setting.key.strip_prefix(prefix)?, setting)));
-        named
-            .filter_map(|(name, setting)| {
-                let Value::Text(pattern) = &setting.value else { return None };
-                Some((name.to_owned(), pattern.clone()))
-            })
-            .collect()
+        let capture = |setting: &Setting| {
+            let Value::Text(pattern) = &setting.value else { return None };
+            Some((setting.key.strip_prefix(prefix)?.to_owned(), pattern.clone()))
+        };
+        self.0.iter().filter_map(capture).collect()
     }
 }

@@ -58,15 +58,10 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
         Ok((project, config)) => {
             findings.push(Finding::fine("settings", "can be read"));
             findings.push(agents(&config, &project.root, context));
-            if let Some(why) =
-                passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty())
-            {
-                findings.push(
-                    Finding::note("agents", why).with_hint(
-                        "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME",
-                    ),
-                );
-            }
+            let passed_over =
+                passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty());
+            let hint = "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME";
+            findings.extend(passed_over.map(|why| Finding::note("agents", why).with_hint(hint)));
             findings.push(permissions(&config));
             findings.extend(no_validation(&project, &config));
             findings.extend(template(&project, &config));
@@ -79,9 +74,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
             findings.extend(repository(store)?);
             findings.extend(leftovers(store)?);
             findings.push(feature(context));
-            if let Some(config) = &found {
-                findings.extend(approval(config, context));
-            }
+            findings.extend(found.as_ref().and_then(|config| approval(config, context)));
             findings.extend(obstacles(store, context, &findings));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && session::check_commits(store).is_ok()
@@ -132,15 +125,16 @@ fn approval(config: &Config, context: &Context) -> Option<Finding> {
 }
 
 fn git(directory: &Utf8Path) -> Finding {
+    let wrong = |message: String| {
+        Finding::new("git", Severity::Wrong, message).with_hint("install git 2.36 or newer")
+    };
     let Ok(version) = Tool::git(directory).arg("version").line() else {
-        return Finding::new("git", Severity::Wrong, "git cannot be run")
-            .with_hint("install git 2.36 or newer");
+        return wrong("git cannot be run".to_owned());
     };
     let number = version.split(' ').nth(2).unwrap_or_default();
     match parse(number) {
         Some(found) if found < OLDEST_GIT => {
-            Finding::new("git", Severity::Wrong, format!("{version} cannot sync everything that it writes"))
-                .with_hint("install git 2.36 or newer")
+            wrong(format!("{version} cannot sync everything that it writes"))
         }
         _ => Finding::fine("git", version),
     }
@@ -418,11 +412,11 @@ fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
             "ask its administrator to allow refs/ralph/*, or share with `{RALPH} bundle FILE`"
         )),
         Err(error) => {
-            let finding = Finding::wrong("remote", &error);
-            let hint = finding.hint.clone();
-            finding.with_hint(hint.unwrap_or_else(|| {
+            let mut finding = Finding::wrong("remote", &error);
+            finding.hint.get_or_insert_with(|| {
                 "try `git ls-remote` with it; keys and credentials must work without a prompt".to_owned()
-            }))
+            });
+            finding
         }
     }
 }

@@ -104,14 +104,15 @@ impl Ready {
     fn check_agents(&self, context: &Context) -> Result<()> {
         let lookup = context.lookup();
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
-        let mut complaints = Vec::new();
+        let mut checked = Ok(());
         for prepared in &self.agents {
             match prepared.agent.check(&surroundings) {
                 Ok(()) => return Ok(()),
-                Err(error) => complaints.push(error),
+                // The first complaint is of the preferred one.
+                Err(error) => checked = checked.and(Err(error)),
             }
         }
-        complaints.into_iter().next().map_or(Ok(()), Err)
+        checked
     }
 
     /// Refuses a folder with a secret in its name: the name would become that of refs, which `sync` publishes.

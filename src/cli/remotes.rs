@@ -90,8 +90,7 @@ pub fn promisor(context: &Context) -> Result<Remote> {
 
 /// Returns the user's own ssh with an option for batch mode, or `None` if its options are unknown.
 fn ssh_command(context: &Context) -> Option<String> {
-    let variable =
-        |name: &str| context.environment.text(name).filter(|value| !value.is_empty()).map(str::to_owned);
+    let variable = |name: &str| context.environment.owned(name).filter(|value| !value.is_empty());
     let setting =
         |key: &str| Tool::git_as_called(&context.directory).args(["config", "--get", key]).line().ok();
     if variable("GIT_SSH_VARIANT").is_some() || setting("ssh.variant").is_some() {

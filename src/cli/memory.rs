@@ -1,6 +1,6 @@
 //! `specify ralph memory`: what the next prompt gets of earlier iterations.
 
-use std::io::Write;
+use std::io::{Write, sink};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::view::style::{Paint, inert, one_line};
 
 use super::args::SettingArgs;
 use super::setup::Settings;
-use super::{Context, ExitCode, Json, SessionChoice, emit, refusal, sessions, stdout, warn};
+use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, stdout, warn};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -54,16 +54,15 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     }
     let settings = Settings::read(&feature, context, args.settings.flags(), &Scope::default());
     let settings = settings.map_err(refusal)?;
-    let mut out = stdout();
+    // People read it as it comes, JSON is whole at the end.
+    let mut out: Box<dyn Write> = if args.json.json { Box::new(sink()) } else { Box::new(stdout()) };
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {
         let text = settings.progress(context.store()?, &feature)?;
-        if !args.json.json {
-            write!(out, "{}", inert(&text))?;
-        }
+        write!(out, "{}", inert(&text))?;
         report["progress"] = text.into();
     }
-    if part == MemoryPart::Both && !args.json.json {
+    if part == MemoryPart::Both {
         writeln!(out, "\nOlder iterations")?;
     }
     if part != MemoryPart::Newest {
@@ -75,11 +74,8 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
             report["history"] = shown;
         }
     }
-    if args.json.json {
-        write_pretty(&mut out, &report)?;
-    }
     out.flush()?;
-    Ok(ExitCode::Done)
+    if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
 }
 
 /// The iterations beside the newest ones that have to do with a task.
@@ -91,16 +87,14 @@ struct Older<'a> {
 }
 
 impl Older<'_> {
-    /// Writes them for people, unless JSON is asked for, and returns them as JSON.
+    /// Writes them for people, and returns them as JSON.
     fn show(&self, part: MemoryPart, paint: Paint, out: &mut impl Write) -> Result<Value> {
         let Self { args, settings, store, feature } = *self;
         let Some(task) = settings.next_task(feature, args.task.as_ref()).map_err(refusal)? else {
             if part == MemoryPart::Older {
                 bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
             }
-            if !args.json.json {
-                writeln!(out, "  no open task can be picked; `--task` names one")?;
-            }
+            writeln!(out, "  no open task can be picked; `--task` names one")?;
             return Ok(Value::Null);
         };
         let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
@@ -126,9 +120,7 @@ impl Older<'_> {
         if recalled.is_none() && part == MemoryPart::Older {
             warn("history is off for this task: see `--with-history`");
         }
-        if !args.json.json {
-            write(out, &shown, paint)?;
-        }
+        write(out, &shown, paint)?;
         Ok(serde_json::to_value(&shown)?)
     }
 }

@@ -20,10 +20,9 @@ use crate::tasks;
 
 use super::agents::agent_settings;
 use super::changed_commands::Comparison;
-use super::notify::notify;
 use super::own_command::own_program;
 use super::settings::load_in;
-use super::{Context, ExitCode, Flags, Project, on_finish};
+use super::{Context, ExitCode, Flags, Project, session_end};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -249,10 +248,10 @@ impl Ready {
     /// Notifies the user that the session is over, in the ways that are configured.
     pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, context: &Context) {
         if self.config.settings.notify {
-            notify(session, &context.environment);
+            session_end::notify(session, &context.environment);
         }
         if let Some(command) = &self.config.settings.on_finish {
-            on_finish::run(command, &self.project.root, feature, session, code);
+            session_end::run_hook(command, &self.project.root, feature, session, code);
         }
     }
 

@@ -1,0 +1,92 @@
+//! How a user learns that a session has ended: by the terminal, and by a command of their own, as for a message to the
+//! desktop, a mail, a call of a web hook.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use camino::Utf8Path;
+
+use crate::feature::Feature;
+use crate::process::Tool;
+use crate::record::{Session, Status};
+use crate::view::ending::ending;
+use crate::view::style::one_line;
+
+use super::{Environment, ExitCode, warn};
+
+/// Terminals that show a message of OSC 9 on the desktop, as they call themselves in `TERM_PROGRAM`. Others would take it
+/// for something else.
+const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
+
+/// Time limit of the hook.
+const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
+pub fn notify(session: &Session, environment: &Environment) {
+    if stderr().is_terminal() {
+        let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());
+        // A terminal that has gone needs no bell.
+        let _closed = stderr().write_all(sequences(session, program).as_bytes()).is_err();
+    }
+}
+
+fn sequences(session: &Session, program: Option<&str>) -> String {
+    let sign = if session.status == Status::Completed { '✔' } else { '✘' };
+    let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
+    let mut text = format!("\x07\x1b]0;{sign} {done}/{all}\x07");
+    if program.is_some_and(|program| WITH_MESSAGES.contains(&program)) {
+        text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(&ending(session, None))));
+    }
+    text
+}
+
+/// Runs it with the outcome in its environment. However it ends, the session's own end stands.
+pub fn run_hook(command: &str, root: &Utf8Path, feature: &Feature, session: &Session, code: ExitCode) {
+    if let Err(error) = try_run(command, root, &variables(feature, session, code)) {
+        warn(&format!("hooks.on-finish: {error:#}"));
+    }
+}
+
+fn try_run(command: &str, root: &Utf8Path, variables: &[(&str, String)]) -> Result<()> {
+    let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
+    for (name, value) in variables {
+        tool = tool.env(name, value);
+    }
+    let ended = tool.run()?;
+    if !ended.is_success() {
+        bail!("`{command}` exited {}: {}", ended.code, ended.complaint());
+    }
+    Ok(())
+}
+
+/// `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
+fn variables(feature: &Feature, session: &Session, code: ExitCode) -> [(&'static str, String); 10] {
+    [
+        ("RALPH_STATUS", session.status.to_string()),
+        ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
+        ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
+        ("RALPH_SESSION_ID", session.id.to_string()),
+        ("RALPH_FEATURE", feature.dir.to_string()),
+        ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ("RALPH_ITERATIONS", session.iterations_run.to_string()),
+        ("RALPH_TASKS_DONE", session.tasks_done.to_string()),
+        ("RALPH_TASKS_OPEN", session.tasks_remaining.to_string()),
+        ("RALPH_EXIT_CODE", code.number().to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::samples::session;
+
+    #[test]
+    fn a_bell_a_title_and_a_message_where_it_is_understood() {
+        let stuck = session("failed", Some("stuck"), (12, 23));
+        assert_eq!(sequences(&stuck, Some("xterm")), "\x07\x1b]0;✘ 12/35\x07");
+        let done = session("completed", Some("completed"), (3, 0));
+        let expected = "\x07\x1b]0;✔ 3/3\x07\x1b]9;ralph: all 3 tasks done\x07";
+        assert_eq!(sequences(&done, Some("ghostty")), expected);
+    }
+}

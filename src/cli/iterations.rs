@@ -49,7 +49,15 @@ impl Point {
             Some(entry) => entry.snapshot.clone(),
             None => store.first_snapshot(&self.log)?,
         };
-        self.present(store, snapshot)
+        match snapshot {
+            Some(id) if store.has(&id)? => Ok(id),
+            None if self.entry.is_some() => {
+                bail!(
+                    "{self} has no snapshot\nhint: with `snapshots = true` (the default) a loop keeps one of each iteration"
+                )
+            }
+            Some(_) | None => bail!("the snapshot of {self} is not here{}", self.how_to_fetch(store)),
+        }
     }
 
     /// Returns the snapshot of the moment before this iteration.
@@ -70,18 +78,6 @@ impl Point {
     /// Returns the two files of the feature that the loop itself writes.
     pub fn files(&self, store: &Store) -> FeatureFiles {
         files(store, &self.log)
-    }
-
-    fn present(&self, store: &Store, snapshot: Option<ObjectId>) -> Result<ObjectId> {
-        match snapshot {
-            Some(id) if store.has(&id)? => Ok(id),
-            None if self.entry.is_some() => {
-                bail!(
-                    "{self} has no snapshot\nhint: with `snapshots = true` (the default) a loop keeps one of each iteration"
-                )
-            }
-            Some(_) | None => bail!("the snapshot of {self} is not here{}", self.how_to_fetch(store)),
-        }
     }
 
     fn how_to_fetch(&self, store: &Store) -> String {

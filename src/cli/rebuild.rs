@@ -303,8 +303,7 @@ impl Report<'_> {
                     writeln!(out, "  record  {}", shown(expected))?;
                     writeln!(out, "  file    {}", shown(found))?;
                 }
-                let hint = "writes the file anew and keeps the old one";
-                note(format_args!("hint: `{RALPH} rebuild` {hint}"));
+                note(format_args!("hint: `{RALPH} rebuild` writes the file anew and keeps the old one"));
             }
         }
         Ok(())

@@ -236,12 +236,11 @@ impl Host for TuiHost {
     fn run(&self, command: &Subcommand) -> Result<String> {
         let [program, words @ ..] = &own_program()?[..] else { bail!("our own program has no name") };
         let tool = Tool::new(program, &self.context.directory).args(words);
-        let ran = match command {
-            Subcommand::Restore(name) => tool.args(["restore", name]).run()?,
-            Subcommand::Report(session) => {
-                tool.args(["report", "--open", "--session", session.as_str()]).run()?
-            }
+        let tool = match command {
+            Subcommand::Restore(name) => tool.args(["restore", name]),
+            Subcommand::Report(session) => tool.args(["report", "--open", "--session", session.as_str()]),
         };
+        let ran = tool.run()?;
         if !ran.is_success() {
             bail!("{}", ran.complaint());
         }

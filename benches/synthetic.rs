@@ -12,7 +12,9 @@ use specify_ralph::record::{
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use specify_ralph::repository::{AuthorVariables, Repository};
-use specify_ralph::store::{Draft, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Store, Syncing, names};
+use specify_ralph::store::{
+    Draft, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Store, Syncing, names, note_last_written,
+};
 use specify_ralph::worktree::{PrivateIndex, WorkTree};
 
 /// The feature of every synthetic project, from the repository's root.
@@ -190,7 +192,7 @@ impl<'a> Writer<'a> {
         self.append(&slot, (RecordKind::End, (None, Some(ended))), snapshot, Vec::new())?;
         fs::write(self.dir.join(FEATURE).join("progress.txt"), &self.progress)?;
         fs::write(self.dir.join(FEATURE).join("tasks.md"), task_list(done_after(self.written)))?;
-        self.store.note_last_written(FEATURE, &self.session.id)?;
+        note_last_written(self.store.repository(), FEATURE, &self.session.id)?;
         self.spool.remove(self.store.repository())?;
         Ok(SessionRefs::new(FEATURE, self.session.id))
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::record::{RALPH, Refusal, SessionId, SessionName};
-use crate::store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
+use crate::store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, remotes, sessions, warn};
@@ -168,15 +168,16 @@ pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
         json["remote"] = json!(place);
         Ok(json)
     };
+    let purge = Purge { store, session: &session, at };
     if args.dry_run {
-        let plan = store.plan_purge(&session)?;
+        let plan = purge.plan()?;
         let mut report = to_json(&plan)?;
         report["is_dry_run"] = true.into();
         return emit(args.json, &report, |out| write_purge_plan(out, &plan, place.as_deref()));
     }
     confirm_purge(args, &session, place.as_deref())?;
-    let mut purged = store.purge_here(&session, at)?;
-    let tried = remote.as_ref().map_or(Ok(()), |remote| store.purge_there(remote, &session, at, &mut purged));
+    let mut purged = purge.here()?;
+    let tried = remote.as_ref().map_or(Ok(()), |remote| purge.there(remote, &mut purged));
     let mut report = to_json(&purged)?;
     report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
     emit(args.json, &report, |out| write_purged(out, &purged, place.as_deref()))?;
@@ -261,7 +262,7 @@ fn advise(session: &SessionId, has_remote: bool, is_local: bool) {
 /// Returns a session that is here, or a whole id: it may be at the remote alone.
 fn session(store: &Store, name: &SessionName) -> Result<SessionId> {
     let mut found: Vec<SessionId> = store.session_names()?.into_iter().map(|refs| refs.session).collect();
-    found.extend(store.purged_sessions()?);
+    found.extend(store.tombstones().sessions()?);
     found.retain(|id| name.matches(id));
     found.sort();
     found.dedup();

@@ -146,7 +146,7 @@ fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
 /// Returns the iterations that made a commit of the project, by its note. Sessions that are not here are left out.
 fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
     let mut makers = Vec::new();
-    for (id, number) in store.noted_iterations(&commit.id)? {
+    for (id, number) in store.notes().iterations_of(&commit.id)? {
         let session = listing.sessions().find(|session| session.refs.session == id);
         makers.extend(session.map(|session| (session.refs.clone(), number)));
     }

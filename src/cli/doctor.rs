@@ -18,7 +18,7 @@ use crate::process::{self, Tool};
 use crate::record::{CANONICAL, Permissions, RALPH};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
-use crate::store::{MIN_LOOSE_TO_PACK, Probe, Spool, Store};
+use crate::store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, free_space, loose_objects};
 use crate::tasks;
 use crate::view::style::{Count, grouped};
 
@@ -241,7 +241,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
         let message = format!("session {} runs, process {} on {}", holder.session, holder.pid, holder.host);
         findings.push(Finding::note("loops", message).with_hint(format!("`{RALPH} status` shows more")));
     }
-    let loose = store.loose_objects()?;
+    let loose = loose_objects(store.repository())?;
     if loose >= MIN_LOOSE_TO_PACK {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
         findings
@@ -332,7 +332,7 @@ fn format(store: &Store) -> Result<String> {
 }
 
 fn disk(store: &Store) -> Result<Finding> {
-    let free = store.free_space()?;
+    let free = free_space(store.repository())?;
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
@@ -371,7 +371,7 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
         git.run().map(|set| String::from_utf8_lossy(&set.stdout).into_owned())
     };
     let mut findings = Vec::new();
-    for remote in store.remotes()? {
+    for remote in Remote::names(store.repository())? {
         let fetch = format!("remote.{remote}.fetch");
         let takes = config(&fetch)?.lines().any(|spec| spec.contains(":refs/ralph"));
         let prunes = [format!("remote.{remote}.prune"), "fetch.prune".to_owned()];

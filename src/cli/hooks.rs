@@ -17,6 +17,7 @@ use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union
 use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 use crate::record::{IfThere, RALPH, Refusal, SessionId, join_truncated};
+use crate::store::Remote;
 
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::{Context, ExitCode, Json, emit, note, say, stdout};
@@ -328,7 +329,7 @@ fn note_iteration(context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     if let Some(head) = store.head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
-        store.note_running(&head, (&session, iteration, task), context.now()?)?;
+        store.notes().add_running(&head, (&session, iteration, task), context.now()?)?;
     }
     Ok(ExitCode::Done)
 }
@@ -354,7 +355,7 @@ fn behind(old: &str, new: &str, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let known = store.known_sessions()?;
     let missing: Vec<&str> = named.difference(&known).map(SessionId::as_str).collect();
-    if missing.is_empty() || store.remotes()?.is_empty() {
+    if missing.is_empty() || Remote::names(store.repository())?.is_empty() {
         return Ok(ExitCode::Done);
     }
     say(format_args!(

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, did_you_mean};
-use crate::store::{SessionLog, Store};
+use crate::store::{Remote, SessionLog, Store, cleaned_refs};
 use crate::view::style::one_line;
 
 use super::commits::{self, Commit, Moment, Owner};
@@ -82,8 +82,8 @@ impl Point {
 
     fn how_to_fetch(&self, store: &Store) -> String {
         let name = self.log.refs.snapshot();
-        let is_cleaned = store.forgotten().is_ok_and(|forgotten| forgotten.contains(&name));
-        let has_remote = store.remotes().is_ok_and(|remotes| !remotes.is_empty());
+        let is_cleaned = cleaned_refs(store.repository()).is_ok_and(|cleaned| cleaned.contains(&name));
+        let has_remote = Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty());
         let way = match (is_cleaned, has_remote) {
             (false, true) => {
                 format!("`{RALPH} sync --snapshots` fetches it, if it was pushed with --snapshots")

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::process::Detached;
 use crate::record::Event;
-use crate::store::{MIN_LOOSE_TO_PACK, Packed, SessionRefs};
+use crate::store::{MIN_LOOSE_TO_PACK, Packed, SessionRefs, loose_objects};
 use crate::view::style::{Count, grouped};
 
 use super::own_command::own_program;
@@ -84,7 +84,7 @@ impl<'a> Packer<'a> {
         // Has what `status` shows counted while few records are new.
         store.overview(&refs)?;
         let is_at_it = self.running.as_mut().is_some_and(|running| !running.is_over());
-        if is_at_it || store.loose_objects()? < MIN_LOOSE_TO_PACK {
+        if is_at_it || loose_objects(store.repository())? < MIN_LOOSE_TO_PACK {
             return Ok(());
         }
         let mut argv = own_program()?;

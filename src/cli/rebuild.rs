@@ -11,7 +11,7 @@ use crate::progress::progress_txt::{self, Difference};
 use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use crate::record::{IfThere, RALPH, SessionId};
 use crate::session;
-use crate::store::{SessionLog, Store, stays_inside};
+use crate::store::{SessionLog, Store, folders, last_written, stays_inside};
 use crate::view::style::one_line;
 
 use super::args::ReadArgs;
@@ -102,7 +102,7 @@ fn picked(choice: &SessionChoice, context: &Context, store: &Store) -> Result<Se
     let Ok(feature) = context.feature(None, None) else {
         return sessions::latest(store, choice);
     };
-    if let Some(refs) = store.last_written(&feature.path)?
+    if let Some(refs) = last_written(store.repository(), &feature.path)?
         && let Some(log) = store.session(&refs)?
     {
         return Ok(log);
@@ -200,7 +200,9 @@ impl Journal<'_> {
             return Ok(report);
         }
         match &self.found {
-            Some(found) => report.kept = Some(self.store.keep("progress.txt", found)?),
+            Some(found) => {
+                report.kept = Some(folders::keep_text(self.store.repository(), "progress.txt", found)?);
+            }
             None => {
                 if let Some(folder) = self.path.parent() {
                     self.files.create_dir_all(folder).map_err(|error| explain("create", folder, error))?;

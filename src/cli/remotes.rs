@@ -29,7 +29,7 @@ pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
 
 /// Returns the same, but `None` if none is named, set or there. The hint says how to name one of several.
 pub fn any(context: &Context, named: Option<&str>, hint: &str) -> Result<Option<Remote>> {
-    let remotes = context.store()?.remotes()?;
+    let remotes = Remote::names(context.store()?.repository())?;
     let set = match named {
         Some(_) => None,
         None => configured(&settings::load_here(context, Flags::default())?.1, &remotes)?,
@@ -66,7 +66,11 @@ fn reachable(context: &Context, name: String, remotes: &[String]) -> Result<Remo
     }
     let ssh_command = ssh_command(context);
     if remotes.contains(&name) {
-        return Ok(Remote { url: Some(context.store()?.address(&name)?), name, ssh_command });
+        return Ok(Remote {
+            url: Some(Remote::address_of(context.store()?.repository(), &name)?),
+            name,
+            ssh_command,
+        });
     }
     let path = context.directory.join(&name);
     let name = if path.exists() {

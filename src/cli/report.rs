@@ -12,7 +12,7 @@ use crate::record::{
     RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
-use crate::store::{Ask, FilePart, RecordReader, SessionLog, Store, slug};
+use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, slug};
 use crate::tasks::{Attempt, not_done};
 use crate::view::json::write_pretty;
 use crate::view::report::{
@@ -90,7 +90,8 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         }
     })?;
     let (_, elsewhere) = sessions::status(store, log, &running);
-    let in_flight = store.in_flight(log.id()).filter(|_| is_running && log.tip().kind != RecordKind::End);
+    let in_flight = Spool::in_flight(store.repository(), log.id())
+        .filter(|_| is_running && log.tip().kind != RecordKind::End);
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
     // What no page of that size can hold need not be read.

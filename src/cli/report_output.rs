@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args};
 use serde::Serialize;
 
 use crate::record::SessionName;
+use crate::store::folders;
 use crate::view::json::write_pretty;
 use crate::view::report::Medium;
 
@@ -72,7 +73,7 @@ impl<'a> Destination<'a> {
             Some(output) => Some(context.directory.join(output)),
             None if is_page => {
                 let extension = if args.svg { "svg" } else { "html" };
-                Some(context.store()?.reports()?.join(format!("{name}.{extension}")))
+                Some(folders::reports(context.store()?.repository())?.join(format!("{name}.{extension}")))
             }
             None => None,
         };

@@ -6,7 +6,7 @@ use clap::Args;
 use crate::process::Tool;
 use crate::record::{IterationName, ObjectId, RALPH, join_truncated};
 use crate::session::{Force, Intent, PlannedRestore, Restore, Target, Why};
-use crate::store::{RestorePoint, Store};
+use crate::store::{Connection, RestorePoint, Store};
 use crate::tasks;
 use crate::view::restore::{self, Deed, RestorePlan};
 use crate::view::style::{Count, Paint, one_line};
@@ -86,7 +86,7 @@ fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
     let what = Count(missing.len() as u64, "file");
     let name = one_line(&remote.name);
     note(format_args!("fetching {what} from {name} that this partial clone lacks"));
-    let brought = context.store()?.bring(&remote, &missing);
+    let brought = Connection::new(context.store()?.repository(), &remote).bring(&missing);
     brought.with_context(|| format!("fetch {what} from {name}; nothing was changed"))
 }
 

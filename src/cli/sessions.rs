@@ -7,7 +7,9 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
-use crate::store::{Holder, Listing, LoopLock, Overview, RemoteRun, SessionLog, SessionRefs, Store};
+use crate::store::{
+    Holder, Listing, LoopLock, Overview, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
+};
 use crate::view::style::one_line;
 
 use super::warn;
@@ -287,12 +289,12 @@ pub fn nothing_recorded(store: &Store) -> String {
 
 /// Returns what to say where history is empty: a plain clone does not bring it.
 fn nothing_here(store: &Store) -> String {
-    if store.forgotten().is_ok_and(|forgotten| !forgotten.is_empty()) {
+    if cleaned_refs(store.repository()).is_ok_and(|cleaned| !cleaned.is_empty()) {
         format!(
             "hint: `clean` removed sessions: `{RALPH} sync --cleaned` fetches those that the \
          remote has, `{RALPH} unbundle FILE` those in a file"
         )
-    } else if store.remotes().is_ok_and(|remotes| !remotes.is_empty()) {
+    } else if Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty()) {
         format!(
             "hint: a clone does not include records: `{RALPH} sync` fetches them; `{RALPH}` \
          starts a session"

@@ -15,7 +15,7 @@ use crate::session::{
     self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, RecalledHistory, Replay, Replayed,
     progress_strategy,
 };
-use crate::store::{SessionLog, SessionRefs, Store};
+use crate::store::{Identity, SessionLog, SessionRefs, Store};
 use crate::tasks;
 
 use super::agents::agent_settings;
@@ -241,7 +241,7 @@ impl Ready {
 
     /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
     pub fn refuse_changed_commands(&self, store: &Store, begun: &Session) -> Result<()> {
-        let identity = store.identity()?;
+        let identity = Identity::find(store.repository())?;
         Comparison::new(begun, &self.config, &self.names, identity.as_ref())?.refuse_changes()
     }
 

@@ -11,7 +11,9 @@ use redact_stream::Redactor;
 use crate::feature::Feature;
 use crate::record::{SessionId, Status};
 use crate::session;
-use crate::store::{Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Store, status_of};
+use crate::store::{
+    Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
+};
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
@@ -157,7 +159,7 @@ fn session_status(
     // Of requests to a loop that is gone, hints alone count: they wait for `resume`.
     let ControlRequests { stop, is_paused, hints } = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
-    let in_flight = store.in_flight(&id);
+    let in_flight = Spool::in_flight(store.repository(), &id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
     let is_running = holder.is_some() || elsewhere.is_some();
     let left_running = if is_running { Vec::new() } else { left_running(store, &id) };

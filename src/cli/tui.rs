@@ -21,7 +21,7 @@ use crate::record::{
     AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
 };
 use crate::session::{self, Reason, RecalledHistory};
-use crate::store::{Control, LoopLock, Scratch, Store};
+use crate::store::{Control, LoopLock, Scratch, Spool, Store, folders};
 use crate::view::style::inert;
 use crate::view::tui::{
     DiffTarget, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program,
@@ -67,7 +67,7 @@ pub fn with_loop(arguments: &[OsString], flags: Flags, context: &Context) -> Res
     // Asks at the terminal while there still is one: a loop beside a screen has none.
     trust::require(&load_in(&context, flags)?.1, &context)?;
     let mut host = TuiHost::new(context)?;
-    let (path, talk) = host.store.talk()?;
+    let (path, talk) = folders::talk(host.store.repository())?;
     let mut argv = own_program()?;
     for argument in arguments.iter().filter(|argument| *argument != "--tui") {
         let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
@@ -186,7 +186,9 @@ impl TuiHost {
                 self.store.reader()?.copy_file(commit, stream.path(), to)?;
             }
             Opened::File(File { place: Place::Spool(session, number), stream, .. }) => {
-                self.store.copy_spool_file(session, *number, stream.spool_name(), to)?;
+                if let Some(spool) = Spool::of(self.store.repository(), session)? {
+                    spool.slot(&number.to_string()).copy_file(stream.spool_name(), to)?;
+                }
             }
             Opened::Diff(change) => {
                 let changes = diff(&self.store, &self.context, change, u64::MAX)?;

@@ -10,7 +10,7 @@ use clap::Args;
 use hyper::StatusCode;
 
 use crate::record::{LogEntry, SessionId, SessionName, hex};
-use crate::store::{Store, random_bytes};
+use crate::store::{Spool, Store, random_bytes};
 use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
 
 use super::report::Wanted;
@@ -140,7 +140,7 @@ fn state(target: &[SessionName], store: &Store) -> Result<String> {
     let mut seen = seen.into_inner();
     for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session)) {
         holder.session.as_str().hash(&mut seen);
-        store.in_flight(&holder.session).map(|begin| begin.iteration).hash(&mut seen);
+        Spool::in_flight(store.repository(), &holder.session).map(|begin| begin.iteration).hash(&mut seen);
     }
     Ok(format!("{:016x}", seen.finish()))
 }

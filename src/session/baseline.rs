@@ -5,7 +5,7 @@ use redact_stream::Redactor;
 
 use crate::process::{Interrupt, host_name};
 use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, join_truncated};
-use crate::store::{Control, Identity, Slot, Spool};
+use crate::store::{Control, Identity, PassedStates, Slot, Spool};
 use crate::validate;
 
 use super::iteration_context::validation_cause;
@@ -56,7 +56,7 @@ pub fn measure(
         return Ok(BaselineRun::default());
     }
     let state = state(plan, recorder, context.identity, Some(&opening.slot));
-    if state.is_some_and(|state| plan.store.has_passed(&state)) {
+    if state.is_some_and(|state| PassedStates::of(plan.store.repository()).contains(&state)) {
         return Ok(BaselineRun { baseline: None, is_known_to_pass: true });
     }
     let baseline = run(plan, (command, &opening.slot), (context, recorder.redactor()), say)?;

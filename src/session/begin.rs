@@ -10,7 +10,7 @@ use crate::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId,
     Status, Timestamp, Tokens,
 };
-use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta};
+use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written};
 use crate::tasks::select;
 use crate::worktree::WorkTree;
 
@@ -106,7 +106,7 @@ impl<'a> NewSession<'a> {
         control.clear()?;
         let host = host_name();
         lock.name_holder(&holder(&id, &host, started_at))?;
-        let identity = plan.store.create_identity()?;
+        let identity = Identity::find_or_create(plan.store.repository())?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
         let mut session = new_session(plan, (&id, host), &identity, tasks, started_at)?;
@@ -142,7 +142,7 @@ impl<'a> NewSession<'a> {
         let measured = baseline::measure(plan, &context, recorder, &mut opening, say)?;
         self.session.baseline.clone_from(&measured.baseline);
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
-        plan.store.note_last_written(&self.session.feature, &self.session.id)?;
+        note_last_written(plan.store.repository(), &self.session.feature, &self.session.id)?;
         Ok(measured)
     }
 }

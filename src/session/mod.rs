@@ -56,7 +56,7 @@ use crate::record::{
     ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, FailureClass, Iteration, Limit, RALPH, Refusal,
     Scope, Session, Status, StopReason, Task, TaskCounts,
 };
-use crate::store::{LoopLock, Store};
+use crate::store::{LoopLock, PassedStates, Store};
 use crate::tasks;
 
 use decide::{Bounds, Decision, Goal, all_done};
@@ -333,7 +333,7 @@ impl Running<'_> {
         }
         let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
         if let Some(state) = state
-            && let Err(error) = self.plan.store.note_passed(&state)
+            && let Err(error) = PassedStates::of(self.plan.store.repository()).add(&state)
         {
             self.warn(format!("the next start runs the validation once more: {error:#}"));
         }

@@ -15,6 +15,7 @@ use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::store::{
     Copies, Draft, RepairCounts, SessionRefs, Slot, Spool, SpoolMeta, Standing, Store, Tips, names,
+    note_last_written,
 };
 use crate::worktree::WorkTree;
 
@@ -195,7 +196,7 @@ impl<'a> Recorder<'a> {
         }
         self.spool = Spool::create(self.store.repository(), &self.place)?;
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
-        self.store.note_last_written(&self.place.feature, &self.place.session)?;
+        note_last_written(self.store.repository(), &self.place.feature, &self.place.session)?;
         Ok(true)
     }
 

@@ -19,7 +19,7 @@ use crate::record::{
 use crate::repository::Repository;
 use crate::store::{
     Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
-    names,
+    last_written, names, note_last_written,
 };
 use crate::tasks::{self, set_marks};
 
@@ -166,11 +166,11 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
     let is_taken_up = plan.resume.as_ref() == Some(&refs);
     if let Some(log) = plan.store.session(&refs)? {
         // It may have died before it could say so itself.
-        plan.store.note_last_written(&place.feature, &place.session)?;
+        note_last_written(plan.store.repository(), &place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
         if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
             && let Some(iteration) = plan.store.readable_iteration(last)
-            && let Err(error) = plan.store.note_commits(&iteration)
+            && let Err(error) = plan.store.notes().add_commits_of(&iteration)
         {
             warn(say, format!("the commits of the last iteration got no note: {error:#}"));
         }
@@ -334,7 +334,7 @@ fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
 fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let Some(refs) = plan.store.last_written(&plan.feature.path)? else { return Ok(()) };
+    let Some(refs) = last_written(plan.store.repository(), &plan.feature.path)? else { return Ok(()) };
     if let Err(error) = catch_up_with(plan, &refs, say) {
         // It is the text of a session that is over: no reason not to start another one.
         warn(say, format!("progress.txt was not brought up to session {}: {error:#}", refs.session));

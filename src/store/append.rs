@@ -8,13 +8,14 @@ use redact_stream::Redactor;
 
 use crate::record::{LogEntry, ObjectId};
 
+use super::Store;
 use super::files::{FileWriter, pretty_json};
+use super::local::disk;
+use super::local::spool::{Draft, Slot, names};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::naming::SessionRefs;
 use super::refs::update::{Conflict, Reason, RefUpdate};
-use super::spool::{Draft, Slot, names};
-use super::{Store, disk};
 
 impl Store {
     /// Records the sealed draft in `slot`: objects, sync, refs, sync. Returns the id of its commit.

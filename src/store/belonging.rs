@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, SessionId, Timestamp};
+use crate::record::{ObjectId, Timestamp};
 
 use super::blobs::{message_of, read_commit};
 use super::message::{is_of_snapshot, is_signed, named_in};
@@ -12,16 +12,6 @@ use super::refs::naming::SNAPSHOT_PREFIX;
 use super::{SessionRefs, Store, objects};
 
 impl Store {
-    /// Returns the iterations that the note on a commit of the project names.
-    pub fn noted_iterations(&self, commit: &ObjectId) -> Result<Vec<(SessionId, u32)>> {
-        let lines = self.notes_of(std::iter::once(commit))?.into_values().flatten();
-        let named = |line: String| {
-            let (session, number) = line.split(' ').next()?.split_once(':')?;
-            Some((session.parse().ok()?, number.parse().ok()?))
-        };
-        Ok(lines.filter_map(named).collect())
-    }
-
     /// Returns the refs of the session that a snapshot was taken in; `None` if the commit is no snapshot of ours.
     pub fn session_of_snapshot(&self, commit: &ObjectId) -> Result<Option<SessionRefs>> {
         let message = self.message(commit)?;

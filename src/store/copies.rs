@@ -6,9 +6,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::record::ObjectId;
 
 use super::Store;
+use super::local::spool::{Slot, Spool, names};
 use super::objects::Quarantine;
 use super::record_reader::RecordReader;
-use super::spool::{Slot, Spool, names};
 
 /// Number of the newest records that are checked before each record.
 const NEWEST: usize = 5;

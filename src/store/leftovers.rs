@@ -10,11 +10,13 @@ use serde::Serialize;
 
 use crate::record::{SessionId, Timestamp};
 use crate::repository::Repository;
+use crate::store::pack;
 
-use super::lock::{is_free, try_to_hold};
-use super::scratch::Scratch;
-use super::spool::Spool;
-use super::{LoopLock, Store, disk};
+use super::LoopLock;
+use super::local::disk;
+use super::local::lock::{is_free, try_to_hold};
+use super::local::scratch::Scratch;
+use super::local::spool::Spool;
 
 /// Days after which an unfinished file is a leftover, whatever the rule for the rest.
 const MIN_AGE_DAYS: u32 = 1;
@@ -38,42 +40,35 @@ struct Finder<'a> {
     found: Vec<Leftover>,
 }
 
-impl Store {
-    /// Returns leftovers older than a number of days.
-    pub(super) fn leftovers(&self, days: u32, now: Timestamp) -> Result<Vec<Leftover>> {
-        let repository = self.repository();
-        let alive = LoopLock::holders(repository)?.into_iter().map(|holder| holder.session).collect();
-        let mut finder = Finder { repository, days, now, alive, found: Vec::new() };
-        finder.kept()?;
-        finder.of_gone_work_trees()?;
-        finder.spools()?;
-        finder.requests()?;
-        finder.drafts()?;
-        for dir in Scratch::dead(repository)? {
-            finder.add(dir, "left by a command that was killed");
-        }
-        if self.is_nobody_packing()? {
-            finder.add_if_there(self.packing_drafts(), "left by a packing that was killed");
-        }
-        Ok(finder.found)
+/// Returns leftovers older than a number of days.
+pub(super) fn find(repository: &Repository, days: u32, now: Timestamp) -> Result<Vec<Leftover>> {
+    let alive = LoopLock::holders(repository)?.into_iter().map(|holder| holder.session).collect();
+    let mut finder = Finder { repository, days, now, alive, found: Vec::new() };
+    finder.kept()?;
+    finder.of_gone_work_trees()?;
+    finder.spools()?;
+    finder.requests()?;
+    finder.drafts()?;
+    for dir in Scratch::dead(repository)? {
+        finder.add(dir, "left by a command that was killed");
     }
+    if is_free(&pack::lock(repository))? {
+        finder.add_if_there(pack::drafts(repository), "left by a packing that was killed");
+    }
+    Ok(finder.found)
+}
 
-    /// Removes what was found, if it is still not needed.
-    pub(super) fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
-        let path = &leftover.path;
-        let _held = if *path == self.packing_drafts() {
-            // Whole packs in there hold nothing that is not loose still.
-            let Some(held) = try_to_hold(&self.packing_lock())? else { return Ok(()) };
-            Some(held)
-        } else {
-            None
-        };
-        if path.is_dir() {
-            disk::remove_dir_if_there(path)
-        } else {
-            disk::remove_file_if_there(path).map(drop)
-        }
-    }
+/// Removes what was found, if it is still not needed.
+pub(super) fn remove(repository: &Repository, leftover: &Leftover) -> Result<()> {
+    let path = &leftover.path;
+    let _held = if *path == pack::drafts(repository) {
+        // Whole packs in there hold nothing that is not loose still.
+        let Some(held) = try_to_hold(&pack::lock(repository))? else { return Ok(()) };
+        Some(held)
+    } else {
+        None
+    };
+    if path.is_dir() { disk::remove_dir_if_there(path) } else { disk::remove_file_if_there(path).map(drop) }
 }
 
 impl Finder<'_> {

@@ -5,12 +5,14 @@ use std::ops::Range;
 use anyhow::{Error, Result};
 
 use crate::record::{ObjectId, RecordKind, TrailerCounts};
+use crate::store::folders;
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
+use super::local::disk;
 use super::row::{self, Row};
 use super::trailer_value::escape;
-use super::{SessionRefs, Store, disk};
+use super::{SessionRefs, Store};
 
 /// Number of records up to which reading them is as fast as writing a cache.
 const WORTH: usize = 500;
@@ -133,14 +135,15 @@ impl Store {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();
             let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
-            let _unwritten = self.write_cache(&self.cache_file(), text.as_bytes()).is_err();
+            let _unwritten =
+                folders::write_cache(self.repository(), &self.cache_file(), text.as_bytes()).is_err();
         }
         Ok(listing)
     }
 
     /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(super) fn forget_listing(&self) -> Result<()> {
-        self.forget_reports()?;
+        folders::forget_reports(self.repository())?;
         disk::remove_file_if_there(&self.totals_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }

@@ -11,10 +11,11 @@ use camino::Utf8PathBuf;
 
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
+use super::Store;
+use super::local::disk;
 use super::refs::naming::SessionRefs;
 use super::row::Row;
 use super::trailer_value::unescape;
-use super::{Store, disk};
 
 /// Changes with what a row holds.
 const FORMAT: u32 = 4;

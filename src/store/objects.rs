@@ -17,7 +17,8 @@ use gix::objs::tree::EntryKind;
 use crate::record::{ObjectId, Timestamp};
 use crate::repository::{HashKind, Person, Sharing};
 
-use super::{Syncing, caused, disk};
+use super::local::disk;
+use super::{Syncing, caused};
 
 /// Who signs as committer of each of our commits.
 pub const COMMITTER: &str = "specify ralph";

@@ -10,12 +10,14 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
+use crate::store::folders;
 
 use super::chain::ChainWalk;
+use super::local::disk;
 use super::refs::naming::LOG_PREFIX;
 use super::session_log::SessionLog;
 use super::share::elsewhere::RemoteRun;
-use super::{SessionRefs, Store, disk};
+use super::{SessionRefs, Store};
 
 /// Changes with what is counted, and how.
 const FORMAT: u32 = 2;
@@ -166,7 +168,9 @@ impl Store {
                 kept.sessions.insert(refs.log(), totals.clone());
             }
             // Totals that cannot be kept cost time, and nothing else.
-            let _unwritten = self.write_cache(&self.totals_file(), &serde_json::to_vec(&kept)?).is_err();
+            let _unwritten =
+                folders::write_cache(self.repository(), &self.totals_file(), &serde_json::to_vec(&kept)?)
+                    .is_err();
         }
         Ok(Some(Overview { refs: refs.clone(), tip: newest, totals }))
     }

@@ -12,7 +12,8 @@ use gix::odb::pack::{index, multi_index};
 
 use crate::repository::{HashKind, Repository};
 
-use super::{disk, objects};
+use super::local::disk;
+use super::objects;
 
 /// Files beside a pack that say that it is not ours to merge: it is to be kept, belongs to a partial clone, has a bitmap,
 /// or holds what git is about to drop.

@@ -13,14 +13,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{LONG, Tool};
 use crate::record::ObjectId;
-use crate::repository::{HashKind, as_alternate};
+use crate::repository::{HashKind, Repository, as_alternate};
 
 use super::blobs::message_of;
-use super::lock::{is_free, try_to_hold};
+use super::local::disk;
+use super::local::lock::try_to_hold;
 use super::own_packs::OwnPacks;
 use super::pack_merge::MERGED;
 use super::refs::naming::SessionRefs;
-use super::{Store, disk, message};
+use super::{Store, message};
 
 /// Number of loose objects from which they are packed. Git collects a repository at 6,700.
 pub const MIN_LOOSE_TO_PACK: usize = 1000;
@@ -52,78 +53,83 @@ pub struct Packed {
 /// The files of a pack. The index makes it one, so it comes last.
 const PARTS: [&str; 3] = ["pack", "rev", "idx"];
 
+/// About how many loose objects a repository has, ours and others.
+pub fn loose_objects(repository: &Repository) -> Result<usize> {
+    let objects = repository.common_dir.join("objects");
+    let mut found = 0;
+    for folder in (0..256).step_by(SAMPLED) {
+        found += disk::children(&objects.join(format!("{folder:02x}")))?.len();
+    }
+    Ok(found * SAMPLED)
+}
+
+/// Bytes that are free where the records go.
+pub fn free_space(repository: &Repository) -> Result<u64> {
+    disk::free(&repository.common_dir)
+}
+
+/// Held while packing.
+pub(super) fn lock(repository: &Repository) -> Utf8PathBuf {
+    // No `.lock` at the end, for git must not take it for one of its own.
+    repository.ralph_dir().join("packing/held")
+}
+
+/// Returns where packs are written before they are moved.
+pub(super) fn drafts(repository: &Repository) -> Utf8PathBuf {
+    repository.ralph_dir().join("packing/objects")
+}
+
 impl Store {
-    /// About how many loose objects the repository has, ours and others.
-    pub fn loose_objects(&self) -> Result<usize> {
-        let objects = self.repository().common_dir.join("objects");
-        let mut found = 0;
-        for folder in (0..256).step_by(SAMPLED) {
-            found += disk::children(&objects.join(format!("{folder:02x}")))?.len();
-        }
-        Ok(found * SAMPLED)
-    }
-
-    /// Bytes that are free where the records go.
-    pub fn free_space(&self) -> Result<u64> {
-        disk::free(&self.repository().common_dir)
-    }
-
     /// Packs what is loose of our records and their refs, and merges our small packs. `None` if another process does
     /// that now.
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("packing");
         disk::create_private_dir(&folder)?;
-        let Some(_held) = try_to_hold(&self.packing_lock())? else { return Ok(None) };
-        let drafts = self.packing_drafts();
+        let Some(_held) = try_to_hold(&lock(repository))? else { return Ok(None) };
         let mut packs = OwnPacks::read(repository)?;
+        let packing = Packing { store: self, repository, drafts: drafts(repository) };
         // What another left that was killed: whole packs are of use, the rest is not.
-        self.take_in(&drafts, &mut packs)?;
-        let mut merged = packs.remove_replaced(&drafts)?;
-        self.write_pack(&drafts)?;
-        let packed = self.take_in(&drafts, &mut packs)?;
-        if self.merge_packs(&drafts, &mut packs)? {
-            self.take_in(&drafts, &mut packs)?;
-            merged += packs.remove_replaced(&drafts)?;
+        packing.take_in(&mut packs)?;
+        let mut merged = packs.remove_replaced(&packing.drafts)?;
+        packing.write()?;
+        let packed = packing.take_in(&mut packs)?;
+        if packing.merge(&mut packs)? {
+            packing.take_in(&mut packs)?;
+            merged += packs.remove_replaced(&packing.drafts)?;
         }
-        disk::remove_dir_if_there(&drafts)?;
+        disk::remove_dir_if_there(&packing.drafts)?;
         let refs = self.pack_refs()?;
         Ok(Some(Packed { merged, refs, ..packed }))
     }
+}
 
-    /// Held while packing.
-    pub(super) fn packing_lock(&self) -> Utf8PathBuf {
-        // No `.lock` at the end, for git must not take it for one of its own.
-        self.repository().ralph_dir().join("packing/held")
-    }
+/// Packing, by the process that has the lock.
+pub(super) struct Packing<'a> {
+    store: &'a Store,
+    pub repository: &'a Repository,
+    pub drafts: Utf8PathBuf,
+}
 
-    /// Returns where packs are written before they are moved.
-    pub(super) fn packing_drafts(&self) -> Utf8PathBuf {
-        self.repository().ralph_dir().join("packing/objects")
-    }
-
-    pub(super) fn is_nobody_packing(&self) -> Result<bool> {
-        is_free(&self.packing_lock())
-    }
-
+impl Packing<'_> {
     /// Returns the name of the pack whose loose files may still be there, in a file.
     fn unfinished(&self) -> Utf8PathBuf {
-        self.repository().ralph_dir().join("packing").join("unfinished")
+        self.repository.ralph_dir().join("packing").join("unfinished")
     }
 
     /// Lets git write a pack of what is reachable from our refs alone and in no pack yet.
-    fn write_pack(&self, drafts: &Utf8Path) -> Result<()> {
-        let repository = self.repository();
+    fn write(&self) -> Result<()> {
+        let repository = self.repository;
         let mut wanted = String::new();
-        for (id, is_ours) in self.tips_of_all()? {
+        for (id, is_ours) in self.tips()? {
             wanted.push_str(if is_ours { "" } else { "^" });
             wanted.push_str(id.as_str());
             wanted.push('\n');
         }
-        let packs = drafts.join("pack");
+        let packs = self.drafts.join("pack");
         disk::create_private_dir(&packs)?;
         disk::share(&packs, repository.sharing)?;
-        let git = self.packing_git(drafts).args([
+        let git = self.git().args([
             "pack-objects",
             "--revs",
             "--unpacked",
@@ -145,27 +151,27 @@ impl Store {
 
     /// git with the drafts of packs in our own folder: they would lie among the user's packs otherwise, and stay
     /// there when it is killed.
-    pub(super) fn packing_git(&self, drafts: &Utf8Path) -> Tool {
-        let repository = self.repository();
+    pub fn git(&self) -> Tool {
+        let repository = self.repository;
         Tool::git(&repository.git_dir)
             .env("GIT_DIR", repository.git_dir.as_str())
-            .env("GIT_OBJECT_DIRECTORY", drafts.as_str())
+            .env("GIT_OBJECT_DIRECTORY", self.drafts.as_str())
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&repository.common_dir.join("objects")))
             .args(["-c", "core.fsync=all", "-c", WINDOW, "-c", BIG, "-c", "pack.threads=1"])
             .args(["-c", "pack.writeReverseIndex=true"])
     }
 
     /// Returns where all refs point, and whether they are ours.
-    fn tips_of_all(&self) -> Result<Vec<(ObjectId, bool)>> {
-        let git = self.open_git()?;
+    fn tips(&self) -> Result<Vec<(ObjectId, bool)>> {
+        let git = self.store.open_git()?;
         let is_signed =
             |tip: &ObjectId| message_of(&git, tip).is_ok_and(|message| message::is_signed(&message));
         let mut tips = Vec::new();
-        for (name, tip) in self.refs_below("refs/")? {
+        for (name, tip) in self.store.refs_below("refs/")? {
             let is_ours = SessionRefs::is_name_of_ours(&name) && is_signed(&tip);
             tips.push((tip, is_ours));
         }
-        if let Some(head) = self.head()? {
+        if let Some(head) = self.store.head()? {
             tips.push((head, false));
         }
         Ok(tips)
@@ -173,7 +179,7 @@ impl Store {
 
     /// Moves the whole packs in `drafts` to the others, and removes what they make superfluous. A merged pack that is not
     /// listed is thrown away: its parts are still there.
-    fn take_in(&self, drafts: &Utf8Path, packs: &mut OwnPacks<'_>) -> Result<Packed> {
+    fn take_in(&self, packs: &mut OwnPacks<'_>) -> Result<Packed> {
         let mut packed = Packed::default();
         if let Some(name) = disk::read_if_there(&self.unfinished())? {
             let index = packs.folder().join(String::from_utf8_lossy(&name).as_ref());
@@ -182,13 +188,13 @@ impl Store {
                 self.remove_loose(&index, &mut packed)?;
             }
         }
-        for index in disk::children(&drafts.join("pack"))? {
+        for index in disk::children(&self.drafts.join("pack"))? {
             let Some(name) = index.file_stem().filter(|_| index.extension() == Some("idx")) else { continue };
             let name = match name.strip_prefix(MERGED).map(|sum| format!("pack-{sum}")) {
                 Some(merged) if packs.contains(&merged) => merged,
                 Some(_) => continue,
                 None => {
-                    packs.add(name, &[], drafts)?;
+                    packs.add(name, &[], &self.drafts)?;
                     name.to_owned()
                 }
             };
@@ -198,14 +204,14 @@ impl Store {
             packed.bytes += move_pack(&index, &to)?;
             self.remove_loose(&to, &mut packed)?;
         }
-        disk::remove_dir_if_there(drafts)?;
+        disk::remove_dir_if_there(&self.drafts)?;
         disk::remove_file_if_there(&self.unfinished())?;
         Ok(packed)
     }
 
     /// Removes the loose files of what the pack of `index` holds.
     fn remove_loose(&self, index: &Utf8Path, packed: &mut Packed) -> Result<()> {
-        let repository = self.repository();
+        let repository = self.repository;
         let objects = repository.common_dir.join("objects");
         let hash = match repository.hash {
             HashKind::Sha1 => "--object-format=sha1",

@@ -7,12 +7,12 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use camino::Utf8Path;
 
 use crate::process::LONG;
 
+use super::local::disk;
 use super::own_packs::OwnPacks;
-use super::{Store, disk};
+use super::pack::{Packing, free_space};
 
 /// Number of our packs from which they are merged. Git collects a repository at 50.
 const MIN_PACKS_TO_MERGE: usize = 8;
@@ -26,10 +26,10 @@ const MAX_COLLECTION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 /// What the names of merged packs begin with until they have their place.
 pub(super) const MERGED: &str = "merged-";
 
-impl Store {
+impl Packing<'_> {
     /// Merges our small packs into a draft, and lists it. Returns true if there is one.
-    pub(super) fn merge_packs(&self, drafts: &Utf8Path, packs: &mut OwnPacks<'_>) -> Result<bool> {
-        let repository = self.repository();
+    pub(super) fn merge(&self, packs: &mut OwnPacks<'_>) -> Result<bool> {
+        let repository = self.repository;
         let found = packs.mergeable()?;
         if found.len() < MIN_PACKS_TO_MERGE || self.is_collecting() {
             return Ok(false);
@@ -37,16 +37,16 @@ impl Store {
         let sizes: Vec<u64> = found.iter().map(|(size, _)| *size).collect();
         let (small, _) = found.split_at(count_to_merge(&sizes));
         let bytes: u64 = small.iter().map(|(size, _)| size).sum();
-        if small.is_empty() || self.free_space()? < bytes.saturating_mul(2) {
+        if small.is_empty() || free_space(self.repository)? < bytes.saturating_mul(2) {
             return Ok(false);
         }
         let names: Vec<String> = small.iter().map(|(_, name)| name.clone()).collect();
-        let folder = drafts.join("pack");
+        let folder = self.drafts.join("pack");
         disk::create_private_dir(&folder)?;
         disk::share(&folder, repository.sharing)?;
         let wanted: String = names.iter().map(|name| format!("{name}.pack\n")).collect();
         let written = self
-            .packing_git(drafts)
+            .git()
             .args(["-c", "pack.packSizeLimit=0", "pack-objects", "--stdin-packs"])
             .args(["--delta-base-offset", "--non-empty", "--quiet"])
             .arg(folder.join(MERGED.trim_end_matches('-')).as_str())
@@ -65,14 +65,13 @@ impl Store {
         if sum.is_empty() || sum.contains('\n') {
             bail!("`git pack-objects` wrote other than one pack: `{sum}`");
         }
-        packs.add(&format!("pack-{sum}"), &names, drafts)?;
+        packs.add(&format!("pack-{sum}"), &names, &self.drafts)?;
         Ok(true)
     }
 
     /// Returns true if `git gc` runs, which makes one pack of all.
     fn is_collecting(&self) -> bool {
-        let began =
-            fs::metadata(self.repository().common_dir.join("gc.pid")).and_then(|file| file.modified());
+        let began = fs::metadata(self.repository.common_dir.join("gc.pid")).and_then(|file| file.modified());
         began.is_ok_and(|began| began.elapsed().unwrap_or_default() < MAX_COLLECTION_TIME)
     }
 }

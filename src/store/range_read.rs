@@ -5,11 +5,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
 
-use crate::record::{IfThere, ObjectId, SessionId};
+use crate::record::{IfThere, ObjectId};
 
-use super::{Spool, Store};
+use super::{Slot, Store};
 
 /// Which part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,15 +105,12 @@ impl Store {
         let piece = self.reader()?.piece(commit, path, ask, most)?.unwrap_or_default();
         Ok(ask.trim(piece.range, piece.bytes, piece.total, Growth::Done))
     }
+}
 
-    /// As [`Store::part`], of a file of an iteration that is not a commit yet.
-    pub fn spool_part(
-        &self,
-        (session, iteration): (&SessionId, u32),
-        name: &str,
-        (ask, most): (Ask, u64),
-    ) -> Result<FilePart> {
-        let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(FilePart::default()) };
+/// As [`Store::part`], of an iteration that is not a commit yet.
+impl Slot {
+    pub fn part(&self, name: &str, ask: Ask, most: u64) -> Result<FilePart> {
+        let path = self.path(name);
         let opened = File::open(&path).if_there().with_context(|| format!("open {path}"))?;
         let Some(mut file) = opened else { return Ok(FilePart::default()) };
         let mut read = || -> std::io::Result<FilePart> {
@@ -129,29 +125,11 @@ impl Store {
         read().with_context(|| format!("read {path}"))
     }
 
-    /// Copies a file of an iteration that is not a commit yet; false if it is not there.
-    pub fn copy_spool_file(
-        &self,
-        session: &SessionId,
-        iteration: u32,
-        name: &str,
-        to: &mut dyn Write,
-    ) -> Result<bool> {
-        let Some(path) = self.spool_file(session, iteration, name)? else { return Ok(false) };
+    /// Copies what is there of a file.
+    pub fn copy_file(&self, name: &str, to: &mut dyn Write) -> Result<()> {
+        let path = self.path(name);
         let copied = File::open(&path).and_then(|mut file| std::io::copy(&mut file, to)).if_there();
-        Ok(copied.with_context(|| format!("copy {path}"))?.is_some())
-    }
-
-    /// Returns the bytes in a file of an iteration that is not committed yet, or `None` if there is no such file.
-    pub fn spool_length(&self, session: &SessionId, iteration: u32, name: &str) -> Option<u64> {
-        let path = self.spool_file(session, iteration, name).ok()??;
-        path.metadata().ok().map(|found| found.len())
-    }
-
-    fn spool_file(&self, session: &SessionId, iteration: u32, name: &str) -> Result<Option<Utf8PathBuf>> {
-        let spools = Spool::all(self.repository())?;
-        let spool = spools.into_iter().find(|spool| spool.session().as_ref() == Some(session));
-        Ok(spool.map(|spool| spool.slot(&iteration.to_string()).path(name)))
+        copied.map(drop).with_context(|| format!("copy {path}"))
     }
 }
 

@@ -11,11 +11,12 @@ use crate::record::{ObjectId, SessionId, Timestamp};
 
 use super::blobs::read_commit;
 use super::files::pretty_json;
+use super::local::disk;
+use super::local::spool::{Slot, names};
 use super::objects::{Quarantine, Signature};
 use super::refs::naming::slug;
 use super::refs::update::{Reason, RefUpdate};
-use super::spool::{Slot, names};
-use super::{Store, disk, message, objects};
+use super::{Store, message, objects};
 
 /// Where restorations of work trees are kept.
 const PREFIX: &str = "refs/ralph-restore/";

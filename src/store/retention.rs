@@ -8,14 +8,16 @@ use serde::Serialize;
 
 use crate::process::Tool;
 use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
+use crate::store::leftovers;
+use crate::store::share::sync_state::{cleaned_refs, write_cleaned};
 
-use super::control::Control;
-use super::last_written::last_of_all;
 use super::leftovers::{Leftover, is_older};
+use super::local::control::Control;
+use super::local::last_written::last_of_all;
+use super::local::scratch::Scratch;
+use super::local::spool::Spool;
 use super::refs::naming::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::refs::update::RefUpdate;
-use super::scratch::Scratch;
-use super::spool::Spool;
 use super::{LoopLock, SessionLog, Store};
 
 /// Refs with what we found or made, and kept aside.
@@ -111,7 +113,7 @@ impl Store {
                 plan.aside.extend(self.refs_below(INCOMING_PREFIX)?);
             }
             plan.restorations = plan.aside.iter().map(|(name, _)| name.clone()).collect();
-            plan.leftovers = self.leftovers(days, rules.now)?;
+            plan.leftovers = leftovers::find(self.repository(), days, rules.now)?;
         }
         let going: Vec<&(String, ObjectId)> =
             plan.sessions.iter().flat_map(|going| &going.refs).chain(&plan.aside).collect();
@@ -139,7 +141,7 @@ impl Store {
         let (gone, _) = self.change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {
-            self.remove_leftover(&leftover)?;
+            leftovers::remove(self.repository(), &leftover)?;
             done.leftovers.push(leftover);
         }
         Scratch::sweep(self.repository())?;
@@ -148,16 +150,16 @@ impl Store {
 
     fn remove_session(&self, going: &Going, at: Timestamp) -> Result<()> {
         // First of all, so that no sync brings back what is half gone.
-        let mut forgotten = self.forgotten()?;
-        let before = forgotten.clone();
-        forgotten.extend(going.refs.iter().map(|(name, _)| name.clone()));
-        self.write_forgotten(&forgotten)?;
+        let mut cleaned = cleaned_refs(self.repository())?;
+        let before = cleaned.clone();
+        cleaned.extend(going.refs.iter().map(|(name, _)| name.clone()));
+        write_cleaned(self.repository(), &cleaned)?;
         if let Err(error) = self.delete_refs(&going.refs, "clean", at) {
-            self.write_forgotten(&before)?;
+            write_cleaned(self.repository(), &before)?;
             return Err(error);
         }
         if going.extent == Some(Extent::All) {
-            self.forget_in_notes(&going.session, at)?;
+            self.notes().forget(&going.session, at)?;
             self.forget_listing()?;
             Control::of(self.repository(), &going.session).clear()?;
         }
@@ -187,7 +189,7 @@ impl Store {
         if let (Some(elsewhere), false) = (self.elsewhere(log), rules.is_named) {
             return Ok(Some(format!("{elsewhere}; `--session {id}` removes it all the same")));
         }
-        if Spool::all(self.repository())?.iter().any(|spool| spool.session().as_ref() == Some(id)) {
+        if Spool::of(self.repository(), id)?.is_some() {
             return Ok(Some(
                 "it was cut off, and is not recorded to its end: the next start does that".into(),
             ));

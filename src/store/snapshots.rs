@@ -5,9 +5,9 @@ use anyhow::Result;
 use crate::record::{ObjectId, Timestamp};
 
 use super::blobs::read_commit;
+use super::local::spool::Slot;
 use super::objects::Quarantine;
 use super::refs::update::{Reason, RefUpdate};
-use super::spool::Slot;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
 /// Maximum number of snapshots that a chain is followed down.

@@ -215,9 +215,9 @@ fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
 fn a_torn_object_in_the_way_is_replaced() {
     let (one, other) = (Scene::new(), Scene::new());
     let commit = one.append(&start(), "start").unwrap();
-    let torn: Vec<Utf8PathBuf> = super::disk::children(&one.path().join(".git/objects")).unwrap();
+    let torn: Vec<Utf8PathBuf> = super::local::disk::children(&one.path().join(".git/objects")).unwrap();
     for folder in torn.iter().filter(|folder| folder.file_name().unwrap().len() == 2) {
-        for object in super::disk::children(folder).unwrap() {
+        for object in super::local::disk::children(folder).unwrap() {
             let target = other.path().join(object.strip_prefix(one.path()).unwrap());
             std::fs::create_dir_all(target.parent().unwrap()).unwrap();
             std::fs::write(&target, b"").unwrap();

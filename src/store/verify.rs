@@ -9,6 +9,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use serde::Serialize;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
+use crate::store::share::sync_state::cleaned_refs;
 
 use super::blobs::shallow_ends;
 use super::chain::Chain;
@@ -18,7 +19,6 @@ use super::message::{self, Subject};
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::refs::update::RefUpdate;
 use super::share::incoming::{self, Arrival, Inspection};
-use super::share::notes::Lines;
 use super::share::sync_state;
 use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots};
 
@@ -168,29 +168,21 @@ impl Store {
                 self.change_refs(&[change], "repair", at)?;
             }
         }
-        let wanted = self.notes_by_records(logs)?;
-        let missing = self.missing_in_notes(&wanted)?;
+        let wanted = self.notes().by_records(logs)?;
+        let missing = self.notes().missing(&wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
             verified.found_beside(Some(super::refs::naming::NOTES.to_owned()), what, status);
             if let Some(at) = repair {
-                self.annotate(&wanted, at)?;
+                self.notes().add(&wanted, at)?;
             }
         }
         Ok(())
     }
 
-    fn missing_in_notes(&self, wanted: &Lines) -> Result<usize> {
-        let found = self.notes_of(wanted.keys())?;
-        let has = |(commit, lines): &(&ObjectId, &BTreeSet<String>)| {
-            found.get(commit).is_some_and(|found| found.is_superset(lines))
-        };
-        Ok(wanted.iter().filter(|pair| !has(pair)).count())
-    }
-
     /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
     fn lost_here(&self) -> Result<Vec<RefUpdate>> {
-        let (tombstones, forgotten) = (self.tombstones()?, self.forgotten()?);
+        let (tombstones, cleaned) = (self.tombstones().all()?, cleaned_refs(self.repository())?);
         let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
@@ -202,8 +194,7 @@ impl Store {
         };
         let mut lost = BTreeMap::new();
         for (name, tip) in sync_state::all_refs(self.repository())? {
-            let is_known =
-                here.contains(&name) || tombstones.contains_key(&name) || forgotten.contains(&name);
+            let is_known = here.contains(&name) || tombstones.contains_key(&name) || cleaned.contains(&name);
             if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_good(&name, &tip) {
                 lost.insert(name, tip);
             }

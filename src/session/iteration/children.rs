@@ -75,7 +75,7 @@ impl Running<'_> {
     fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
         let is_recreated =
-            self.recorder.recreate_spool()? | self.plan.store.keep_identity(&self.local.identity)?;
+            self.recorder.recreate_spool()? | self.local.identity.keep(self.plan.store.repository())?;
         if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;
             let folder = self.plan.store.repository().ralph_dir();

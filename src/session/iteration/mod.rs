@@ -157,7 +157,7 @@ impl Running<'_> {
             return;
         }
         let noted = redacted(self.recorder.redactor(), iteration)
-            .and_then(|iteration| self.plan.store.note_commits(&iteration));
+            .and_then(|iteration| self.plan.store.notes().add_commits_of(&iteration));
         if let Err(error) = noted {
             self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} fsck --repair` writes it"));
         }

@@ -11,7 +11,8 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use crate::record::ObjectId;
 use crate::repository::Repository;
-use crate::store::{Store, Syncing, caused, disk, objects};
+use crate::store::local::disk;
+use crate::store::{Store, Syncing, caused, objects};
 
 use super::database::{NoTip, RefDatabase, update_ref};
 use super::naming::SessionRefs;

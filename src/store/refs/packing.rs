@@ -8,8 +8,9 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 
 use crate::process::Tool;
-use crate::store::lock::LoopLock;
-use crate::store::{Store, disk};
+use crate::store::Store;
+use crate::store::local::disk;
+use crate::store::local::lock::LoopLock;
 
 use super::naming::{LOG_PREFIX, SNAPSHOT_PREFIX};
 

@@ -2,10 +2,13 @@
 
 use anyhow::Result;
 
+use super::naming::NOTES;
 use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::RefFormat;
-use crate::store::{Store, disk};
+use crate::store::Store;
+use crate::store::local::disk;
+use std::collections::BTreeSet;
 
 use super::database::{NoTip, RefDatabase};
 use super::files::RefFiles;
@@ -67,6 +70,14 @@ impl Store {
     /// Returns the branch that is checked out; none for a detached HEAD.
     pub fn branch(&self) -> Result<Option<String>> {
         self.refs().branch()
+    }
+
+    /// Returns where all refs point that are none of ours, one id a line.
+    pub fn tips_of_others(&self) -> Result<Vec<u8>> {
+        let others = self.refs_below("refs/")?.into_iter();
+        let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
+        let tips: BTreeSet<String> = others.map(|(_, tip)| format!("{tip}\n")).collect();
+        Ok(tips.into_iter().collect::<String>().into_bytes())
     }
 }
 

@@ -8,7 +8,8 @@ use camino::Utf8PathBuf;
 
 use crate::process::{Captured, Tool};
 use crate::record::ObjectId;
-use crate::store::{Store, Syncing, disk};
+use crate::store::local::disk;
+use crate::store::{Store, Syncing};
 
 use super::database::{NoTip, RefDatabase, update_ref};
 use super::update::{Reason, RefUpdate};

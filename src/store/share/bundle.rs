@@ -6,6 +6,7 @@ use camino::Utf8Path;
 use crate::process::{LONG, Tool};
 use crate::record::{IfThere, RALPH, SessionId, Timestamp};
 use crate::store::refs::naming::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
+use crate::store::share::remote::Connection;
 use crate::store::{SessionLog, Store};
 
 use super::remote::Remote;
@@ -64,7 +65,7 @@ impl Store {
             );
         }
         let bundle = Remote { name: file.to_string(), url: None, ssh_command: None };
-        if self.list_remote(&bundle)?.is_empty() {
+        if Connection::new(self.repository(), &bundle).list()?.is_empty() {
             bail!("{file} holds no records\nhint: `{RALPH} bundle FILE` writes a file that does");
         }
         self.sync(

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::process;
 use crate::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
-use crate::store::last_written::last_of_all;
-use crate::store::{LoopLock, SessionLog, SessionRefs, Spool, Store};
+use crate::store::local::last_written::last_of_all;
+use crate::store::{Identity, LoopLock, SessionLog, SessionRefs, Spool, Store};
 
 use super::sync_state;
 
@@ -55,11 +55,11 @@ impl Store {
     /// count in records of older versions, which have nothing else.
     fn is_from_here(&self, session: &SessionId, begun: &Session) -> Result<bool> {
         let is_own = match &begun.machine {
-            Some(machine) => self.identity()?.is_some_and(|own| own.machine() == *machine),
+            Some(machine) => Identity::find(self.repository())?.is_some_and(|own| own.machine() == *machine),
             None => begun.host == process::host_name(),
         };
         Ok(is_own
-            || Spool::all(self.repository())?.iter().any(|spool| spool.session().as_ref() == Some(session))
+            || Spool::of(self.repository(), session)?.is_some()
             || LoopLock::last_holders(self.repository())?.iter().any(|holder| holder.session == *session)
             || begun.machine.is_none() && last_of_all(self.repository())?.contains(session))
     }

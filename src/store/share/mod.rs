@@ -12,4 +12,4 @@ pub(super) mod remote;
 mod shared_ref;
 pub(super) mod sync;
 pub(super) mod sync_state;
-mod tombstones;
+pub(super) mod tombstones;

@@ -14,6 +14,7 @@ use crate::store::blobs::{bounded, read_commit};
 use crate::store::objects::{self, Quarantine};
 use crate::store::refs::naming::{NOTES, SessionRefs};
 use crate::store::session_log::SessionLog;
+use crate::store::share::sync_state::cleaned_refs;
 
 use super::shared_ref::{MergeResult, NewCommit};
 
@@ -71,10 +72,21 @@ fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
     line.split_once(':').is_some_and(|(session, _)| sessions.contains(session))
 }
 
+/// The notes of one repository.
+pub struct Notes<'a> {
+    store: &'a Store,
+}
+
 impl Store {
+    pub fn notes(&self) -> Notes<'_> {
+        Notes { store: self }
+    }
+}
+
+impl Notes<'_> {
     /// Adds lines to notes; those that are there stay. Returns how many notes were changed.
-    pub fn annotate(&self, lines: &Lines, at: Timestamp) -> Result<usize> {
-        self.change_notes(
+    pub fn add(&self, lines: &Lines, at: Timestamp) -> Result<usize> {
+        self.change(
             "note",
             at,
             |commit, found| match lines.get(commit) {
@@ -86,15 +98,15 @@ impl Store {
     }
 
     /// Notes which iteration made its commits.
-    pub fn note_commits(&self, iteration: &Iteration) -> Result<()> {
+    pub fn add_commits_of(&self, iteration: &Iteration) -> Result<()> {
         if iteration.commits.is_empty() {
             return Ok(());
         }
-        self.annotate(&lines_of(iteration), iteration.ended_at).map(drop)
+        self.add(&lines_of(iteration), iteration.ended_at).map(drop)
     }
 
     /// Notes of a commit that it was made in an iteration which still runs.
-    pub fn note_running(
+    pub fn add_running(
         &self,
         commit: &ObjectId,
         (session, iteration, task): (&SessionId, u32, &str),
@@ -102,40 +114,29 @@ impl Store {
     ) -> Result<()> {
         let task: String = task.chars().filter(|c| !c.is_control()).collect();
         let line = format!("{session}:{iteration} {task}{RUNNING}");
-        self.annotate(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
-    }
-
-    /// Returns where all refs point that are none of ours, one id a line.
-    pub fn tips_of_others(&self) -> Result<Vec<u8>> {
-        let others = self.refs_below("refs/")?.into_iter();
-        let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
-        let tips: BTreeSet<String> = others.map(|(_, tip)| format!("{tip}\n")).collect();
-        Ok(tips.into_iter().collect::<String>().into_bytes())
+        self.add(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
     }
 
     /// Takes the lines of a session out of all notes.
-    pub(in crate::store) fn forget_in_notes(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
-        let all = self.annotated()?;
+    pub(in crate::store) fn forget(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
+        let all = self.commits()?;
         let keep = |_: &ObjectId, found: BTreeSet<String>| {
             found.into_iter().filter(|line| !is_of(line, session)).collect()
         };
-        self.change_notes("forget", at, keep, &all.iter())
+        self.change("forget", at, keep, &all.iter())
     }
 
     /// Returns the commits that have a note.
-    fn annotated(&self) -> Result<Vec<ObjectId>> {
-        let Some(tip) = self.tip(NOTES)? else { return Ok(Vec::new()) };
-        let git = self.open_git()?;
+    fn commits(&self) -> Result<Vec<ObjectId>> {
+        let Some(tip) = self.store.tip(NOTES)? else { return Ok(Vec::new()) };
+        let git = self.store.open_git()?;
         Ok(blobs(&git, &tip)?.keys().filter_map(|id| id.parse().ok()).collect())
     }
 
     /// Returns the lines that commits have in their notes.
-    pub(in crate::store) fn notes_of<'a>(
-        &self,
-        commits: impl Iterator<Item = &'a ObjectId>,
-    ) -> Result<Lines> {
-        let Some(tip) = self.tip(NOTES)? else { return Ok(Lines::new()) };
-        let git = self.open_git()?;
+    pub(in crate::store) fn of<'a>(&self, commits: impl Iterator<Item = &'a ObjectId>) -> Result<Lines> {
+        let Some(tip) = self.store.tip(NOTES)? else { return Ok(Lines::new()) };
+        let git = self.store.open_git()?;
         let all = blobs(&git, &tip)?;
         let mut found = Lines::new();
         for commit in commits {
@@ -147,18 +148,18 @@ impl Store {
     }
 
     /// Returns what the notes of ours should say by the records that are here.
-    pub fn notes_by_the_record(&self) -> Result<Lines> {
-        self.notes_by_records(&self.sessions()?)
+    pub fn by_the_record(&self) -> Result<Lines> {
+        self.by_records(&self.store.sessions()?)
     }
 
     /// Returns what the notes should say by the records of `logs`.
-    pub(in crate::store) fn notes_by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
+    pub(in crate::store) fn by_records(&self, logs: &[SessionLog]) -> Result<Lines> {
         let mut lines = Lines::new();
-        let reader = self.reader()?;
+        let reader = self.store.reader()?;
         // Where HEAD did not move, no commit was made.
         let moved = |entry: &&LogEntry| entry.head_before != entry.head_after;
         for entry in logs.iter().flat_map(SessionLog::iterations).filter(moved) {
-            let Some(iteration) = self.or_leave_out(entry, reader.iteration(entry)) else { continue };
+            let Some(iteration) = self.store.or_leave_out(entry, reader.iteration(entry)) else { continue };
             for (commit, more) in lines_of(&iteration) {
                 lines.entry(commit).or_default().extend(more);
             }
@@ -167,34 +168,35 @@ impl Store {
     }
 
     /// Makes the lines of ours anew from the records; lines of people stay. Returns how many notes were changed.
-    pub fn rebuild_notes(&self, at: Timestamp) -> Result<usize> {
-        let wanted = self.notes_by_the_record()?;
+    pub fn rebuild(&self, at: Timestamp) -> Result<usize> {
+        let wanted = self.by_the_record()?;
         // A session that is not here may be noted anyway: its notes came by a sync.
-        let here: BTreeSet<SessionId> = self.session_names()?.into_iter().map(|refs| refs.session).collect();
+        let here: BTreeSet<SessionId> =
+            self.store.session_names()?.into_iter().map(|refs| refs.session).collect();
         let of_here = |line: &str| {
             line.split_once(':').and_then(|(id, _)| id.parse().ok()).is_some_and(|id| here.contains(&id))
         };
         let mut commits: BTreeSet<ObjectId> = wanted.keys().cloned().collect();
-        commits.extend(self.annotated()?);
+        commits.extend(self.commits()?);
         let change = |commit: &ObjectId, found: BTreeSet<String>| {
             let kept = found.into_iter().filter(|line| !of_here(line));
             kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
         };
-        self.change_notes("rebuild", at, change, &commits.iter())
+        self.change("rebuild", at, change, &commits.iter())
     }
 
     /// Changes the notes of `commits` and moves the ref from what it was; retries if another process was faster.
-    fn change_notes<'a>(
+    fn change<'a>(
         &self,
         why: &'static str,
         at: Timestamp,
         change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
         commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
     ) -> Result<usize> {
-        let changed = self.change_shared(NOTES, why, at, |here| {
-            let git = self.open_git()?;
+        let changed = self.store.change_shared(NOTES, why, at, |here| {
+            let git = self.store.open_git()?;
             let mut all = here.map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
-            let (_scratch, quarantine) = self.new_objects()?;
+            let (_scratch, quarantine) = self.store.new_objects()?;
             let mut changed = BTreeSet::new();
             for commit in commits.clone() {
                 let found = all.get(commit.as_str()).map(|blob| lines(&git, *blob)).transpose()?;
@@ -214,7 +216,7 @@ impl Store {
                 return Ok(None);
             }
             let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-            let new = self.write_notes(&quarantine, (&all, &changed), (here, &parents, at))?;
+            let new = self.write(&quarantine, (&all, &changed), (here, &parents, at))?;
             Ok(Some((new, changed.len())))
         })?;
         Ok(changed.unwrap_or_default())
@@ -222,17 +224,17 @@ impl Store {
 
     /// Brings the notes of another repository together with ours: a union of lines. Those of sessions that were
     /// cleaned away here are there alone, those of purged ones nowhere but where the session still is.
-    pub(super) fn merge_notes(
+    pub(super) fn merge(
         &self,
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
     ) -> Result<MergeResult> {
-        let git = self.open_git()?;
+        let git = self.store.open_git()?;
         let their_notes = blobs(&git, theirs)?;
         // Where ours cannot be read, the records say what they were.
         let ours = here.map(|here| blobs(&git, here)).transpose().unwrap_or_default().unwrap_or_default();
-        let (_scratch, quarantine) = self.new_objects()?;
+        let (_scratch, quarantine) = self.store.new_objects()?;
         let unwanted = self.unwanted()?;
         let is_all_wanted = unwanted.here.is_empty() && unwanted.there.is_empty();
         let commits: BTreeSet<&String> = ours.keys().chain(their_notes.keys()).collect();
@@ -271,22 +273,23 @@ impl Store {
         let base = here.filter(|_| !ours.is_empty());
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
         if wanted == all {
-            let kept = self.fast_forward(here, theirs, all == ours, all == their_notes)?;
-            let write = || self.write_notes(&quarantine, (&all, &changed), (base, &parents, at));
+            let kept = self.store.fast_forward(here, theirs, all == ours, all == their_notes)?;
+            let write = || self.write(&quarantine, (&all, &changed), (base, &parents, at));
             return kept.map_or_else(write, Ok).map(MergeResult::same);
         }
         let there = if all == their_notes {
             theirs.clone()
         } else {
-            self.write_notes(&quarantine, (&all, &changed), (base, &parents, at))?
+            self.write(&quarantine, (&all, &changed), (base, &parents, at))?
         };
-        let is_settled = |here: &&ObjectId| wanted == ours && self.is_ancestor(&there, here).unwrap_or(false);
+        let is_settled =
+            |here: &&ObjectId| wanted == ours && self.store.is_ancestor(&there, here).unwrap_or(false);
         if let Some(here) = here.filter(is_settled) {
             return Ok(MergeResult { here: here.clone(), there });
         }
         // It has theirs in its history, so that they need not be fetched again.
         let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
-        let here = self.write_notes(&quarantine, (&wanted, &changed), (base, &parents, at))?;
+        let here = self.write(&quarantine, (&wanted, &changed), (base, &parents, at))?;
         Ok(MergeResult { here, there })
     }
 
@@ -296,10 +299,10 @@ impl Store {
             let refs = names.filter_map(|name| SessionRefs::from_log(&name));
             refs.map(|refs| refs.session.to_string()).collect()
         };
-        let there = ids(&mut self.tombstones()?.into_keys());
-        let mut here = ids(&mut self.forgotten()?.into_iter());
+        let there = ids(&mut self.store.tombstones().all()?.into_keys());
+        let mut here = ids(&mut cleaned_refs(self.store.repository())?.into_iter());
         here.extend(there.iter().cloned());
-        for refs in self.session_names()? {
+        for refs in self.store.session_names()? {
             here.remove(refs.session.as_str());
         }
         Ok(Unwanted { here, there })
@@ -307,13 +310,13 @@ impl Store {
 
     /// Writes notes: a folder for the first two digits, as git does with many. Folders in which nothing changed
     /// since `here` stay as they are.
-    fn write_notes(
+    fn write(
         &self,
         quarantine: &Quarantine,
         (all, changed): (&Blobs, &BTreeSet<String>),
         (here, parents, at): (Option<&ObjectId>, &[ObjectId], Timestamp),
     ) -> Result<ObjectId> {
-        let git = self.open_git()?;
+        let git = self.store.open_git()?;
         let before = here.map(|here| folders(&git, here)).transpose()?.unwrap_or_default();
         let mut groups: BTreeMap<&str, BTreeMap<String, gix::ObjectId>> = BTreeMap::new();
         for (id, blob) in all {
@@ -330,7 +333,25 @@ impl Store {
         }
         let tree = quarantine.write_folder(&root)?;
         let commit = NewCommit::version(parents, "Notes of iterations", "notes", at);
-        self.commit_tree(quarantine, &tree, &commit)
+        self.store.commit_tree(quarantine, &tree, &commit)
+    }
+
+    /// Returns the iterations that the note on a commit of the project names.
+    pub fn iterations_of(&self, commit: &ObjectId) -> Result<Vec<(SessionId, u32)>> {
+        let lines = self.of(std::iter::once(commit))?.into_values().flatten();
+        let named = |line: String| {
+            let (session, number) = line.split(' ').next()?.split_once(':')?;
+            Some((session.parse().ok()?, number.parse().ok()?))
+        };
+        Ok(lines.filter_map(named).collect())
+    }
+
+    pub(in crate::store) fn missing(&self, wanted: &Lines) -> Result<usize> {
+        let found = self.of(wanted.keys())?;
+        let has = |(commit, lines): &(&ObjectId, &BTreeSet<String>)| {
+            found.get(commit).is_some_and(|found| found.is_superset(lines))
+        };
+        Ok(wanted.iter().filter(|pair| !has(pair)).count())
     }
 }
 

@@ -8,8 +8,6 @@ use anyhow::{Error, Result, anyhow};
 use crate::record::ObjectId;
 use crate::store::Store;
 
-use super::remote::Remote;
-
 /// How the library says that an object is not here.
 const ABSENT: &str = "could not be found";
 
@@ -23,14 +21,6 @@ impl Store {
             }
         }
         Ok(missing)
-    }
-
-    /// Fetches files by their ids, all at once.
-    pub fn bring(&self, remote: &Remote, ids: &[ObjectId]) -> Result<()> {
-        let specs: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        // As git itself does it: what is here is no use to the other side.
-        let flags = ["-c", "fetch.negotiationAlgorithm=noop"];
-        self.fetch_with(remote, &flags, &["--filter=blob:none"], specs)
     }
 
     /// Returns an error of a reader, with what to do about it where the record is not all here.

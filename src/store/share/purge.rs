@@ -5,13 +5,14 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
-use crate::store::control::Control;
+use crate::store::local::control::Control;
+use crate::store::local::disk;
+use crate::store::local::spool::Spool;
 use crate::store::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use crate::store::retention::{ASIDE, is_of};
-use crate::store::spool::Spool;
-use crate::store::{Store, disk, message};
+use crate::store::{Store, message};
 
-use super::remote::{PushOutcome, Remote, Strictness};
+use super::remote::{Connection, PushOutcome, Remote, Strictness};
 use super::sync::{CleanedRefs, Direction, KeptRef, Snapshots, SyncOptions};
 
 /// What was taken away.
@@ -29,75 +30,73 @@ pub struct PurgeReport {
     pub left: Vec<KeptRef>,
 }
 
-impl Store {
+/// A session that is to go.
+pub struct Purge<'a> {
+    pub store: &'a Store,
+    pub session: &'a SessionId,
+    pub at: Timestamp,
+}
+
+impl Purge<'_> {
     /// Returns what a purge takes away here: refs, and texts that were kept.
-    pub fn plan_purge(&self, session: &SessionId) -> Result<PurgeReport> {
-        let here = self.tips_of_session(session)?.into_iter().map(|(name, _)| name).collect();
-        Ok(PurgeReport { here, kept: self.kept_of(session)?, ..PurgeReport::default() })
+    pub fn plan(&self) -> Result<PurgeReport> {
+        let here = self.tips()?.into_iter().map(|(name, _)| name).collect();
+        Ok(PurgeReport { here, kept: self.kept()?, ..PurgeReport::default() })
     }
 
-    fn tips_of_session(&self, session: &SessionId) -> Result<Vec<(String, ObjectId)>> {
+    fn tips(&self) -> Result<Vec<(String, ObjectId)>> {
         let mut tips = Vec::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
-            tips.extend(self.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, session)));
+            tips.extend(
+                self.store.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, self.session)),
+            );
         }
         // Restorations hold its files, too, and so may refs that replaced its own.
         for (name, tip) in
-            ASIDE.iter().map(|prefix| self.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
+            ASIDE.iter().map(|prefix| self.store.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
         {
-            let named = self.message(&tip).ok().and_then(|message| message::named_in(&message));
-            if named.is_some_and(|(named, _)| named == *session) {
+            let named = self.store.message(&tip).ok().and_then(|message| message::named_in(&message));
+            if named.is_some_and(|(named, _)| named == *self.session) {
                 tips.push((name, tip));
             }
         }
         Ok(tips)
     }
 
-    /// Returns the ids of the sessions that were purged.
-    pub fn purged_sessions(&self) -> Result<Vec<SessionId>> {
-        let tombstones = self.tombstones()?;
-        Ok(tombstones
-            .keys()
-            .filter_map(|name| SessionRefs::from_log(name))
-            .map(|refs| refs.session)
-            .collect())
-    }
-
     /// Removes a session locally. The tombstone comes first, so that no sync brings it back meanwhile.
-    pub fn purge_here(&self, session: &SessionId, at: Timestamp) -> Result<PurgeReport> {
-        if self.is_running(session)? {
+    pub fn here(&self) -> Result<PurgeReport> {
+        let Self { store, session, at } = *self;
+        if store.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));
             return Err(refusal.with_hint(format!("stop it first: `{RALPH} stop`")).into());
         }
-        let tips = self.tips_of_session(session)?;
+        let tips = self.tips()?;
         let purged: Vec<SessionRefs> =
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
-        self.add_tombstones(&purged, at)?;
+        store.tombstones().add(&purged, at)?;
         if !tips.is_empty() {
-            self.delete_refs(&tips, "purge", at)?;
+            store.delete_refs(&tips, "purge", at)?;
         }
-        self.forget_listing()?;
-        let notes = self.forget_in_notes(session, at)?;
-        Control::of(self.repository(), session).clear()?;
-        for spool in Spool::all(self.repository())? {
-            if spool.session().as_ref() == Some(session) {
-                spool.remove(self.repository())?;
-            }
+        store.forget_listing()?;
+        let notes = store.notes().forget(session, at)?;
+        Control::of(store.repository(), session).clear()?;
+        if let Some(spool) = Spool::of(store.repository(), session)? {
+            spool.remove(store.repository())?;
         }
-        let kept = self.forget_kept(session)?;
+        let kept = self.forget_kept()?;
         let here = tips.into_iter().map(|(name, _)| name).collect();
         Ok(PurgeReport { here, notes, kept, ..PurgeReport::default() })
     }
 
     /// Returns what was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
-    fn kept_of(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
+    fn kept(&self) -> Result<Vec<Utf8PathBuf>> {
         let mut found = Vec::new();
         for folder in ["kept", "talk"] {
-            for path in disk::children(&self.repository().ralph_dir().join(folder))? {
-                let is_named = path.file_name().is_some_and(|name| name.ends_with(session.as_str()));
+            for path in disk::children(&self.store.repository().ralph_dir().join(folder))? {
+                let is_named = path.file_name().is_some_and(|name| name.ends_with(self.session.as_str()));
                 let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
                 let text = if is_folder { None } else { disk::read_if_there(&path)? };
-                let id = session.as_str().as_bytes();
+                let id = self.session.as_str().as_bytes();
                 if is_named || text.is_some_and(|text| text.windows(id.len()).any(|part| part == id)) {
                     found.push(path);
                 }
@@ -107,8 +106,8 @@ impl Store {
         Ok(found)
     }
 
-    fn forget_kept(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
-        let found = self.kept_of(session)?;
+    fn forget_kept(&self) -> Result<Vec<Utf8PathBuf>> {
+        let found = self.kept()?;
         for path in &found {
             if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                 disk::remove_dir_if_there(path)?;
@@ -120,23 +119,19 @@ impl Store {
     }
 
     /// Takes a session away at a remote, each ref only from where it was seen, and leaves the tombstone there.
-    pub fn purge_there(
-        &self,
-        remote: &Remote,
-        session: &SessionId,
-        at: Timestamp,
-        purged: &mut PurgeReport,
-    ) -> Result<()> {
-        let listed = self.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
+    pub fn there(&self, remote: &Remote, purged: &mut PurgeReport) -> Result<()> {
+        let Self { store, session, at } = *self;
+        let connection = Connection::new(store.repository(), remote);
+        let listed = connection.list().with_context(|| format!("reach {}", remote.place()))?;
         let mut with_tombstone = Vec::new();
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
-            if !self.is_ours_there(remote, name, tip, at)? {
+            if !self.is_ours_there(&connection, name, tip)? {
                 let reason = "it is not ours".to_owned();
                 purged.left.push(KeptRef { name: name.clone(), reason });
                 continue;
             }
             with_tombstone.extend(SessionRefs::from_name(name));
-            match self.delete_there(remote, name, tip)? {
+            match connection.delete(name, tip)? {
                 PushOutcome::Done => purged.there.push(name.clone()),
                 PushOutcome::Behind => purged
                     .left
@@ -147,8 +142,8 @@ impl Store {
                 }
             }
         }
-        self.add_tombstones(&with_tombstone, at)?;
-        if self.tombstones()?.is_empty() {
+        store.tombstones().add(&with_tombstone, at)?;
+        if store.tombstones().all()?.is_empty() {
             bail!("session {session} is neither here nor at {}", remote.place());
         }
         let options = SyncOptions {
@@ -157,18 +152,18 @@ impl Store {
             cleaned: CleanedRefs::Leave,
             at,
         };
-        let left = self.sync_shared(remote, options)?;
+        let left = store.sync_shared(remote, options)?;
         purged.left.extend(left);
         Ok(())
     }
 
     /// Returns true if the tip of a ref at a remote is one of our commits; it is fetched to be looked at where it must.
-    fn is_ours_there(&self, remote: &Remote, name: &str, tip: &ObjectId, at: Timestamp) -> Result<bool> {
-        if !self.has(tip)? {
+    fn is_ours_there(&self, connection: &Connection<'_>, name: &str, tip: &ObjectId) -> Result<bool> {
+        if !self.store.has(tip)? {
             let incoming = format!("{INCOMING_PREFIX}purge");
-            self.fetch(remote, &[(name, &incoming)], Strictness::AsSet)?;
-            self.clear_incoming(at)?;
+            connection.fetch(&[(name, &incoming)], Strictness::AsSet)?;
+            self.store.clear_incoming(self.at)?;
         }
-        Ok(message::is_signed(&self.message(tip)?))
+        Ok(message::is_signed(&self.store.message(tip)?))
     }
 }

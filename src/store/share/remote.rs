@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{Captured, NO_LAZY_FETCH, Tool};
 use crate::record::ObjectId;
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::store::refs::naming::{
     INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
@@ -97,22 +98,32 @@ impl Remote {
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
         format!("{scheme}://{host}{path}")
     }
-}
 
-impl Store {
     /// Returns the remotes that git knows here, by name.
-    pub fn remotes(&self) -> Result<Vec<String>> {
-        let listed = Tool::git(&self.repository().common_dir).arg("remote").read().context("list remotes")?;
+    pub fn names(repository: &Repository) -> Result<Vec<String>> {
+        let listed = Tool::git(&repository.common_dir).arg("remote").read().context("list remotes")?;
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
     /// Returns the address of a remote that git knows.
-    pub fn address(&self, remote: &str) -> Result<String> {
-        Tool::git(&self.repository().common_dir).args(["remote", "get-url", "--", remote]).line()
+    pub fn address_of(repository: &Repository, name: &str) -> Result<String> {
+        Tool::git(&repository.common_dir).args(["remote", "get-url", "--", name]).line()
+    }
+}
+
+/// A repository and a remote of it, before the network is used.
+pub struct Connection<'a> {
+    repository: &'a Repository,
+    remote: &'a Remote,
+}
+
+impl<'a> Connection<'a> {
+    pub fn new(repository: &'a Repository, remote: &'a Remote) -> Self {
+        Self { repository, remote }
     }
 
-    fn git_to(&self, remote: &Remote) -> Tool {
-        let repository = self.repository();
+    fn git(&self) -> Tool {
+        let repository = self.repository;
         // Relative addresses count from the top, as for git itself.
         let directory = repository.top.as_ref().unwrap_or(&repository.common_dir);
         let git = Tool::git(directory)
@@ -131,18 +142,18 @@ impl Store {
             .args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=90"])
             // A mirror would push, and delete, everything. As a variable, for an address may hold a `=`.
             .env("GIT_CONFIG_COUNT", "1")
-            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", remote.name))
+            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", self.remote.name))
             .env("GIT_CONFIG_VALUE_0", "false");
-        match &remote.ssh_command {
+        match &self.remote.ssh_command {
             Some(command) => git.env("GIT_SSH_COMMAND", command),
             None => git,
         }
     }
 
     /// Returns our refs, and the shared ones, that the remote has.
-    pub(super) fn list_remote(&self, remote: &Remote) -> Result<BTreeMap<String, ObjectId>> {
+    pub(super) fn list(&self) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
-        let git = self.git_to(remote).args(["ls-remote", "--quiet", "--refs", "--", &remote.name]);
+        let git = self.git().args(["ls-remote", "--quiet", "--refs", "--", &self.remote.name]);
         let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING_TIMEOUT).run())?;
         if !listed.is_success() {
             return Err(Unreachable(said(&listed)).into());
@@ -155,12 +166,88 @@ impl Store {
                 refs.insert(name.to_owned(), id);
             }
             if refs.len() > MAX_REFS {
-                bail!("{} lists more than {MAX_REFS} refs under refs/ralph/", remote.place());
+                bail!("{} lists more than {MAX_REFS} refs under refs/ralph/", self.remote.place());
             }
         }
         Ok(refs)
     }
 
+    /// Fetches refs under other names, which must be unused or ours to overwrite.
+    pub(super) fn fetch(&self, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
+        let mut specs = String::new();
+        for (from, to) in refs {
+            specs.push_str(&format!("+{from}:{to}\n"));
+        }
+        let flags: &[&str] = match strictness {
+            Strictness::Strict => &["-c", "fetch.fsckObjects=true"],
+            Strictness::AsSet => &[],
+        };
+        // The clone may be partial for the project's files. A record without its own is none.
+        let options: &[&str] = if self.repository.is_partial() { &["--no-filter"] } else { &[] };
+        self.fetch_with(flags, options, specs)
+    }
+
+    /// Fetches what `specs` say, one a line.
+    pub(super) fn fetch_with(&self, flags: &[&str], options: &[&str], specs: String) -> Result<()> {
+        let git = self.git().args(flags.iter().copied());
+        let git = git
+            .args(["fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap="])
+            .args(["--no-recurse-submodules", "--stdin"])
+            .args(options.iter().copied())
+            .args(["--", &self.remote.name])
+            .stdin(specs);
+        let fetched = reached(git.limit(TRANSFER).run())?;
+        if fetched.is_success() {
+            return Ok(());
+        }
+        let words = said(&fetched);
+        if is_lost(&fetched) { Err(Unreachable(words).into()) } else { bail!("{words}") }
+    }
+
+    /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
+    pub(super) fn push(&self, refs: &[(String, ObjectId)]) -> Result<PushReport> {
+        let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
+        self.push_specs(&[], &specs)
+    }
+
+    /// Deletes a ref there, if it still points where we think.
+    pub(super) fn delete(&self, name: &str, at: &ObjectId) -> Result<PushOutcome> {
+        let lease = format!("--force-with-lease={name}:{at}");
+        let PushReport { mut answers, said } = self.push_specs(&[lease], &[format!(":{name}")])?;
+        let answer = answers.remove(name).context("read what git says of the deletion")?;
+        Ok(match answer {
+            PushOutcome::Refused(words) if !said.is_empty() => {
+                PushOutcome::Refused(format!("{words}: {}", said.join(" ")))
+            }
+            PushOutcome::Refused(_) | PushOutcome::Done | PushOutcome::Behind => answer,
+        })
+    }
+
+    fn push_specs(&self, flags: &[String], specs: &[String]) -> Result<PushReport> {
+        let git = self
+            .git()
+            .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
+            .args(flags)
+            .args(["--", &self.remote.name])
+            .args(specs);
+        let ended = reached(git.limit(TRANSFER).run())?;
+        let answers = outcomes(&String::from_utf8_lossy(&ended.stdout));
+        if answers.is_empty() || is_lost(&ended) {
+            return Err(Unreachable(said(&ended)).into());
+        }
+        Ok(PushReport { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
+    }
+
+    /// Fetches files by their ids, all at once.
+    pub fn bring(&self, ids: &[ObjectId]) -> Result<()> {
+        let specs: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        // As git itself does it: what is here is no use to the other side.
+        let flags = ["-c", "fetch.negotiationAlgorithm=noop"];
+        self.fetch_with(&flags, &["--filter=blob:none"], specs)
+    }
+}
+
+impl Store {
     /// Returns what a sync that was cut off left, by the names of its refs.
     pub fn left_incoming(&self) -> Result<Vec<String>> {
         Ok(self.refs_below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
@@ -169,7 +256,8 @@ impl Store {
     /// Asks a remote for its sessions, and for permission to push ours. Nothing is sent, so
     /// hooks of the remote do not run.
     pub fn probe(&self, remote: &Remote) -> Result<Probe> {
-        let there = self.list_remote(remote)?;
+        let connection = Connection::new(self.repository(), remote);
+        let there = connection.list()?;
         let sessions = there.keys().filter(|name| name.starts_with(LOG_PREFIX)).count();
         let mut specs = Vec::new();
         for refs in self.session_names()?.into_iter().rev().take(BATCH) {
@@ -187,84 +275,12 @@ impl Store {
         if specs.is_empty() {
             return Ok(Probe { sessions, refused: Vec::new() });
         }
-        let PushReport { answers, .. } = self.push_specs(remote, &["--dry-run".to_owned()], &specs)?;
+        let PushReport { answers, .. } = connection.push_specs(&["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
             PushOutcome::Refused(words) => Some(format!("{name}: {words}")),
             PushOutcome::Done | PushOutcome::Behind => None,
         });
         Ok(Probe { sessions, refused: refused.collect() })
-    }
-
-    /// Fetches refs under other names, which must be unused or ours to overwrite.
-    pub(super) fn fetch(&self, remote: &Remote, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
-        let mut specs = String::new();
-        for (from, to) in refs {
-            specs.push_str(&format!("+{from}:{to}\n"));
-        }
-        let flags: &[&str] = match strictness {
-            Strictness::Strict => &["-c", "fetch.fsckObjects=true"],
-            Strictness::AsSet => &[],
-        };
-        // The clone may be partial for the project's files. A record without its own is none.
-        let options: &[&str] = if self.repository().is_partial() { &["--no-filter"] } else { &[] };
-        self.fetch_with(remote, flags, options, specs)
-    }
-
-    /// Fetches what `specs` say, one a line.
-    pub(super) fn fetch_with(
-        &self,
-        remote: &Remote,
-        flags: &[&str],
-        options: &[&str],
-        specs: String,
-    ) -> Result<()> {
-        let git = self.git_to(remote).args(flags.iter().copied());
-        let git = git
-            .args(["fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap="])
-            .args(["--no-recurse-submodules", "--stdin"])
-            .args(options.iter().copied())
-            .args(["--", &remote.name])
-            .stdin(specs);
-        let fetched = reached(git.limit(TRANSFER).run())?;
-        if fetched.is_success() {
-            return Ok(());
-        }
-        let words = said(&fetched);
-        if is_lost(&fetched) { Err(Unreachable(words).into()) } else { bail!("{words}") }
-    }
-
-    /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
-    pub(super) fn push(&self, remote: &Remote, refs: &[(String, ObjectId)]) -> Result<PushReport> {
-        let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
-        self.push_specs(remote, &[], &specs)
-    }
-
-    /// Deletes a ref there, if it still points where we think.
-    pub(super) fn delete_there(&self, remote: &Remote, name: &str, at: &ObjectId) -> Result<PushOutcome> {
-        let lease = format!("--force-with-lease={name}:{at}");
-        let PushReport { mut answers, said } = self.push_specs(remote, &[lease], &[format!(":{name}")])?;
-        let answer = answers.remove(name).context("read what git says of the deletion")?;
-        Ok(match answer {
-            PushOutcome::Refused(words) if !said.is_empty() => {
-                PushOutcome::Refused(format!("{words}: {}", said.join(" ")))
-            }
-            PushOutcome::Refused(_) | PushOutcome::Done | PushOutcome::Behind => answer,
-        })
-    }
-
-    fn push_specs(&self, remote: &Remote, flags: &[String], specs: &[String]) -> Result<PushReport> {
-        let git = self
-            .git_to(remote)
-            .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
-            .args(flags)
-            .args(["--", &remote.name])
-            .args(specs);
-        let ended = reached(git.limit(TRANSFER).run())?;
-        let answers = outcomes(&String::from_utf8_lossy(&ended.stdout));
-        if answers.is_empty() || is_lost(&ended) {
-            return Err(Unreachable(said(&ended)).into());
-        }
-        Ok(PushReport { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
     }
 }
 

@@ -11,14 +11,17 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::process::Tool;
-use crate::record::{ObjectId, Refusal, Timestamp};
-use crate::store::Store;
+use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
 use crate::store::blobs::shallow_ends;
-use crate::store::lock::{is_free, try_to_hold};
+use crate::store::local::lock::{is_free, try_to_hold};
 use crate::store::refs::naming::{
     INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
 };
 use crate::store::refs::update::RefUpdate;
+use crate::store::share::remote::Connection;
+use crate::store::share::shared_ref::MergeResult;
+use crate::store::share::sync_state::{cleaned_refs, want_again};
+use crate::store::{Store, folders};
 
 use super::incoming::{self, Arrival, Inspection};
 use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
@@ -106,6 +109,7 @@ struct WantedRef {
 struct Sync<'a> {
     store: &'a Store,
     remote: &'a Remote,
+    connection: Connection<'a>,
     options: SyncOptions,
     exchange: Exchange,
     failures: usize,
@@ -114,14 +118,14 @@ struct Sync<'a> {
 impl Store {
     /// Syncs with another repository.
     pub fn sync(&self, remote: &Remote, options: SyncOptions) -> Result<Exchange> {
-        self.folder("sync")?;
+        folders::create(self.repository(), "sync")?;
         let Some(_held) = try_to_hold(&self.sync_lock())? else {
             return Err(Refusal::new("another sync is at work in this repository")
                 .with_hint("try again when it is done")
                 .into());
         };
         self.clear_incoming(options.at)?;
-        let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
+        let mut sync = Sync::new(self, remote, options);
         let done = sync.run();
         self.clear_incoming(options.at)?;
         done?;
@@ -140,10 +144,10 @@ impl Store {
 
     /// Brings the tombstones and the notes alone together. Returns what could not be.
     pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<KeptRef>> {
-        let listed = self.list_remote(remote)?;
-        let mut sync = Sync { store: self, remote, options, exchange: Exchange::default(), failures: 0 };
-        let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
-        let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), Store::merge_notes));
+        let mut sync = Sync::new(self, remote, options);
+        let listed = sync.connection.list()?;
+        let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
+        let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), merge_notes));
         self.clear_incoming(options.at)?;
         done.map(|()| sync.exchange.left_out)
     }
@@ -161,16 +165,49 @@ impl Store {
         let ended = git.args(["merge-base", "--is-ancestor", lower.as_str(), upper.as_str()]).run()?;
         Ok(ended.is_success())
     }
+
+    /// Returns the sessions that are here, and those that were and are not wanted any more.
+    pub fn known_sessions(&self) -> Result<BTreeSet<SessionId>> {
+        let here = self.session_names()?.into_iter().map(|refs| refs.session);
+        let gone = cleaned_refs(self.repository())?.into_iter().chain(self.tombstones().all()?.into_keys());
+        let gone = gone.filter_map(|name| name.rsplit('/').next()?.parse().ok());
+        Ok(here.chain(gone).collect())
+    }
+}
+
+fn merge_notes(
+    store: &Store,
+    ours: Option<&ObjectId>,
+    theirs: &ObjectId,
+    at: Timestamp,
+) -> Result<MergeResult> {
+    store.notes().merge(ours, theirs, at)
+}
+
+fn merge_tombstones(
+    store: &Store,
+    ours: Option<&ObjectId>,
+    theirs: &ObjectId,
+    at: Timestamp,
+) -> Result<MergeResult> {
+    store.tombstones().merge(ours, theirs, at)
+}
+
+impl<'a> Sync<'a> {
+    fn new(store: &'a Store, remote: &'a Remote, options: SyncOptions) -> Self {
+        let connection = Connection::new(store.repository(), remote);
+        Self { store, remote, connection, options, exchange: Exchange::default(), failures: 0 }
+    }
 }
 
 impl Sync<'_> {
     fn run(&mut self) -> Result<()> {
         let (store, remote) = (self.store, self.remote);
-        let listed = store.list_remote(remote).with_context(|| format!("reach {}", remote.place()))?;
-        let before = store.sync_state(remote)?;
+        let listed = self.connection.list().with_context(|| format!("reach {}", remote.place()))?;
+        let before = SyncState::read(store.repository(), remote)?;
         // First of all: they say what must not come back.
-        let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), Store::merge_tombstones);
-        let tombstones = store.tombstones()?;
+        let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
+        let tombstones = store.tombstones().all()?;
         let ours = self.ours()?;
         self.notice_losses(&before, &listed, &tombstones)?;
         self.note_purged(&listed, &ours, &tombstones);
@@ -194,7 +231,7 @@ impl Sync<'_> {
             let ahead: Vec<_> = ahead.map(|(name, id)| (name.clone(), id.clone())).collect();
             done = done.and_then(|()| self.push_all(&ahead));
         }
-        done = done.and_then(|()| self.share(NOTES, listed.get(NOTES), Store::merge_notes));
+        done = done.and_then(|()| self.share(NOTES, listed.get(NOTES), merge_notes));
         now.extend(self.exchange.pushed.iter().map(|one| (one.name.clone(), one.commit.clone())));
         for name in &self.exchange.lost {
             // As long as it is here and not there, it is worth a word.
@@ -202,7 +239,8 @@ impl Sync<'_> {
                 now.entry(name.clone()).or_insert_with(|| id.clone());
             }
         }
-        store.write_sync_state(remote, &SyncState { synced_at: Some(self.options.at), refs: now })?;
+        let state = SyncState { synced_at: Some(self.options.at), refs: now };
+        state.write(store.repository(), remote)?;
         match done {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) => {
                 self.exchange.stopped = Some(format!("{error:#}"));
@@ -295,8 +333,8 @@ impl Sync<'_> {
         if self.options.cleaned == CleanedRefs::Take {
             return Ok(());
         }
-        let forgotten = self.store.forgotten()?;
-        let stays_away = |wanted: &mut WantedRef| wanted.here.is_none() && forgotten.contains(&wanted.name);
+        let cleaned = cleaned_refs(self.store.repository())?;
+        let stays_away = |wanted: &mut WantedRef| wanted.here.is_none() && cleaned.contains(&wanted.name);
         self.exchange.cleaned = behind.extract_if(.., stays_away).map(|wanted| wanted.name).collect();
         Ok(())
     }
@@ -317,7 +355,7 @@ impl Sync<'_> {
         let names: Vec<String> = (0..batch.len()).map(|i| format!("{INCOMING_PREFIX}{i}")).collect();
         let specs: Vec<_> =
             batch.iter().zip(&names).map(|(wanted, to)| (wanted.name.as_str(), to.as_str())).collect();
-        match self.store.fetch(self.remote, &specs, strictness) {
+        match self.connection.fetch(&specs, strictness) {
             Ok(()) => self.take_in(batch, &names),
             Err(error) if error.is::<Unreachable>() => Err(error.context("fetch records")),
             Err(error) => {
@@ -360,7 +398,7 @@ impl Sync<'_> {
             }
         }
         let (made, failed) = self.store.change_each(good, "sync", self.options.at);
-        self.store.want_again(made.iter().map(|change| &change.name))?;
+        want_again(self.store.repository(), made.iter().map(|change| &change.name))?;
         for RefUpdate { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| MovedRef { name, commit }));
         }
@@ -376,7 +414,7 @@ impl Sync<'_> {
 
     /// Returns true if anything of it was accepted.
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
-        let pushed = self.store.push(self.remote, batch).context("push records")?;
+        let pushed = self.connection.push(batch).context("push records")?;
         let outcomes = self.answered(pushed);
         let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&PushOutcome::Done);
         let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::record::{ObjectId, Timestamp, hex};
 use crate::repository::Repository;
-use crate::store::{Store, disk};
+use crate::store::local::disk;
 
 use super::remote::Remote;
 
@@ -27,47 +27,47 @@ fn folder(repository: &Repository) -> Utf8PathBuf {
     repository.ralph_dir().join("sync")
 }
 
-impl Store {
-    fn sync_state_path(&self, remote: &Remote) -> Option<Utf8PathBuf> {
-        // The address may hold a password, and is no valid file name.
-        let hash = hex(&Sha256::digest(remote.url.as_ref()?.as_bytes())[..8]);
-        Some(folder(self.repository()).join(format!("{hash}.json")))
-    }
-
-    pub(super) fn sync_state(&self, remote: &Remote) -> Result<SyncState> {
-        let Some(path) = self.sync_state_path(remote) else { return Ok(SyncState::default()) };
+impl SyncState {
+    pub fn read(repository: &Repository, remote: &Remote) -> Result<Self> {
+        let Some(path) = Self::path(repository, remote) else { return Ok(Self::default()) };
         Ok(disk::read_json(&path)?.unwrap_or_default())
     }
 
-    pub(super) fn write_sync_state(&self, remote: &Remote, sync_state: &SyncState) -> Result<()> {
-        let Some(path) = self.sync_state_path(remote) else { return Ok(()) };
-        disk::create_private_dir(&folder(self.repository()))?;
-        disk::write_durably(&path, &serde_json::to_vec_pretty(sync_state)?)
+    pub fn write(&self, repository: &Repository, remote: &Remote) -> Result<()> {
+        let Some(path) = Self::path(repository, remote) else { return Ok(()) };
+        disk::create_private_dir(&folder(repository))?;
+        disk::write_durably(&path, &serde_json::to_vec_pretty(self)?)
     }
 
-    fn forgotten_path(&self) -> Utf8PathBuf {
-        folder(self.repository()).join(format!("{CLEANED}.json"))
+    fn path(repository: &Repository, remote: &Remote) -> Option<Utf8PathBuf> {
+        // The address may hold a password, and is no valid file name.
+        let hash = hex(&Sha256::digest(remote.url.as_ref()?.as_bytes())[..8]);
+        Some(folder(repository).join(format!("{hash}.json")))
     }
+}
 
-    /// Returns the refs that were cleaned away here, so that no sync brings them back.
-    pub fn forgotten(&self) -> Result<BTreeSet<String>> {
-        Ok(disk::read_json(&self.forgotten_path())?.unwrap_or_default())
-    }
+fn cleaned_path(repository: &Repository) -> Utf8PathBuf {
+    folder(repository).join(format!("{CLEANED}.json"))
+}
 
-    /// Forgets that refs were cleaned away: they are wanted again, and here.
-    pub(super) fn want_again<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<()> {
-        let mut forgotten = self.forgotten()?;
-        let before = forgotten.len();
-        for name in names {
-            forgotten.remove(name);
-        }
-        if forgotten.len() < before { self.write_forgotten(&forgotten) } else { Ok(()) }
-    }
+/// Returns the refs that were cleaned away here, so that no sync brings them back.
+pub fn cleaned_refs(repository: &Repository) -> Result<BTreeSet<String>> {
+    Ok(disk::read_json(&cleaned_path(repository))?.unwrap_or_default())
+}
 
-    pub(in crate::store) fn write_forgotten(&self, forgotten: &BTreeSet<String>) -> Result<()> {
-        disk::create_private_dir(&folder(self.repository()))?;
-        disk::write_durably(&self.forgotten_path(), &serde_json::to_vec_pretty(forgotten)?)
+/// Forgets that refs were cleaned away: they are wanted again, and here.
+pub(super) fn want_again<'a>(repository: &Repository, names: impl Iterator<Item = &'a String>) -> Result<()> {
+    let mut cleaned = cleaned_refs(repository)?;
+    let before = cleaned.len();
+    for name in names {
+        cleaned.remove(name);
     }
+    if cleaned.len() < before { write_cleaned(repository, &cleaned) } else { Ok(()) }
+}
+
+pub(in crate::store) fn write_cleaned(repository: &Repository, cleaned: &BTreeSet<String>) -> Result<()> {
+    disk::create_private_dir(&folder(repository))?;
+    disk::write_durably(&cleaned_path(repository), &serde_json::to_vec_pretty(cleaned)?)
 }
 
 /// Returns when a sync last brought this ref, or sent it.

@@ -3,7 +3,7 @@
 //! The tree holds one file, with a line for each: the name of the log's ref, and when it was purged. Lines are only
 //! ever added, so two versions are merged by taking the lines of both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
@@ -17,35 +17,38 @@ use super::shared_ref::{MergeResult, NewCommit};
 const FILE: &str = "tombstones";
 
 /// Names of log refs, and when they were purged as the line says it.
-pub(super) type Tombstones = BTreeMap<String, String>;
+pub(super) type TombstoneLines = BTreeMap<String, String>;
+
+/// The tombstones of one repository.
+pub struct Tombstones<'a> {
+    store: &'a Store,
+}
 
 impl Store {
-    /// Returns the sessions that are here, and those that were and are not wanted any more.
-    pub fn known_sessions(&self) -> Result<BTreeSet<SessionId>> {
-        let here = self.session_names()?.into_iter().map(|refs| refs.session);
-        let gone = self.forgotten()?.into_iter().chain(self.tombstones()?.into_keys());
-        let gone = gone.filter_map(|name| name.rsplit('/').next()?.parse().ok());
-        Ok(here.chain(gone).collect())
+    pub fn tombstones(&self) -> Tombstones<'_> {
+        Tombstones { store: self }
     }
+}
 
+impl Tombstones<'_> {
     /// Returns the purged sessions that are known here.
-    pub(in crate::store) fn tombstones(&self) -> Result<Tombstones> {
-        Ok(self.tip(TOMBSTONES)?.map(|tip| self.tombstones_of(&tip)).transpose()?.unwrap_or_default())
+    pub(in crate::store) fn all(&self) -> Result<TombstoneLines> {
+        Ok(self.store.tip(TOMBSTONES)?.map(|tip| self.of(&tip)).transpose()?.unwrap_or_default())
     }
 
-    fn tombstones_of(&self, commit: &ObjectId) -> Result<Tombstones> {
-        let message = self.message(commit)?;
+    fn of(&self, commit: &ObjectId) -> Result<TombstoneLines> {
+        let message = self.store.message(commit)?;
         if !message::is_of(&message, "tombstones") {
             bail!("{TOMBSTONES} is not ours: its tip {commit} has no trailer `Ralph-Record: tombstones`");
         }
-        let bytes = self.file(commit, FILE)?.unwrap_or_default();
+        let bytes = self.store.file(commit, FILE)?.unwrap_or_default();
         Ok(read(&String::from_utf8_lossy(&bytes)))
     }
 
     /// Adds sessions to those that were purged.
-    pub(super) fn add_tombstones(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-        let added = self.change_shared(TOMBSTONES, "purge", at, |here| {
-            let mut all = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
+    pub(super) fn add(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
+        let added = self.store.change_shared(TOMBSTONES, "purge", at, |here| {
+            let mut all = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
             let before = all.len();
             for refs in sessions {
                 all.entry(refs.log()).or_insert_with(|| at.to_string());
@@ -54,20 +57,20 @@ impl Store {
                 return Ok(None);
             }
             let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-            Ok(Some((self.write_tombstones(&all, &parents, at)?, ())))
+            Ok(Some((self.write(&all, &parents, at)?, ())))
         });
         added.map(drop)
     }
 
     /// Brings the tombstones of another repository together with ours. Returns the commit that has both.
-    pub(super) fn merge_tombstones(
+    pub(super) fn merge(
         &self,
         here: Option<&ObjectId>,
         theirs: &ObjectId,
         at: Timestamp,
     ) -> Result<MergeResult> {
-        let their_lines = self.tombstones_of(theirs)?;
-        let our_lines = here.map(|here| self.tombstones_of(here)).transpose()?.unwrap_or_default();
+        let their_lines = self.of(theirs)?;
+        let our_lines = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
         let mut all = their_lines.clone();
         for (name, when) in &our_lines {
             // The earlier date of two, so that all come to the same lines.
@@ -76,25 +79,35 @@ impl Store {
                 kept.clone_from(when);
             }
         }
-        if let Some(kept) = self.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
+        if let Some(kept) = self.store.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
             return Ok(MergeResult::same(kept));
         }
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-        self.write_tombstones(&all, &parents, at).map(MergeResult::same)
+        self.write(&all, &parents, at).map(MergeResult::same)
     }
 
-    fn write_tombstones(&self, all: &Tombstones, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
-        let (_scratch, quarantine) = self.new_objects()?;
+    fn write(&self, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
+        let (_scratch, quarantine) = self.store.new_objects()?;
         let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
         let blob = quarantine.write_blob(text.as_bytes())?;
         let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
         let commit = NewCommit::version(parents, "Purged sessions", "tombstones", at);
-        self.commit_tree(&quarantine, &tree, &commit)
+        self.store.commit_tree(&quarantine, &tree, &commit)
+    }
+
+    /// Returns the ids of the sessions that were purged.
+    pub fn sessions(&self) -> Result<Vec<SessionId>> {
+        let tombstones = self.all()?;
+        Ok(tombstones
+            .keys()
+            .filter_map(|name| SessionRefs::from_log(name))
+            .map(|refs| refs.session)
+            .collect())
     }
 }
 
 /// Lines that are not ours are left out.
-fn read(text: &str) -> Tombstones {
+fn read(text: &str) -> TombstoneLines {
     let line = |line: &str| {
         let (name, when) = line.split_once(' ')?;
         let when: Timestamp = when.parse().ok()?;

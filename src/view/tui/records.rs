@@ -12,7 +12,7 @@ use crate::record::{
     AgentEvent, DiffStat, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task,
 };
 use crate::store::{
-    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Store, names,
+    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store, names,
 };
 use crate::view::row::IterationLine;
 
@@ -68,7 +68,11 @@ impl Records {
     fn live_of(&self, holder: &Holder) -> Live {
         let control = Control::of(self.store.repository(), &holder.session);
         let ControlRequests { stop, is_paused, .. } = control.look().unwrap_or_default();
-        let in_flight = self.store.in_flight(&holder.session).map(|begin| InFlight {
+        let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
+        let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
+        let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
+        let length = |name: &str| Some(slot.as_ref()?.path(name).metadata().ok()?.len());
+        let in_flight = begin.map(|begin| InFlight {
             number: begin.iteration,
             task: Task { text: self.redacted(begin.task.text), ..begin.task },
             attempt: begin.attempt,
@@ -80,7 +84,7 @@ impl Records {
                 names::VALIDATION_STDOUT,
                 names::VALIDATION_STDERR,
             ]
-            .map(|name| self.store.spool_length(&holder.session, begin.iteration, name)),
+            .map(length),
         });
         Live {
             pid: holder.pid,
@@ -186,8 +190,10 @@ impl Source for Records {
         match &file.place {
             Place::Record(commit) => self.store.part(commit, file.stream.path(), ask, PART),
             Place::Spool(session, number) => {
-                let part =
-                    self.store.spool_part((session, *number), file.stream.spool_name(), (ask, PART))?;
+                let Some(spool) = Spool::of(self.store.repository(), session)? else {
+                    return Ok(FilePart::default());
+                };
+                let part = spool.slot(&number.to_string()).part(file.stream.spool_name(), ask, PART)?;
                 Ok(FilePart { bytes: self.external.redacted(part.bytes), ..part })
             }
         }

@@ -68,7 +68,7 @@ impl Sync<'_> {
             if self.options.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
-            let pushed = self.answered(store.push(self.remote, &[(name.to_owned(), outgoing)])?);
+            let pushed = self.answered(self.connection.push(&[(name.to_owned(), outgoing)])?);
             match pushed.get(name) {
                 Some(PushOutcome::Done) => return Ok(()),
                 Some(PushOutcome::Refused(words)) => {
@@ -78,7 +78,7 @@ impl Sync<'_> {
                 }
                 Some(PushOutcome::Behind) | None => {}
             }
-            let now = store.list_remote(self.remote)?.get(name).cloned();
+            let now = self.connection.list()?.get(name).cloned();
             // If it was moved, another process succeeded: there is progress.
             in_vain = if now == there { in_vain + 1 } else { 0 };
             there = now;
@@ -103,7 +103,7 @@ impl Sync<'_> {
 
     fn fetch_shared(&self, name: &str) -> Result<ObjectId> {
         let incoming = format!("{INCOMING_PREFIX}shared");
-        self.store.fetch(self.remote, &[(name, &incoming)], Strictness::Strict)?;
+        self.connection.fetch(&[(name, &incoming)], Strictness::Strict)?;
         self.store.tip(&incoming)?.context("find what was fetched")
     }
 }

@@ -7,7 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::Repository;
 
-use super::{disk, lock};
+use super::disk;
+use super::lock;
 
 /// A folder of one process, gone when this value goes.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Scratch {
     }
 
     /// Returns the folders of processes that died. Changes nothing.
-    pub(super) fn dead(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
+    pub(in crate::store) fn dead(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
         let mut dead = Vec::new();
         for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
             let held = dir.join(HELD);

@@ -13,7 +13,7 @@ use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, T
 use crate::repository::Repository;
 
 use super::disk;
-use super::files::pretty_json;
+use crate::store::files::pretty_json;
 
 /// What a session's spool must know to be finished by another process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -193,6 +193,17 @@ impl Spool {
         Ok(folders.into_iter().filter(is_session).map(|dir| Self { dir }).collect())
     }
 
+    /// Returns the spool of a session that is not over.
+    pub fn of(repository: &Repository, session: &SessionId) -> Result<Option<Self>> {
+        Ok(Self::all(repository)?.into_iter().find(|spool| spool.session().as_ref() == Some(session)))
+    }
+
+    /// Returns what a running session works on.
+    pub fn in_flight(repository: &Repository, session: &SessionId) -> Option<Begin> {
+        let slots = Self::of(repository, session).ok()??.slots().ok()?;
+        slots.last()?.read_begin().ok()?
+    }
+
     /// Returns true if it was not deleted.
     pub fn is_whole(&self) -> bool {
         self.dir.join(names::META).is_file()
@@ -338,7 +349,7 @@ impl Slot {
     }
 
     /// Makes it durable that the folder is there.
-    pub(super) fn sync_name(&self) -> Result<()> {
+    pub(in crate::store) fn sync_name(&self) -> Result<()> {
         disk::sync_if_there(self.dir.parent().unwrap_or(&self.dir))
     }
 

@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::record::hex;
 use crate::repository::Repository;
 
-use super::{Store, disk, lock};
+use super::disk;
+use super::lock;
 
 const KEY_BYTES: usize = 32;
 
@@ -50,34 +51,32 @@ impl Identity {
         }
         hex(&hash.finalize()[..HASH_BYTES])
     }
-}
 
-impl Store {
     /// Returns the key of this clone; `None` if no session was ever begun here. Writes nothing.
-    pub fn identity(&self) -> Result<Option<Identity>> {
-        let found = disk::read_if_there(&path(self.repository()))?;
-        Ok(found.and_then(|bytes| bytes.try_into().ok()).map(|key| Identity { key }))
+    pub fn find(repository: &Repository) -> Result<Option<Self>> {
+        let found = disk::read_if_there(&path(repository))?;
+        Ok(found.and_then(|bytes| bytes.try_into().ok()).map(|key| Self { key }))
     }
 
     /// Writes the key again if it is not there any more, or another one. Returns true if that was so.
-    pub fn keep_identity(&self, identity: &Identity) -> Result<bool> {
-        if self.identity()?.as_ref() == Some(identity) {
+    pub fn keep(&self, repository: &Repository) -> Result<bool> {
+        if Self::find(repository)?.as_ref() == Some(self) {
             return Ok(false);
         }
-        let path = path(self.repository());
+        let path = path(repository);
         disk::create_private_dir(path.parent().context("find the folder of the key")?)?;
         disk::remove_file_if_there(&path)?;
-        disk::write_durably(&path, &identity.key)?;
-        disk::share(&path, self.repository().sharing)?;
+        disk::write_durably(&path, &self.key)?;
+        disk::share(&path, repository.sharing)?;
         Ok(true)
     }
 
     /// Returns the key of this clone, which is made if there is none.
-    pub fn create_identity(&self) -> Result<Identity> {
-        if let Some(found) = self.identity()? {
+    pub fn find_or_create(repository: &Repository) -> Result<Self> {
+        if let Some(found) = Self::find(repository)? {
             return Ok(found);
         }
-        let path = path(self.repository());
+        let path = path(repository);
         let folder = path.parent().context("find the folder of the key")?;
         disk::create_private_dir(folder)?;
         let mut file = OpenOptions::new()
@@ -92,10 +91,10 @@ impl Store {
         lock::wait_for(&file, &path)?;
         let key = read_or_write(&mut file).with_context(|| format!("write {path}"))?;
         for made in [folder, &path] {
-            disk::share(made, self.repository().sharing)?;
+            disk::share(made, repository.sharing)?;
         }
         disk::sync_if_there(folder)?;
-        Ok(Identity { key })
+        Ok(Self { key })
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Holder {
 }
 
 /// Takes a lock that is held as long as the file is open. `None` if another process has it.
-pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
+pub(in crate::store) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     let file = file.with_context(|| format!("open {path}"))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -39,12 +39,12 @@ pub(super) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
 }
 
 /// Waits for the lock on an open file, which is held as long as the file is open.
-pub(super) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
+pub(in crate::store) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
     flock(file, FlockOperation::LockExclusive).with_context(|| format!("lock {path}"))
 }
 
 /// Returns true if no process holds the lock on a file. Writes nothing.
-pub(super) fn is_free(path: &Utf8Path) -> Result<bool> {
+pub(in crate::store) fn is_free(path: &Utf8Path) -> Result<bool> {
     let opened = File::open(path).if_there().with_context(|| format!("open {path}"))?;
     let Some(file) = opened else { return Ok(true) };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -140,7 +140,7 @@ impl LoopLock {
     }
 
     /// Who held the locks of all work trees last, whether or not they still do.
-    pub(super) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
+    pub(in crate::store) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for path in disk::children(&repository.ralph_dir().join("loops"))? {
             let mut file = File::open(&path).with_context(|| format!("open {path}"))?;

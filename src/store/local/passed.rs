@@ -6,40 +6,50 @@
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
-use super::{Store, disk};
+use crate::repository::Repository;
+
+use super::disk;
+use super::folders;
 
 /// Most states that are kept.
 const MAX_STATES: usize = 50;
 
-impl Store {
-    /// Returns true if the validation passed on this state.
-    pub fn has_passed(&self, state: &str) -> bool {
-        self.passed_states().iter().any(|known| known == state)
+/// The states of one work tree.
+pub struct PassedStates<'a> {
+    repository: &'a Repository,
+}
+
+impl<'a> PassedStates<'a> {
+    pub fn of(repository: &'a Repository) -> Self {
+        Self { repository }
     }
 
-    /// Writes down that the validation passed on this state.
-    pub fn note_passed(&self, state: &str) -> Result<()> {
-        let mut states = self.passed_states();
+    pub fn contains(&self, state: &str) -> bool {
+        self.read().iter().any(|known| known == state)
+    }
+
+    pub fn add(&self, state: &str) -> Result<()> {
+        let mut states = self.read();
         if states.last().is_some_and(|last| last == state) {
             return Ok(());
         }
         states.retain(|known| known != state);
         states.push(state.to_owned());
         states.drain(..states.len().saturating_sub(MAX_STATES));
-        let path = self.passed_path();
-        self.folder("cache")?;
+        folders::create(self.repository, "cache")?;
+        let path = self.path();
         // In place: half a line is no hash that is known, and a draft would be left where we are killed.
         std::fs::write(&path, states.join("\n") + "\n").with_context(|| format!("write {path}"))?;
-        disk::share(&path, self.repository().sharing)
+        disk::share(&path, self.repository.sharing)
     }
 
-    fn passed_states(&self) -> Vec<String> {
-        let bytes = disk::read_if_there(&self.passed_path()).ok().flatten().unwrap_or_default();
+    fn read(&self) -> Vec<String> {
+        let bytes = disk::read_if_there(&self.path()).ok().flatten().unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
-    fn passed_path(&self) -> Utf8PathBuf {
-        let name = self.repository().work_tree_name();
-        self.repository().ralph_dir().join("cache").join(format!("passed-{name}"))
+    fn path(&self) -> Utf8PathBuf {
+        let name = self.repository.work_tree_name();
+        self.repository.ralph_dir().join("cache").join(format!("passed-{name}"))
     }
 }

@@ -1,0 +1,48 @@
+//! Which session was last written from which work tree: whose text progress.txt is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+
+use crate::record::SessionId;
+use crate::repository::Repository;
+
+use super::disk;
+use super::folders;
+use crate::store::SessionRefs;
+
+/// Path of a feature, and the last session on it.
+type Sessions = BTreeMap<String, SessionId>;
+
+/// Returns the session on `feature` that was last written from this work tree; none in a fresh clone.
+pub fn last_written(repository: &Repository, feature: &str) -> Result<Option<SessionRefs>> {
+    Ok(read(repository)?.remove(feature).map(|session| SessionRefs::new(feature, session)))
+}
+
+/// Writes down that `session` is now the one.
+pub fn note_last_written(repository: &Repository, feature: &str, session: &SessionId) -> Result<()> {
+    let mut sessions = read(repository)?;
+    sessions.insert(feature.to_owned(), session.clone());
+    folders::create(repository, "last")?;
+    let path = path(repository);
+    disk::write_durably(&path, &serde_json::to_vec_pretty(&sessions)?)?;
+    disk::share(&path, repository.sharing)
+}
+
+fn read(repository: &Repository) -> Result<Sessions> {
+    Ok(disk::read_json(&path(repository))?.unwrap_or_default())
+}
+
+fn path(repository: &Repository) -> Utf8PathBuf {
+    repository.ralph_dir().join("last").join(format!("{}.json", repository.work_tree_name()))
+}
+
+/// Returns the sessions that the journals of all work trees follow.
+pub(in crate::store) fn last_of_all(repository: &Repository) -> Result<BTreeSet<SessionId>> {
+    let mut last = BTreeSet::new();
+    for path in disk::children(&repository.ralph_dir().join("last"))? {
+        last.extend(disk::read_json::<Sessions>(&path)?.unwrap_or_default().into_values());
+    }
+    Ok(last)
+}

@@ -1,0 +1,11 @@
+//! Our own files beside git's, in `<common git dir>/ralph/`: the spool, locks, requests, and what can be made again.
+
+pub(super) mod control;
+pub(super) mod disk;
+pub mod folders;
+pub(super) mod identity;
+pub(super) mod last_written;
+pub(super) mod lock;
+pub(super) mod passed;
+pub(super) mod scratch;
+pub(super) mod spool;

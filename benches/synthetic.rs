@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
             session,
             tip: None,
             snapshot: None,
-            head: store.head()?,
+            head: store.refs().head()?,
             progress: found.clone(),
             seconds,
             written: 0,

@@ -141,7 +141,7 @@ impl Context {
             flag: flag.cloned(),
             tasks_file: tasks_file.cloned(),
             specify_feature_directory: self.environment.owned("SPECIFY_FEATURE_DIRECTORY"),
-            branch: store.branch()?,
+            branch: store.refs().branch()?,
             specify_feature: self.environment.owned("SPECIFY_FEATURE"),
         };
         let files = store.repository().project_files()?;

@@ -327,7 +327,7 @@ fn note_iteration(context: &Context) -> Result<ExitCode> {
         .into());
     };
     let store = context.store()?;
-    if let Some(head) = store.head()? {
+    if let Some(head) = store.refs().head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
         store.notes().add_running(&head, (&session, iteration, task), context.now()?)?;
     }

@@ -218,7 +218,7 @@ fn new_session(
         schema: SCHEMA,
         id: id.clone(),
         feature: plan.feature.path.clone(),
-        branch: plan.store.branch()?,
+        branch: plan.store.refs().branch()?,
         loop_type: plan.job.loop_type.clone(),
         scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,

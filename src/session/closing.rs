@@ -53,7 +53,7 @@ impl Running<'_> {
             Ok(files)
         };
         let files = changed(&first)?;
-        let uncommitted_files = match self.plan.store.head()? {
+        let uncommitted_files = match self.plan.store.refs().head()? {
             Some(head) => changed(&head)?.len(),
             None => files.len(),
         };

@@ -58,13 +58,13 @@ pub(super) struct CommitSubject<'a> {
 pub fn check_commits(store: &Store) -> Result<()> {
     let work_tree = WorkTree::new(store.repository())?;
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).with_hint(hint).into());
-    if let Some(what) = store.under_way()? {
+    if let Some(what) = store.refs().under_way()? {
         return refuse(
             format!("`commit = \"task\"` is set, but {what} is in progress in this work tree"),
             "finish or abort it first, or set commit = \"off\"",
         );
     }
-    if store.branch()?.is_none() {
+    if store.refs().branch()?.is_none() {
         return refuse(
             "`commit = \"task\"` is set, but HEAD is detached".to_owned(),
             "check out a branch (`git switch -c NAME`), or set commit = \"off\"",
@@ -155,7 +155,7 @@ impl Running<'_> {
             bail!("the changes are unknown: {failure}");
         }
         let work_tree = self.recorder.work_tree().clone();
-        let base = store.head()?;
+        let base = store.refs().head()?;
         let now = work_tree.staged(base.as_ref())?;
         // Entries as they were at the start are the user's; the agent staged the others.
         let user_staged = now.intersection(&work.staged);
@@ -176,7 +176,7 @@ impl Running<'_> {
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
             self.run_git_commit(&work_tree, &index, &message, done)?;
-            let commit = store.head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
+            let commit = store.refs().head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
             let Some(commit) = commit else { bail!("git reported success, but HEAD did not move") };
             if !work_tree.undo_unless_child(&prepared, &commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");

@@ -47,11 +47,11 @@ impl PendingCommit {
             return Ok(None);
         }
         let work_tree = WorkTree::new(plan.store.repository())?;
-        let head = plan.store.head()?;
+        let head = plan.store.refs().head()?;
         let mut pending = Self {
             staged: work_tree.staged(head.as_ref())?,
             left_out: LeftOutFiles::begin(work_tree.top(), &with_files(&work_tree, left_out), resumed_from),
-            branch: plan.store.branch()?,
+            branch: plan.store.refs().branch()?,
             ..Self::default()
         };
         if let Some(tree) = tree {
@@ -88,11 +88,11 @@ impl PendingCommit {
 
     /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
     pub fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
-        if let Some(what) = plan.store.under_way()? {
+        if let Some(what) = plan.store.refs().under_way()? {
             let obstacle = format!("{what} is in progress in this work tree");
             return Ok(Some((obstacle, "finish or abort it".to_owned())));
         }
-        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.branch()?);
+        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.refs().branch()?);
         if branch.as_deref() == Some(began_on) {
             return Ok(None);
         }

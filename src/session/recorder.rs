@@ -47,7 +47,8 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     pub fn new(store: &'a Store, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
         let refs = SessionRefs::new(&place.feature, place.session.clone());
-        let tips = Tips { log: store.tip(&refs.log())?, snapshot: store.tip(&refs.snapshot())? };
+        let tips =
+            Tips { log: store.refs().tip(&refs.log())?, snapshot: store.refs().tip(&refs.snapshot())? };
         let log = store.session(&refs)?;
         let scratch = spool.scratch();
         std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
@@ -209,7 +210,10 @@ impl<'a> Recorder<'a> {
         self.tips.clone_from(tips);
         self.put_refs_back(at)?;
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        self.tips = Tips { log: self.store.tip(&refs.log())?, snapshot: self.store.tip(&refs.snapshot())? };
+        self.tips = Tips {
+            log: self.store.refs().tip(&refs.log())?,
+            snapshot: self.store.refs().tip(&refs.snapshot())?,
+        };
         self.work_tree.last_contents.clone_from(&self.tips.snapshot);
         Ok(())
     }
@@ -220,12 +224,12 @@ impl<'a> Recorder<'a> {
         self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         if let Some(tip) = &self.tips.log
-            && let Standing::Restored(warning) = self.store.recover_ref(&refs.log(), tip, at)?
+            && let Standing::Restored(warning) = self.store.refs().recover(&refs.log(), tip, at)?
         {
             self.warnings.push(warning);
         }
         if let Some(snapshot) = &self.tips.snapshot {
-            match self.store.recover_ref(&refs.snapshot(), snapshot, at)? {
+            match self.store.refs().recover(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
                 Standing::Restored(warning) => self.warnings.push(warning),
                 Standing::Lost => {

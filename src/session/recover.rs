@@ -144,7 +144,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say);
             let name = format!("{}:{}", place.session, begin.iteration);
-            let (head, scratch) = (plan.store.head()?, spool.scratch());
+            let (head, scratch) = (plan.store.refs().head()?, spool.scratch());
             let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
             if let Err(error) = updated {
                 let message = format!(
@@ -275,7 +275,7 @@ fn interrupted(
         tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
-    let head_after = plan.store.head()?;
+    let head_after = plan.store.refs().head()?;
     let commits = recorder.work_tree().commits_between(
         begin.head_before.as_ref(),
         head_after.as_ref(),
@@ -345,7 +345,7 @@ fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };
     let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
-    let branch = plan.store.branch()?;
+    let branch = plan.store.refs().branch()?;
     let begun = plan.store.first_readable_session(&log);
     let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
     if file.read()?.is_none() && !is_same_branch {

@@ -369,7 +369,7 @@ fn listed<S: AsRef<str>>(paths: &[S]) -> String {
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
 fn refuse_unfinished(store: &Store) -> Result<()> {
-    if let Some(what) = store.under_way()? {
+    if let Some(what) = store.refs().under_way()? {
         return Err(Refusal::new(format!("{what} is in progress in this work tree"))
             .with_hint("finish or abort it first; --force proceeds anyway")
             .into());

@@ -21,7 +21,7 @@ impl Store {
     /// Records the sealed draft in `slot`: objects, sync, refs, sync. Returns the id of its commit.
     pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
         let refs = SessionRefs::new(&draft.feature, draft.session.clone());
-        let tip = self.tip(&refs.log())?;
+        let tip = self.refs().tip(&refs.log())?;
         let reason = Reason { why: draft.kind.into_str(), at: draft.committed_at };
         let snapshot = draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref());
         let snapshot = snapshot.map(|new| RefUpdate {
@@ -33,7 +33,7 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = [log].into_iter().chain(snapshot).collect();
-            self.move_refs_to(&updates, reason, || self.hold_objects(slot))?;
+            self.refs().move_to(&updates, reason, || self.hold_objects(slot))?;
             self.hold_objects(slot)?;
             return Ok(commit);
         }
@@ -42,9 +42,9 @@ impl Store {
         };
         // Refs move one after the other, and the earlier try may have died between the two.
         if let Some(snapshot) = snapshot
-            && self.tip(&snapshot.name)? == snapshot.old
+            && self.refs().tip(&snapshot.name)? == snapshot.old
         {
-            self.move_refs_to(&[snapshot], reason, || self.hold_objects(slot))?;
+            self.refs().move_to(&[snapshot], reason, || self.hold_objects(slot))?;
         }
         self.hold_objects(slot)?;
         Ok(done)

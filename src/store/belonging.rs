@@ -29,7 +29,7 @@ impl Store {
         let is_ours = |(name, tip): &(String, ObjectId)| {
             SessionRefs::is_name_of_ours(name) && message_of(&git, tip).is_ok_and(is_signed)
         };
-        Ok(self.refs_below(prefix)?.into_iter().filter(is_ours).collect())
+        Ok(self.refs().below(prefix)?.into_iter().filter(is_ours).collect())
     }
 
     /// Returns the message of a commit.

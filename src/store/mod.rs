@@ -71,6 +71,7 @@ pub use pack::{MIN_LOOSE_TO_PACK, Packed, free_space, loose_objects};
 pub use range_read::{Ask, FilePart};
 pub use record_reader::RecordReader;
 pub use refs::naming::{SessionRefs, slug};
+pub use refs::queries::Refs;
 pub use refs::recovery::Standing;
 pub use refs::update::Conflict;
 pub use restore_point::{Restoration, RestorePoint};

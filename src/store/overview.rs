@@ -122,7 +122,7 @@ impl Store {
 
     /// Returns where one session stands; `None` if it is not here, or if anything about it is odd.
     pub fn overview(&self, refs: &SessionRefs) -> Result<Option<Overview>> {
-        match self.tip(&refs.log())? {
+        match self.refs().tip(&refs.log())? {
             // Reading all of the session reports what is wrong with it.
             Some(tip) => Ok(self.overview_at(refs, &tip).ok().flatten()),
             None => Ok(None),

@@ -14,6 +14,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::{LONG, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository, as_alternate};
+use crate::store::refs::packing::pack_refs;
 
 use super::blobs::message_of;
 use super::local::disk;
@@ -99,7 +100,7 @@ impl Store {
             merged += packs.remove_replaced(&packing.drafts)?;
         }
         disk::remove_dir_if_there(&packing.drafts)?;
-        let refs = self.pack_refs()?;
+        let refs = pack_refs(repository)?;
         Ok(Some(Packed { merged, refs, ..packed }))
     }
 }
@@ -167,11 +168,11 @@ impl Packing<'_> {
         let is_signed =
             |tip: &ObjectId| message_of(&git, tip).is_ok_and(|message| message::is_signed(&message));
         let mut tips = Vec::new();
-        for (name, tip) in self.store.refs_below("refs/")? {
+        for (name, tip) in self.store.refs().below("refs/")? {
             let is_ours = SessionRefs::is_name_of_ours(&name) && is_signed(&tip);
             tips.push((tip, is_ours));
         }
-        if let Some(head) = self.store.head()? {
+        if let Some(head) = self.store.refs().head()? {
             tips.push((head, false));
         }
         Ok(tips)

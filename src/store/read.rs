@@ -85,8 +85,8 @@ impl Store {
     }
 
     fn sessions_without_tip(&self) -> Result<Vec<(String, NoTip)>> {
-        let mut found = self.refs_without_tip(LOG_PREFIX)?;
-        found.extend(self.refs_without_tip(SNAPSHOT_PREFIX)?);
+        let mut found = self.refs().without_tip(LOG_PREFIX)?;
+        found.extend(self.refs().without_tip(SNAPSHOT_PREFIX)?);
         Ok(found)
     }
 
@@ -131,7 +131,7 @@ impl Store {
     /// Returns our refs and what they point at, in the order of the sessions' ids: shows whether anything was
     /// recorded since.
     pub fn log_tips(&self) -> Result<Vec<(SessionRefs, ObjectId)>> {
-        let refs = self.refs_below(LOG_PREFIX)?.into_iter();
+        let refs = self.refs().below(LOG_PREFIX)?.into_iter();
         let mut tips: Vec<_> =
             refs.filter_map(|(name, tip)| Some((SessionRefs::from_log(&name)?, tip))).collect();
         tips.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session).then_with(|| one.cmp(other)));
@@ -140,7 +140,7 @@ impl Store {
 
     /// Returns one session by its refs, or `None` if its log does not exist or is not ours.
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
-        let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
+        let Some(tip) = self.refs().tip(&refs.log())? else { return Ok(None) };
         let entries = self.chain(refs, &tip)?;
         Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries, is_broken: false }))
     }
@@ -151,7 +151,7 @@ impl Store {
         refs: &SessionRefs,
         unreadable: &mut Vec<Error>,
     ) -> Result<Option<SessionLog>> {
-        let Some(tip) = self.tip(&refs.log())? else { return Ok(None) };
+        let Some(tip) = self.refs().tip(&refs.log())? else { return Ok(None) };
         let reader = self.reader()?;
         Chain { lookup: None, ..reader.chain(refs) }.log(&tip, |_| true, unreadable)
     }
@@ -161,11 +161,11 @@ impl Store {
         let above = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| prefix.trim_end_matches('/').to_owned());
         let notes = format!("{}/", naming::NOTES);
         for name in above.into_iter().chain(naming::folders(feature)) {
-            if self.tip(&name)?.is_some() || self.symbolic_target(&name)?.is_some() {
+            if self.refs().tip(&name)?.is_some() || self.refs().symbolic_target(&name)?.is_some() {
                 return Ok(Some(name));
             }
         }
-        Ok(self.refs_below(&notes)?.into_iter().next().map(|(name, _)| name))
+        Ok(self.refs().below(&notes)?.into_iter().next().map(|(name, _)| name))
     }
 
     /// Returns the entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone

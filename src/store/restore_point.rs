@@ -70,7 +70,7 @@ impl Store {
         let quarantine = Quarantine::open(objects, self.repository().hash)?;
         let signature =
             Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
-        let head = self.head()?;
+        let head = self.refs().head()?;
         let text = |moment: &str| message::of_restoration(moment, session, feature);
         let before = text(&format!("work tree before restoration {number}, to {target}"));
         let found = quarantine.write_commit(found, head.as_slice(), &signature, &before)?;
@@ -78,7 +78,7 @@ impl Store {
         let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
         self.publish(&quarantine)?;
         let one = RefUpdate { name: refname.clone(), old: None, new: Some(made.clone()) };
-        self.move_refs(&[one], Reason { why: "restore", at })?;
+        self.refs().move_all(&[one], Reason { why: "restore", at })?;
         Ok(RestorePoint { number, refname, found, made })
     }
 
@@ -87,7 +87,7 @@ impl Store {
         let git = self.open_git()?;
         let folder = self.restore_folder();
         let mut points = Vec::new();
-        for (refname, made) in self.refs_below(&folder)? {
+        for (refname, made) in self.refs().below(&folder)? {
             let number = refname.strip_prefix(&folder).and_then(|number| number.parse().ok());
             let Some(number) = number else { continue };
             let Ok(commit) = read_commit(&git, &objects::to_gix(&made)?) else { continue };

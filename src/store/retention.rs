@@ -110,7 +110,7 @@ impl Store {
         if let (Some(days), false) = (rules.keep_days, rules.is_named) {
             plan.aside = self.aside_older_than(days, rules.now)?;
             if self.is_nobody_syncing()? {
-                plan.aside.extend(self.refs_below(INCOMING_PREFIX)?);
+                plan.aside.extend(self.refs().below(INCOMING_PREFIX)?);
             }
             plan.restorations = plan.aside.iter().map(|(name, _)| name.clone()).collect();
             plan.leftovers = leftovers::find(self.repository(), days, rules.now)?;
@@ -138,7 +138,7 @@ impl Store {
             }
         }
         let aside = plan.aside.into_iter().map(RefUpdate::deletion);
-        let (gone, _) = self.change_each(aside.collect(), "clean", at);
+        let (gone, _) = self.refs().change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {
             leftovers::remove(self.repository(), &leftover)?;
@@ -174,7 +174,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<()> {
         let updates: Vec<_> = refs.iter().cloned().map(RefUpdate::deletion).collect();
-        self.change_refs(&updates, why, at)
+        self.refs().change(&updates, why, at)
     }
 
     fn why_it_stays(&self, log: &SessionLog, rules: Rules) -> Result<Option<String>> {
@@ -207,7 +207,7 @@ impl Store {
     fn aside_older_than(&self, days: u32, now: Timestamp) -> Result<Vec<(String, ObjectId)>> {
         let mut old = Vec::new();
         for prefix in ASIDE {
-            for (name, tip) in self.refs_below(prefix)? {
+            for (name, tip) in self.refs().below(prefix)? {
                 // What is there and cannot be read is not ours to judge.
                 if self.committed_at(&tip).is_ok_and(|at| is_older(at, days, now)) {
                     old.push((name, tip));
@@ -221,12 +221,12 @@ impl Store {
     fn freed_by(&self, going: &[&(String, ObjectId)]) -> Result<u64> {
         let leaving: BTreeSet<&ObjectId> = going.iter().map(|(_, tip)| tip).collect();
         let mut wanted: String = leaving.iter().map(|tip| format!("{tip}\n")).collect();
-        for (name, tip) in self.refs_below("refs/")? {
+        for (name, tip) in self.refs().below("refs/")? {
             if !leaving.contains(&tip) && !going.iter().any(|(other, _)| *other == name) {
                 wanted.push_str(&format!("^{tip}\n"));
             }
         }
-        if let Some(head) = self.head()? {
+        if let Some(head) = self.refs().head()? {
             wanted.push_str(&format!("^{head}\n"));
         }
         let git = Tool::git(&self.repository().common_dir);

@@ -29,7 +29,7 @@ impl Store {
     ) -> Result<()> {
         self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
-        self.move_refs(&[one], Reason { why: "snapshot", at })
+        self.refs().move_all(&[one], Reason { why: "snapshot", at })
     }
 
     /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.
@@ -48,7 +48,8 @@ impl Store {
         refs: &SessionRefs,
         oldest: Option<ObjectId>,
     ) -> Result<Option<ObjectId>> {
-        let Some(mut first) = oldest.map_or_else(|| self.tip(&refs.snapshot()), |oldest| Ok(Some(oldest)))?
+        let Some(mut first) =
+            oldest.map_or_else(|| self.refs().tip(&refs.snapshot()), |oldest| Ok(Some(oldest)))?
         else {
             return Ok(None);
         };

@@ -366,7 +366,7 @@ fn a_ref_goes_back_where_we_left_it_and_what_it_was_moved_to_is_kept() {
     let second = scene.append(&iteration(1, &first), "1").unwrap();
     let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
     let recover_ref = |expected: &ObjectId| {
-        scene.store.recover_ref(name, expected, Timestamp::from_seconds(1_795_294_002)).unwrap()
+        scene.store.refs().recover(name, expected, Timestamp::from_seconds(1_795_294_002)).unwrap()
     };
     assert_eq!(recover_ref(&second), Standing::Fine);
     // What follows there is a later record of the session: not a slip, and nothing to put back.

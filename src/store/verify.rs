@@ -125,7 +125,7 @@ impl Store {
 
     /// Objects for which git shows others, in hexadecimal.
     fn replaced(&self) -> Result<BTreeSet<String>> {
-        let refs = self.refs_below(REPLACE_PREFIX)?;
+        let refs = self.refs().below(REPLACE_PREFIX)?;
         Ok(refs.iter().filter_map(|(name, _)| name.strip_prefix(REPLACE_PREFIX)).map(str::to_owned).collect())
     }
 
@@ -155,7 +155,7 @@ impl Store {
         verified: &mut VerifyReport,
     ) -> Result<()> {
         let status = if repair.is_some() { Repair::Done } else { Repair::Possible };
-        for (name, _) in self.refs_below(INCOMING_PREFIX)? {
+        for (name, _) in self.refs().below(INCOMING_PREFIX)? {
             verified.found_beside(Some(name), "a sync that was cut off left it", status);
         }
         if let Some(at) = repair {
@@ -165,7 +165,7 @@ impl Store {
             let what = "it was deleted, and its records are still here";
             verified.found_beside(Some(change.name.clone()), what, status);
             if let Some(at) = repair {
-                self.change_refs(&[change], "repair", at)?;
+                self.refs().change(&[change], "repair", at)?;
             }
         }
         let wanted = self.notes().by_records(logs)?;
@@ -183,7 +183,8 @@ impl Store {
     /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
     fn lost_here(&self) -> Result<Vec<RefUpdate>> {
         let (tombstones, cleaned) = (self.tombstones().all()?, cleaned_refs(self.repository())?);
-        let here: BTreeSet<String> = self.refs_below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
+        let here: BTreeSet<String> =
+            self.refs().below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
         // A remote may have had what was never good enough to get a name here.

@@ -58,7 +58,7 @@ impl Running<'_> {
         };
         slot.begin(&begin, &prompt.text, &task_list)?;
         self.hints_are_taken();
-        slot.write(names::REFS_BEFORE, &self.plan.store.tips_of_others()?)?;
+        slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
         self.announce_memory(number, &prompt);
         let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
@@ -97,8 +97,8 @@ impl Running<'_> {
             task: task.clone(),
             attempt: self.past.history.attempts(&task.name) + 1,
             started_at: self.plan.clock.now(),
-            branch: self.plan.store.branch()?,
-            head_before: self.plan.store.head()?,
+            branch: self.plan.store.refs().branch()?,
+            head_before: self.plan.store.refs().head()?,
             agent: agent.name().to_owned(),
             agent_version,
             model: self.candidate().model.clone(),

@@ -54,7 +54,8 @@ impl Running<'_> {
         let started_at = begin.started_at;
         let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
         let counts = self.counts();
-        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.store.head()?);
+        let mut iteration =
+            unfinished(begin, &self.session, ended_at, counts, self.plan.store.refs().head()?);
         iteration.outcome = Outcome::Skipped;
         iteration.attempt = None;
         iteration.snapshot = taken.snapshot.take();

@@ -91,7 +91,7 @@ impl Recorder<'_> {
         if !self.place.snapshots {
             return Ok(None);
         }
-        let head = self.store.head()?;
+        let head = self.store.refs().head()?;
         let snapshot = Snapshot {
             tree,
             previous,

@@ -3,8 +3,8 @@
 pub(super) mod database;
 mod files;
 pub(super) mod naming;
-mod packing;
-mod queries;
+pub(super) mod packing;
+pub(super) mod queries;
 pub(super) mod recovery;
 mod tables;
 pub(super) mod update;

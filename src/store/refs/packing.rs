@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 
 use crate::process::Tool;
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::store::local::disk;
 use crate::store::local::lock::LoopLock;
 
@@ -20,48 +20,45 @@ const MIN_LOOSE_REFS_TO_PACK: usize = 100;
 /// Exit code of a git before 2.42, which has no `--include`.
 const UNKNOWN_OPTION: i32 = 129;
 
-impl Store {
-    /// Has git pack the refs of sessions that no loop is writing. Returns how many loose refs went; none if they are few,
-    /// if git is too old, or if another process holds the lock: the next packing tries again.
-    pub(in crate::store) fn pack_refs(&self) -> Result<usize> {
-        let before = self.loose_refs()?;
-        if before < MIN_LOOSE_REFS_TO_PACK {
+/// Has git pack the refs of sessions that no loop is writing. Returns how many loose refs went; none if they are few,
+/// if git is too old, or if another process holds the lock: the next packing tries again.
+pub(in crate::store) fn pack_refs(repository: &Repository) -> Result<usize> {
+    let before = loose_refs(repository)?;
+    if before < MIN_LOOSE_REFS_TO_PACK {
+        return Ok(0);
+    }
+    // What is packed is on the disk with its name before a loose file goes.
+    for prune in ["--no-prune", "--prune"] {
+        if !let_git_pack_refs(repository, prune)? {
             return Ok(0);
         }
-        // What is packed is on the disk with its name before a loose file goes.
-        for prune in ["--no-prune", "--prune"] {
-            if !self.let_git_pack_refs(prune)? {
-                return Ok(0);
-            }
-            disk::sync_if_there(&self.repository().common_dir)?;
-        }
-        Ok(before.saturating_sub(self.loose_refs()?))
+        disk::sync_if_there(&repository.common_dir)?;
     }
+    Ok(before.saturating_sub(loose_refs(repository)?))
+}
 
-    fn let_git_pack_refs(&self, prune: &str) -> Result<bool> {
-        let repository = self.repository();
-        let running = LoopLock::holders(repository)?;
-        let packed = Tool::git(&repository.common_dir)
-            .args(["-c", "core.fsync=reference", "-c", "core.packedRefsTimeout=0"])
-            .args(["pack-refs", "--no-all", prune])
-            .args([LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("--include={prefix}*")))
-            .args(running.iter().map(|holder| format!("--exclude=refs/*/{}", holder.session)))
-            .run()?;
-        let complaint = packed.complaint();
-        match packed.code {
-            0 => Ok(true),
-            UNKNOWN_OPTION => Ok(false),
-            // The lock is held, or was left by a git that was killed.
-            _ if complaint.contains("File exists") => Ok(false),
-            _ => bail!("pack our refs: {complaint}"),
-        }
+fn let_git_pack_refs(repository: &Repository, prune: &str) -> Result<bool> {
+    let running = LoopLock::holders(repository)?;
+    let packed = Tool::git(&repository.common_dir)
+        .args(["-c", "core.fsync=reference", "-c", "core.packedRefsTimeout=0"])
+        .args(["pack-refs", "--no-all", prune])
+        .args([LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("--include={prefix}*")))
+        .args(running.iter().map(|holder| format!("--exclude=refs/*/{}", holder.session)))
+        .run()?;
+    let complaint = packed.complaint();
+    match packed.code {
+        0 => Ok(true),
+        UNKNOWN_OPTION => Ok(false),
+        // The lock is held, or was left by a git that was killed.
+        _ if complaint.contains("File exists") => Ok(false),
+        _ => bail!("pack our refs: {complaint}"),
     }
+}
 
-    /// Returns how many refs of sessions and snapshots have a file of their own; none where refs are in tables.
-    fn loose_refs(&self) -> Result<usize> {
-        let count = |prefix: &str| files_below(&self.repository().common_dir.join(prefix));
-        Ok(count(LOG_PREFIX)? + count(SNAPSHOT_PREFIX)?)
-    }
+/// Returns how many refs of sessions and snapshots have a file of their own; none where refs are in tables.
+fn loose_refs(repository: &Repository) -> Result<usize> {
+    let count = |prefix: &str| files_below(&repository.common_dir.join(prefix));
+    Ok(count(LOG_PREFIX)? + count(SNAPSHOT_PREFIX)?)
 }
 
 /// Returns how many files are below a folder.

@@ -1,55 +1,69 @@
 //! What the refs of a repository point at, however they are kept.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
-use super::naming::NOTES;
 use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::repository::RefFormat;
 use crate::store::Store;
 use crate::store::local::disk;
-use std::collections::BTreeSet;
 
 use super::database::{NoTip, RefDatabase};
 use super::files::RefFiles;
+use super::naming::NOTES;
 use super::tables::RefTables;
 
+/// The refs of one repository.
+pub struct Refs<'a> {
+    pub(super) store: &'a Store,
+    pub(super) database: Box<dyn RefDatabase + 'a>,
+}
+
 impl Store {
-    pub(in crate::store) fn refs(&self) -> Box<dyn RefDatabase + '_> {
-        match self.repository().refs {
+    pub fn refs(&self) -> Refs<'_> {
+        let database: Box<dyn RefDatabase> = match self.repository().refs {
             RefFormat::Files => Box::new(RefFiles::new(self)),
             RefFormat::Tables => Box::new(RefTables::new(self)),
-        }
+        };
+        Refs { store: self, database }
     }
+}
 
+impl Refs<'_> {
     /// Returns what changes with every write of a ref, if it can be read without starting git.
-    pub fn refs_version(&self) -> Option<Vec<u8>> {
-        match self.repository().refs {
+    pub fn version(&self) -> Option<Vec<u8>> {
+        match self.store.repository().refs {
             RefFormat::Files => None,
             RefFormat::Tables => {
-                disk::read_if_there(&self.repository().common_dir.join("reftable/tables.list")).ok()?
+                disk::read_if_there(&self.store.repository().common_dir.join("reftable/tables.list")).ok()?
             }
         }
     }
 
     /// Returns what a ref points at, if it is there.
     pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
-        self.refs().tip(name)
+        self.database.tip(name)
     }
 
     /// Returns all refs below a prefix that point at something.
-    pub(in crate::store) fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        self.refs().below(prefix)
+    pub(in crate::store) fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        self.database.below(prefix)
+    }
+
+    pub(in crate::store) fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        self.database.names(prefix)
     }
 
     /// Returns the refs below a prefix that point at no object themselves.
-    pub(in crate::store) fn refs_without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
-        self.refs().without_tip(prefix)
+    pub(in crate::store) fn without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
+        self.database.without_tip(prefix)
     }
 
     /// Returns the ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
     pub(in crate::store) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
-        let found = self.refs().without_tip(name)?.into_iter().find(|(found, _)| found == name);
+        let found = self.database.without_tip(name)?.into_iter().find(|(found, _)| found == name);
         Ok(found.and_then(|(_, why)| match why {
             NoTip::Symbolic(target) => Some(target),
             NoTip::Broken(_) => None,
@@ -58,23 +72,24 @@ impl Store {
 
     /// Deletes a symbolic ref, and not what it names.
     pub(super) fn delete_symbolic(&self, name: &str) -> Result<()> {
-        let deletion = Tool::git(&self.repository().common_dir).args(["symbolic-ref", "--delete", name]);
+        let deletion =
+            Tool::git(&self.store.repository().common_dir).args(["symbolic-ref", "--delete", name]);
         deletion.read().map(drop)
     }
 
     /// Returns the commit that is checked out; none on an unborn branch.
     pub fn head(&self) -> Result<Option<ObjectId>> {
-        self.refs().head()
+        self.database.head()
     }
 
     /// Returns the branch that is checked out; none for a detached HEAD.
     pub fn branch(&self) -> Result<Option<String>> {
-        self.refs().branch()
+        self.database.branch()
     }
 
     /// Returns where all refs point that are none of ours, one id a line.
     pub fn tips_of_others(&self) -> Result<Vec<u8>> {
-        let others = self.refs_below("refs/")?.into_iter();
+        let others = self.below("refs/")?.into_iter();
         let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
         let tips: BTreeSet<String> = others.map(|(_, tip)| format!("{tip}\n")).collect();
         Ok(tips.into_iter().collect::<String>().into_bytes())
@@ -90,10 +105,10 @@ const UNDER_WAY: [(&str, &str); 5] = [
     ("REVERT_HEAD", "a revert"),
 ];
 
-impl Store {
+impl Refs<'_> {
     /// Returns what git is in the middle of in this work tree, so that a commit would be part of it.
     pub fn under_way(&self) -> Result<Option<&'static str>> {
-        let refs = self.refs();
+        let refs = &self.database;
         for (mark, what) in UNDER_WAY {
             if refs.is_marked(mark)? {
                 return Ok(Some(what));

@@ -7,8 +7,9 @@ use anyhow::{Context, Result};
 
 use crate::record::{ObjectId, Timestamp};
 use crate::store::blobs::read_commit;
-use crate::store::{Store, objects};
+use crate::store::objects;
 
+use super::queries::Refs;
 use super::update::{Reason, RefUpdate};
 
 /// Prefix of refs that we moved away from names of ours.
@@ -28,14 +29,14 @@ pub enum Standing {
     Lost,
 }
 
-impl Store {
+impl Refs<'_> {
     /// Puts the ref `name` back to `expected`, where we left it.
-    pub fn recover_ref(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
+    pub fn recover(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
         let found = self.tip(name)?;
         if found.as_ref() == Some(expected) {
             return Ok(Standing::Fine);
         }
-        if !self.has(expected)? {
+        if !self.store.has(expected)? {
             return Ok(Standing::Lost);
         }
         let target = self.symbolic_target(name)?;
@@ -59,23 +60,23 @@ impl Store {
                 let path = name.strip_prefix("refs/").unwrap_or(name);
                 let kept = format!("{KEPT_PREFIX}{path}-{}", found.short());
                 if self.tip(&kept)?.is_none() {
-                    self.move_ref(&kept, None, found, at)?;
+                    self.put_back(&kept, None, found, at)?;
                 }
                 warning.push_str(&format!(", and what it was moved to is kept as {kept}"));
             }
         }
-        self.move_ref(name, found, expected, at)?;
+        self.put_back(name, found, expected, at)?;
         Ok(Standing::Restored(warning))
     }
 
-    fn move_ref(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
+    fn put_back(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
         let one = RefUpdate { name: name.to_owned(), old, new: Some(new.clone()) };
-        self.move_refs(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
+        self.move_all(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
     }
 
     /// Returns true if `lower` is one of the first parents of `upper`.
     pub(in crate::store) fn is_below(&self, lower: &ObjectId, upper: &ObjectId) -> Result<bool> {
-        let git = self.open_git()?;
+        let git = self.store.open_git()?;
         let lower = objects::to_gix(lower)?;
         let mut next = objects::to_gix(upper)?;
         for _ in 0..MAX_ANCESTORS {

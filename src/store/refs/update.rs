@@ -1,14 +1,15 @@
 //! How refs are written: each from the value that is expected, or not at all.
 //!
-//! Those of a running session have one writer, the holder of the loop's lock: [`Store::move_refs`] waits for the lock of
-//! a ref, and takes a dead process's away. All others have many writers: [`Store::change_refs`] leaves their locks alone.
+//! Those of a running session have one writer, the holder of the loop's lock: [`Refs::move_all`] waits for the lock of
+//! a ref, and takes a dead process's away. All others have many writers: [`Refs::change`] leaves their locks alone.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use crate::record::{ObjectId, RALPH, Timestamp};
-use crate::store::Store;
+
+use super::queries::Refs;
 
 /// Time between two attempts to move refs that another process has locked.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -73,21 +74,21 @@ impl std::fmt::Display for Conflict {
 
 impl std::error::Error for Conflict {}
 
-impl Store {
+impl Refs<'_> {
     /// Moves refs of a session in one transaction, and makes that durable.
-    pub(in crate::store) fn move_refs(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
-        self.move_refs_to(updates, reason, || Ok(0))
+    pub(in crate::store) fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
+        self.move_to(updates, reason, || Ok(0))
     }
 
     /// Moves refs to objects that a `git prune` beside us may take before the refs lead to them: git moves no ref to what
     /// is not there. `restore_objects` puts them back, and returns how many these were.
-    pub(in crate::store) fn move_refs_to(
+    pub(in crate::store) fn move_to(
         &self,
         updates: &[RefUpdate],
         reason: Reason,
         restore_objects: impl Fn() -> Result<usize>,
     ) -> Result<()> {
-        let refs = self.refs();
+        let refs = &self.database;
         let deadline = Instant::now() + refs.lock_timeout();
         let mut is_lock_removed = false;
         let mut races = 0;
@@ -135,13 +136,13 @@ impl Store {
     }
 
     /// Makes all updates or none.
-    pub(in crate::store) fn change_refs(
+    pub(in crate::store) fn change(
         &self,
         updates: &[RefUpdate],
         why: &'static str,
         at: Timestamp,
     ) -> Result<()> {
-        let refs = self.refs();
+        let refs = &self.database;
         refs.update(updates, Reason { why, at })?;
         refs.fsync(updates)
     }
@@ -153,12 +154,12 @@ impl Store {
         why: &'static str,
         at: Timestamp,
     ) -> (Vec<RefUpdate>, Vec<(RefUpdate, anyhow::Error)>) {
-        if updates.is_empty() || self.change_refs(&updates, why, at).is_ok() {
+        if updates.is_empty() || self.change(&updates, why, at).is_ok() {
             return (updates, Vec::new());
         }
         let (mut made, mut failed) = (Vec::new(), Vec::new());
         for update in updates {
-            match self.change_refs(std::slice::from_ref(&update), why, at) {
+            match self.change(std::slice::from_ref(&update), why, at) {
                 Ok(()) => made.push(update),
                 Err(error) => failed.push((update, error)),
             }

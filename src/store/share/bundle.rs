@@ -31,7 +31,7 @@ impl Store {
             names.extend(logs.iter().map(|log| log.refs.snapshot()).filter(|name| kept.contains_key(name)));
         }
         for shared in [NOTES, TOMBSTONES] {
-            if self.tip(shared)?.is_some() {
+            if self.refs().tip(shared)?.is_some() {
                 names.push(shared.to_owned());
             }
         }

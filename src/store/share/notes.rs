@@ -128,14 +128,14 @@ impl Notes<'_> {
 
     /// Returns the commits that have a note.
     fn commits(&self) -> Result<Vec<ObjectId>> {
-        let Some(tip) = self.store.tip(NOTES)? else { return Ok(Vec::new()) };
+        let Some(tip) = self.store.refs().tip(NOTES)? else { return Ok(Vec::new()) };
         let git = self.store.open_git()?;
         Ok(blobs(&git, &tip)?.keys().filter_map(|id| id.parse().ok()).collect())
     }
 
     /// Returns the lines that commits have in their notes.
     pub(in crate::store) fn of<'a>(&self, commits: impl Iterator<Item = &'a ObjectId>) -> Result<Lines> {
-        let Some(tip) = self.store.tip(NOTES)? else { return Ok(Lines::new()) };
+        let Some(tip) = self.store.refs().tip(NOTES)? else { return Ok(Lines::new()) };
         let git = self.store.open_git()?;
         let all = blobs(&git, &tip)?;
         let mut found = Lines::new();

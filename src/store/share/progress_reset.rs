@@ -20,7 +20,7 @@ impl Store {
     /// Records that everything up to `at` is to be forgotten. Returns the name of the ref that says so.
     pub fn clear_progress(&self, feature: &str, at: Timestamp) -> Result<String> {
         let name = format!("{PREFIX}{}", slug(feature));
-        let old = self.tip(&name)?;
+        let old = self.refs().tip(&name)?;
         let (_scratch, quarantine) = self.new_objects()?;
         let tree = quarantine.write_tree(&BTreeMap::new())?;
         let author = self.repository().author.clone();
@@ -28,13 +28,13 @@ impl Store {
         let commit = NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature) };
         let commit = self.commit_tree(&quarantine, &tree, &commit)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
-        self.move_refs(&[update], Reason { why: "clear", at })?;
+        self.refs().move_all(&[update], Reason { why: "clear", at })?;
         Ok(name)
     }
 
     /// Returns when the progress of a feature was last cleared, if it ever was.
     pub fn progress_cleared_at(&self, feature: &str) -> Result<Option<Timestamp>> {
-        let tip = self.tip(&format!("{PREFIX}{}", slug(feature)))?;
+        let tip = self.refs().tip(&format!("{PREFIX}{}", slug(feature)))?;
         tip.map(|tip| self.committed_at(&tip)).transpose()
     }
 }

@@ -53,7 +53,7 @@ impl Purge<'_> {
         }
         // Restorations hold its files, too, and so may refs that replaced its own.
         for (name, tip) in
-            ASIDE.iter().map(|prefix| self.store.refs_below(prefix)).collect::<Result<Vec<_>>>()?.concat()
+            ASIDE.iter().map(|prefix| self.store.refs().below(prefix)).collect::<Result<Vec<_>>>()?.concat()
         {
             let named = self.store.message(&tip).ok().and_then(|message| message::named_in(&message));
             if named.is_some_and(|(named, _)| named == *self.session) {

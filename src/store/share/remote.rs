@@ -250,7 +250,7 @@ impl<'a> Connection<'a> {
 impl Store {
     /// Returns what a sync that was cut off left, by the names of its refs.
     pub fn left_incoming(&self) -> Result<Vec<String>> {
-        Ok(self.refs_below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
+        Ok(self.refs().below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Asks a remote for its sessions, and for permission to push ours. Nothing is sent, so
@@ -262,12 +262,12 @@ impl Store {
         let mut specs = Vec::new();
         for refs in self.session_names()?.into_iter().rev().take(BATCH) {
             let name = refs.log();
-            if let Some(tip) = self.tip(&name)?.filter(|tip| there.get(&name) != Some(tip)) {
+            if let Some(tip) = self.refs().tip(&name)?.filter(|tip| there.get(&name) != Some(tip)) {
                 specs.push(format!("{tip}:{name}"));
             }
         }
         if specs.is_empty()
-            && let Some(head) = self.head()?
+            && let Some(head) = self.refs().head()?
         {
             // Any commit will do to be let in.
             specs.push(format!("{head}:{LOG_PREFIX}probe/probe"));

@@ -73,9 +73,9 @@ impl Store {
     ) -> Result<Option<T>> {
         let mut attempts = 1;
         loop {
-            let old = self.tip(name)?;
+            let old = self.refs().tip(name)?;
             let Some((new, made)) = write(old.as_ref())? else { return Ok(None) };
-            match self.change_refs(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }], why, at) {
+            match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }], why, at) {
                 Ok(()) => return Ok(Some(made)),
                 Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
                 Err(_) => attempts += 1,

@@ -155,8 +155,8 @@ impl Store {
     /// Removes the names of what came in; what was good has names of its own by now.
     pub(in crate::store) fn clear_incoming(&self, at: Timestamp) -> Result<()> {
         let deletions: Vec<_> =
-            self.refs_below(INCOMING_PREFIX)?.into_iter().map(RefUpdate::deletion).collect();
-        if deletions.is_empty() { Ok(()) } else { self.change_refs(&deletions, "forget", at) }
+            self.refs().below(INCOMING_PREFIX)?.into_iter().map(RefUpdate::deletion).collect();
+        if deletions.is_empty() { Ok(()) } else { self.refs().change(&deletions, "forget", at) }
     }
 
     /// Returns true if the history of `upper` holds `lower`.
@@ -275,7 +275,7 @@ impl Sync<'_> {
                 None => true,
                 Some(there) if there == id => false,
                 Some(there) => {
-                    self.store.has(there)? && self.store.has(id)? && self.store.is_below(there, id)?
+                    self.store.has(there)? && self.store.has(id)? && self.store.refs().is_below(there, id)?
                 }
             };
             if is_lost && !is_purged {
@@ -307,7 +307,7 @@ impl Sync<'_> {
         // With those of others, which are in the way of ours.
         let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
-            all_here.extend(self.store.refs_below(prefix)?);
+            all_here.extend(self.store.refs().below(prefix)?);
         }
         let mut behind = Vec::new();
         for (name, there) in listed {
@@ -318,7 +318,7 @@ impl Sync<'_> {
                 continue;
             }
             let is_ahead = match &here {
-                Some(here) => self.store.has(there)? && self.store.is_below(there, here)?,
+                Some(here) => self.store.has(there)? && self.store.refs().is_below(there, here)?,
                 None => false,
             };
             if !is_ahead {
@@ -379,7 +379,7 @@ impl Sync<'_> {
         let ends = shallow_ends(&git)?;
         let mut good = Vec::new();
         let mut tips: BTreeMap<String, ObjectId> =
-            self.store.refs_below(INCOMING_PREFIX)?.into_iter().collect();
+            self.store.refs().below(INCOMING_PREFIX)?.into_iter().collect();
         for (wanted, incoming) in batch.iter().zip(names) {
             let Some(tip) = tips.remove(incoming) else { continue };
             let WantedRef { name, refs, here } = wanted;
@@ -397,7 +397,7 @@ impl Sync<'_> {
                 Err(error) => self.leave_out([name.clone()], &format!("{error:#}")),
             }
         }
-        let (made, failed) = self.store.change_each(good, "sync", self.options.at);
+        let (made, failed) = self.store.refs().change_each(good, "sync", self.options.at);
         want_again(self.store.repository(), made.iter().map(|change| &change.name))?;
         for RefUpdate { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| MovedRef { name, commit }));

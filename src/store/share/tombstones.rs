@@ -33,7 +33,7 @@ impl Store {
 impl Tombstones<'_> {
     /// Returns the purged sessions that are known here.
     pub(in crate::store) fn all(&self) -> Result<TombstoneLines> {
-        Ok(self.store.tip(TOMBSTONES)?.map(|tip| self.of(&tip)).transpose()?.unwrap_or_default())
+        Ok(self.store.refs().tip(TOMBSTONES)?.map(|tip| self.of(&tip)).transpose()?.unwrap_or_default())
     }
 
     fn of(&self, commit: &ObjectId) -> Result<TombstoneLines> {

@@ -148,7 +148,7 @@ impl Source for Records {
     fn look(&self) -> Result<Option<Overview>> {
         // Who runs is looked at first: what ends meanwhile is then seen at the next look.
         let live = self.live()?;
-        let version = self.store.refs_version();
+        let version = self.store.refs().version();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let tips = match &seen.tips {
             Some(tips) if version.is_some() && version == seen.version => tips.clone(),

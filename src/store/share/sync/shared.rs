@@ -31,7 +31,7 @@ impl Sync<'_> {
         let began = Instant::now();
         let mut in_vain = 0;
         while in_vain < MAX_PUSH_ATTEMPTS && began.elapsed() < PUSH_RETRY_TIMEOUT {
-            let old = store.tip(name)?;
+            let old = store.refs().tip(name)?;
             let mut outgoing = old.clone();
             if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {
                 let is_known =
@@ -50,7 +50,7 @@ impl Sync<'_> {
                                 RefUpdate { name: name.to_owned(), old: old.clone(), new: Some(here) };
                             // Where another process was faster here, the next round has what it wrote.
                             if old != change.new
-                                && store.change_refs(&[change], "sync", self.options.at).is_err()
+                                && store.refs().change(&[change], "sync", self.options.at).is_err()
                             {
                                 in_vain += 1;
                                 continue;
@@ -104,6 +104,6 @@ impl Sync<'_> {
     fn fetch_shared(&self, name: &str) -> Result<ObjectId> {
         let incoming = format!("{INCOMING_PREFIX}shared");
         self.connection.fetch(&[(name, &incoming)], Strictness::Strict)?;
-        self.store.tip(&incoming)?.context("find what was fetched")
+        self.store.refs().tip(&incoming)?.context("find what was fetched")
     }
 }

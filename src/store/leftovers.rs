@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::record::{SessionId, Timestamp};
 use crate::repository::Repository;
-use crate::store::pack;
+use crate::store::packs::packing;
 
 use super::LoopLock;
 use super::local::disk;
@@ -52,8 +52,8 @@ pub(super) fn find(repository: &Repository, days: u32, now: Timestamp) -> Result
     for dir in Scratch::dead(repository)? {
         finder.add(dir, "left by a command that was killed");
     }
-    if is_free(&pack::lock(repository))? {
-        finder.add_if_there(pack::drafts(repository), "left by a packing that was killed");
+    if is_free(&packing::lock(repository))? {
+        finder.add_if_there(packing::drafts(repository), "left by a packing that was killed");
     }
     Ok(finder.found)
 }
@@ -61,9 +61,9 @@ pub(super) fn find(repository: &Repository, days: u32, now: Timestamp) -> Result
 /// Removes what was found, if it is still not needed.
 pub(super) fn remove(repository: &Repository, leftover: &Leftover) -> Result<()> {
     let path = &leftover.path;
-    let _held = if *path == pack::drafts(repository) {
+    let _held = if *path == packing::drafts(repository) {
         // Whole packs in there hold nothing that is not loose still.
-        let Some(held) = try_to_hold(&pack::lock(repository))? else { return Ok(()) };
+        let Some(held) = try_to_hold(&packing::lock(repository))? else { return Ok(()) };
         Some(held)
     } else {
         None

@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::LONG;
 
-use super::local::disk;
-use super::own_packs::OwnPacks;
-use super::pack::{Packing, free_space};
+use super::own::OwnPacks;
+use super::packing::{Packing, free_space};
+use crate::store::local::disk;
 
 /// Number of our packs from which they are merged. Git collects a repository at 50.
 const MIN_PACKS_TO_MERGE: usize = 8;

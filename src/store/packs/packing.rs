@@ -16,13 +16,13 @@ use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository, as_alternate};
 use crate::store::refs::packing::pack_refs;
 
-use super::blobs::message_of;
-use super::local::disk;
-use super::local::lock::try_to_hold;
-use super::own_packs::OwnPacks;
-use super::pack_merge::MERGED;
-use super::refs::naming::SessionRefs;
-use super::{Store, message};
+use super::merging::MERGED;
+use super::own::OwnPacks;
+use crate::store::blobs::message_of;
+use crate::store::local::disk;
+use crate::store::local::lock::try_to_hold;
+use crate::store::refs::naming::SessionRefs;
+use crate::store::{Store, message};
 
 /// Number of loose objects from which they are packed. Git collects a repository at 6,700.
 pub const MIN_LOOSE_TO_PACK: usize = 1000;
@@ -70,13 +70,13 @@ pub fn free_space(repository: &Repository) -> Result<u64> {
 }
 
 /// Held while packing.
-pub(super) fn lock(repository: &Repository) -> Utf8PathBuf {
+pub(in crate::store) fn lock(repository: &Repository) -> Utf8PathBuf {
     // No `.lock` at the end, for git must not take it for one of its own.
     repository.ralph_dir().join("packing/held")
 }
 
 /// Returns where packs are written before they are moved.
-pub(super) fn drafts(repository: &Repository) -> Utf8PathBuf {
+pub(in crate::store) fn drafts(repository: &Repository) -> Utf8PathBuf {
     repository.ralph_dir().join("packing/objects")
 }
 

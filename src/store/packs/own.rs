@@ -12,8 +12,8 @@ use gix::odb::pack::{index, multi_index};
 
 use crate::repository::{HashKind, Repository};
 
-use super::local::disk;
-use super::objects;
+use crate::store::local::disk;
+use crate::store::objects;
 
 /// Files beside a pack that say that it is not ours to merge: it is to be kept, belongs to a partial clone, has a bitmap,
 /// or holds what git is about to drop.

@@ -8,7 +8,7 @@ use crate::record::ObjectId;
 use super::Store;
 use super::local::spool::{Slot, Spool, names};
 use super::objects::Quarantine;
-use super::record_reader::RecordReader;
+use super::reading::reader::RecordReader;
 
 /// Number of the newest records that are checked before each record.
 const NEWEST: usize = 5;

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use crate::record::ObjectId;
 
 use super::MAX_BLOB_BYTES;
-use super::blobs::{blob_of, bounded};
-use super::chain::{Commits, KeptCommit};
 use super::loose::Objects;
 use super::objects;
+use super::reading::blobs::{blob_of, bounded};
+use super::reading::chain::{Commits, KeptCommit};
 
 /// Blobs whose digests are remembered; an entry takes about 100 bytes.
 const MAX_KNOWN_BLOBS: usize = 200_000;

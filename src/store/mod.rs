@@ -5,47 +5,34 @@
 //! files.
 
 mod append;
-mod belonging;
-mod blobs;
-mod chain;
 mod copies;
 #[cfg(test)]
 mod counters;
 mod digests;
 mod files;
 mod leftovers;
-mod listing;
-mod listing_cache;
 mod local;
 mod loose;
 mod message;
 mod objects;
-mod overview;
 mod packs;
 
-mod range_read;
-mod read;
-mod record_reader;
+mod reading;
 mod refs;
 mod restore_point;
 mod retention;
-mod row;
 #[cfg(test)]
 mod samples;
-mod search;
-mod session_log;
 mod share;
 mod snapshots;
 #[cfg(test)]
 mod tests;
 mod trailer_value;
-mod unreadable;
 mod verify;
 
 pub use copies::{Copies, RepairCounts};
 pub use files::{FileProof, Manifest};
 pub use leftovers::Leftover;
-pub use listing::{Listing, SessionRows};
 pub use local::control::{Control, ControlRequests, Stop};
 pub use local::folders;
 pub use local::identity::{Identity, random_bytes};
@@ -53,6 +40,7 @@ pub use local::last_written::{last_written, note_last_written};
 pub use local::lock::{Holder, LoopLock};
 pub use local::passed::PassedStates;
 pub use message::Snapshot;
+pub use reading::listing::{Listing, SessionRows};
 pub use share::bundle::{Bundled, sessions_among};
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
@@ -65,19 +53,19 @@ pub use local::spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 pub use objects::{Quarantine, Signature};
-pub use overview::{Overview, Totals};
 pub use packs::packing::{MIN_LOOSE_TO_PACK, Packed, free_space, loose_objects};
-pub use range_read::{Ask, FilePart};
-pub use record_reader::RecordReader;
+pub use reading::overview::{Overview, Totals};
+pub use reading::range_read::{Ask, FilePart};
+pub use reading::reader::RecordReader;
+pub use reading::row::Row;
+pub use reading::search::Search;
+pub use reading::session_log::{SessionLog, status_of};
 pub use refs::naming::{SessionRefs, slug};
 pub use refs::queries::Refs;
 pub use refs::recovery::Standing;
 pub use refs::update::Conflict;
 pub use restore_point::{Restoration, RestorePoint};
 pub use retention::{Extent, Going, Plan, Rules, Staying};
-pub use row::Row;
-pub use search::Search;
-pub use session_log::{SessionLog, status_of};
 pub use share::purge::{Purge, PurgeReport};
 pub use share::remote::{Connection, Probe, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
@@ -88,6 +76,8 @@ use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use crate::repository::Repository;
+
+use reading::unreadable::Unreadable;
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
@@ -104,7 +94,7 @@ const VERIFY_PACK_CACHE: usize = 96 * 1024 * 1024;
 pub struct Store {
     repository: Repository,
     syncing: Syncing,
-    unreadable: unreadable::Unreadable,
+    unreadable: Unreadable,
 }
 
 /// Whether what is recorded must survive a power cut.
@@ -121,7 +111,7 @@ impl Store {
     }
 
     pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
-        Self { repository, syncing, unreadable: unreadable::Unreadable::default() }
+        Self { repository, syncing, unreadable: Unreadable::default() }
     }
 
     pub fn repository(&self) -> &Repository {

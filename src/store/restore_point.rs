@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{ObjectId, SessionId, Timestamp};
 
-use super::blobs::read_commit;
 use super::files::pretty_json;
 use super::local::disk;
 use super::local::spool::{Slot, names};
 use super::objects::{Quarantine, Signature};
+use super::reading::blobs::read_commit;
 use super::refs::naming::slug;
 use super::refs::update::{Reason, RefUpdate};
 use super::{Store, message, objects};

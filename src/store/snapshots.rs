@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use crate::record::{ObjectId, Timestamp};
 
-use super::blobs::read_commit;
 use super::local::spool::Slot;
 use super::objects::Quarantine;
+use super::reading::blobs::read_commit;
 use super::refs::update::{Reason, RefUpdate};
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 

@@ -11,11 +11,11 @@ use serde::Serialize;
 use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
 use crate::store::share::sync_state::cleaned_refs;
 
-use super::blobs::shallow_ends;
-use super::chain::Chain;
 use super::digests::Digests;
 use super::files::Manifest;
 use super::message::{self, Subject};
+use super::reading::blobs::shallow_ends;
+use super::reading::chain::Chain;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::refs::update::RefUpdate;
 use super::share::incoming::{self, Arrival, Inspection};

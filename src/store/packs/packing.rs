@@ -18,9 +18,9 @@ use crate::store::refs::packing::pack_refs;
 
 use super::merging::MERGED;
 use super::own::OwnPacks;
-use crate::store::blobs::message_of;
 use crate::store::local::disk;
 use crate::store::local::lock::try_to_hold;
+use crate::store::reading::blobs::message_of;
 use crate::store::refs::naming::SessionRefs;
 use crate::store::{Store, message};
 

@@ -6,8 +6,8 @@
 use anyhow::{Context, Result};
 
 use crate::record::{ObjectId, Timestamp};
-use crate::store::blobs::read_commit;
 use crate::store::objects;
+use crate::store::reading::blobs::read_commit;
 
 use super::queries::Refs;
 use super::update::{Reason, RefUpdate};

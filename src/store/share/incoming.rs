@@ -12,9 +12,9 @@ use gix::objs::tree::EntryKind;
 
 use crate::record::{LogEntry, ObjectId, RecordKind};
 use crate::store::MAX_BLOB_BYTES;
-use crate::store::blobs::{Commit, bounded, read_commit};
 use crate::store::message::{self, Envelope};
 use crate::store::objects;
+use crate::store::reading::blobs::{Commit, bounded, read_commit};
 use crate::store::refs::naming::SessionRefs;
 
 /// Bytes of a commit. Our messages stay below 20 KiB, except with a long list of closed tasks.

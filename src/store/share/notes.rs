@@ -10,10 +10,10 @@ use gix::objs::FindExt;
 
 use crate::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
 use crate::store::Store;
-use crate::store::blobs::{bounded, read_commit};
 use crate::store::objects::{self, Quarantine};
+use crate::store::reading::blobs::{bounded, read_commit};
+use crate::store::reading::session_log::SessionLog;
 use crate::store::refs::naming::{NOTES, SessionRefs};
-use crate::store::session_log::SessionLog;
 use crate::store::share::sync_state::cleaned_refs;
 
 use super::shared_ref::{MergeResult, NewCommit};

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::process::Tool;
 use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
-use crate::store::blobs::shallow_ends;
 use crate::store::local::lock::{is_free, try_to_hold};
+use crate::store::reading::blobs::shallow_ends;
 use crate::store::refs::naming::{
     INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
 };

@@ -6,12 +6,12 @@ use anyhow::{Error, Result, anyhow};
 
 use crate::record::{Iteration, LogEntry, ObjectId, RecordKind, Session, SessionId};
 
-use super::Store;
 use super::chain::Chain;
 use super::range_read::Ask;
-use super::refs::database::NoTip;
-use super::refs::naming::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::session_log::SessionLog;
+use crate::store::Store;
+use crate::store::refs::database::NoTip;
+use crate::store::refs::naming::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 
 impl Store {
     /// Returns true if this is a shallow clone.
@@ -170,7 +170,7 @@ impl Store {
 
     /// Returns the entries from the first commit to `tip`; none if the tip is not ours. An error where a shallow clone
     /// has not all of them, for what is written after them must fit.
-    pub(super) fn chain(&self, refs: &SessionRefs, tip: &ObjectId) -> Result<Vec<LogEntry>> {
+    pub(in crate::store) fn chain(&self, refs: &SessionRefs, tip: &ObjectId) -> Result<Vec<LogEntry>> {
         let reader = self.reader()?;
         // What is written after them must fit: here no cache is believed.
         let chain = Chain { ends: &BTreeSet::new(), lookup: None, ..reader.chain(refs) };

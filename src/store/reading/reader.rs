@@ -12,14 +12,14 @@ use super::blobs::{chunks, shallow_ends, write_blob};
 use super::chain::Chain;
 use super::listing_cache::Lookup;
 use super::range_read::{Ask, FilePart};
-use super::{SessionRefs, Store, snapshots};
+use crate::store::{SessionRefs, Store, snapshots};
 
 /// Reads records, with git held open.
 pub struct RecordReader<'a> {
     store: &'a Store,
-    pub(super) git: gix::Repository,
+    pub(in crate::store) git: gix::Repository,
     /// The commits where a shallow clone ends.
-    pub(super) ends: BTreeSet<gix::ObjectId>,
+    pub(in crate::store) ends: BTreeSet<gix::ObjectId>,
     lookup: Lookup,
 }
 
@@ -49,7 +49,7 @@ impl Store {
 
 impl RecordReader<'_> {
     /// Returns what is to be known to walk down the records of a session.
-    pub(super) fn chain<'c>(&'c self, refs: &'c SessionRefs) -> Chain<'c> {
+    pub(in crate::store) fn chain<'c>(&'c self, refs: &'c SessionRefs) -> Chain<'c> {
         let unreadable = &self.store.unreadable;
         let lookup = Some(&self.lookup);
         Chain {

@@ -9,7 +9,7 @@ use crate::record::{ObjectId, RALPH, SessionId};
 
 /// Which sessions have records that are left out.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unreadable {
+pub(in crate::store) struct Unreadable {
     /// What is said of each. Copies of a store share it.
     found: Arc<Mutex<BTreeMap<SessionId, String>>>,
     warn: Option<fn(&str)>,

@@ -9,10 +9,10 @@ use crate::store::folders;
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
-use super::local::disk;
 use super::row::{self, Row};
-use super::trailer_value::escape;
-use super::{SessionRefs, Store};
+use crate::store::local::disk;
+use crate::store::trailer_value::escape;
+use crate::store::{SessionRefs, Store};
 
 /// Number of records up to which reading them is as fast as writing a cache.
 const WORTH: usize = 500;
@@ -142,7 +142,7 @@ impl Store {
     }
 
     /// Throws the cache and the reports away, with what they hold of sessions that go.
-    pub(super) fn forget_listing(&self) -> Result<()> {
+    pub(in crate::store) fn forget_listing(&self) -> Result<()> {
         folders::forget_reports(self.repository())?;
         disk::remove_file_if_there(&self.totals_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)

@@ -2,7 +2,7 @@
 
 use crate::record::{LogEntry, RecordKind, SessionId, Status};
 
-use super::refs::naming::SessionRefs;
+use crate::store::refs::naming::SessionRefs;
 
 /// One session: its ref, and its commits from the oldest to the newest.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::record::ObjectId;
 
-use super::Store;
-use super::record_reader::RecordReader;
+use super::reader::RecordReader;
+use crate::store::Store;
 
 /// Prompts, messages of agents, and outputs.
 const FILES: [&str; 5] =

@@ -7,9 +7,9 @@ use anyhow::Result;
 use crate::record::{ObjectId, Timestamp};
 
 use super::blobs::{message_of, read_commit};
-use super::message::{is_of_snapshot, is_signed, named_in};
-use super::refs::naming::SNAPSHOT_PREFIX;
-use super::{SessionRefs, Store, objects};
+use crate::store::message::{is_of_snapshot, is_signed, named_in};
+use crate::store::refs::naming::SNAPSHOT_PREFIX;
+use crate::store::{SessionRefs, Store, objects};
 
 impl Store {
     /// Returns the refs of the session that a snapshot was taken in; `None` if the commit is no snapshot of ours.
@@ -20,7 +20,7 @@ impl Store {
     }
 
     /// Returns the logs here, or the snapshots, that are ours by their tips.
-    pub(super) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
+    pub(in crate::store) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
         let git = self.open_git()?;
         let is_signed = |message: String| match prefix {
             SNAPSHOT_PREFIX => is_of_snapshot(&message),
@@ -33,12 +33,12 @@ impl Store {
     }
 
     /// Returns the message of a commit.
-    pub(super) fn message(&self, commit: &ObjectId) -> Result<String> {
+    pub(in crate::store) fn message(&self, commit: &ObjectId) -> Result<String> {
         message_of(&self.open_git()?, commit)
     }
 
     /// Returns when a commit was made, as it says itself.
-    pub(super) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
+    pub(in crate::store) fn committed_at(&self, commit: &ObjectId) -> Result<Timestamp> {
         Ok(read_commit(&self.open_git()?, &objects::to_gix(commit)?)?.committed_at)
     }
 }

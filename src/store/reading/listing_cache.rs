@@ -11,11 +11,11 @@ use camino::Utf8PathBuf;
 
 use crate::record::{LogEntry, ObjectId, SCHEMA};
 
-use super::Store;
-use super::local::disk;
-use super::refs::naming::SessionRefs;
 use super::row::Row;
-use super::trailer_value::unescape;
+use crate::store::Store;
+use crate::store::local::disk;
+use crate::store::refs::naming::SessionRefs;
+use crate::store::trailer_value::unescape;
 
 /// Changes with what a row holds.
 const FORMAT: u32 = 4;
@@ -36,7 +36,7 @@ pub(super) struct CachedSession {
 
 /// The cache for reading a long session. It is loaded on first use.
 #[derive(Debug)]
-pub(super) struct Lookup {
+pub(in crate::store) struct Lookup {
     file: Utf8PathBuf,
     head: String,
     cache: OnceCell<Cache>,

@@ -8,7 +8,7 @@ use gix::objs::{Find, FindExt};
 
 use crate::record::{ObjectId, Timestamp};
 
-use super::{MAX_BLOB_BYTES, objects};
+use crate::store::{MAX_BLOB_BYTES, objects};
 
 /// Returns the blobs of a file of a record, or `None` if the record has no such file.
 pub(super) fn chunks(
@@ -37,13 +37,13 @@ pub(super) fn chunks(
 }
 
 /// Returns the commits whose parents are not here, though they have some.
-pub(super) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
+pub(in crate::store) fn shallow_ends(git: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>> {
     let found = git.shallow_commits().map_err(|error| anyhow!("read where the clone is shallow: {error}"))?;
     Ok(found.map(|commits| commits.iter().copied().collect()).unwrap_or_default())
 }
 
 /// A commit, without who made it.
-pub(super) struct Commit {
+pub(in crate::store) struct Commit {
     pub message: String,
     pub parents: Vec<gix::ObjectId>,
     pub tree: gix::ObjectId,
@@ -51,7 +51,7 @@ pub(super) struct Commit {
     pub committed_at: Timestamp,
 }
 
-pub(super) fn read_commit(git: &gix::Repository, id: &gix::oid) -> Result<Commit> {
+pub(in crate::store) fn read_commit(git: &gix::Repository, id: &gix::oid) -> Result<Commit> {
     let mut buffer = Vec::new();
     let found = git.objects.find_commit(id, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex()))?;
@@ -65,7 +65,7 @@ pub(super) fn read_commit(git: &gix::Repository, id: &gix::oid) -> Result<Commit
 }
 
 /// Returns the message of a commit.
-pub(super) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
+pub(in crate::store) fn message_of(git: &gix::Repository, commit: &ObjectId) -> Result<String> {
     Ok(read_commit(git, &objects::to_gix(commit)?)?.message)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn write_blob(git: &gix::Repository, id: &gix::ObjectId, to: &mut dyn
 }
 
 /// Returns the bytes of a blob, read from `objects` of `git`, which refuses to unpack more than [`MAX_BLOB_BYTES`].
-pub(super) fn blob_of<'a>(
+pub(in crate::store) fn blob_of<'a>(
     git: &gix::Repository,
     objects: &impl Find,
     id: &gix::ObjectId,
@@ -112,7 +112,7 @@ pub(super) fn blob_of<'a>(
 }
 
 /// Refuses an object that is not here, or bigger than one of ours can be.
-pub(super) fn bounded(git: &gix::Repository, id: gix::ObjectId, limit: u64) -> Result<()> {
+pub(in crate::store) fn bounded(git: &gix::Repository, id: gix::ObjectId, limit: u64) -> Result<()> {
     let header = git.find_header(id).map_err(|error| anyhow!("read {}: {error}", id.to_hex()))?;
     if header.size() > limit {
         bail!("{} holds {} bytes, more than a record of ours can", id.to_hex(), header.size());

@@ -11,7 +11,7 @@ use crate::record::{
     Status, StopReason, TaskCounts, Timestamp, Tokens, is_run,
 };
 
-use super::trailer_value::{escape, unescape};
+use crate::store::trailer_value::{escape, unescape};
 
 /// What a list shows of a record. The rest is read where it is asked for. Many fields: one for each column of a line of the
 /// cache.

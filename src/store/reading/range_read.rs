@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::record::{IfThere, ObjectId};
 
-use super::{Slot, Store};
+use crate::store::{Slot, Store};
 
 /// Which part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

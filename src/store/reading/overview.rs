@@ -13,11 +13,11 @@ use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskN
 use crate::store::folders;
 
 use super::chain::ChainWalk;
-use super::local::disk;
-use super::refs::naming::LOG_PREFIX;
 use super::session_log::SessionLog;
-use super::share::elsewhere::RemoteRun;
-use super::{SessionRefs, Store};
+use crate::store::local::disk;
+use crate::store::refs::naming::LOG_PREFIX;
+use crate::store::share::elsewhere::RemoteRun;
+use crate::store::{SessionRefs, Store};
 
 /// Changes with what is counted, and how.
 const FORMAT: u32 = 2;

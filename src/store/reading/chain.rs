@@ -12,15 +12,15 @@ use crate::record::{LogEntry, ObjectId, RecordKind};
 
 use super::blobs::seconds_of;
 use super::listing_cache::Lookup;
-use super::message::{self, Envelope};
-use super::objects;
-use super::refs::naming::SessionRefs;
 use super::session_log::SessionLog;
 use super::unreadable::Unreadable;
+use crate::store::message::{self, Envelope};
+use crate::store::objects;
+use crate::store::refs::naming::SessionRefs;
 
 /// Where a walk down a chain of records ends before the first.
 #[derive(Clone, Copy)]
-pub(super) struct Chain<'a> {
+pub(in crate::store) struct Chain<'a> {
     pub objects: &'a dyn Find,
     pub refs: &'a SessionRefs,
     /// Commits that have no parents as far as this clone is concerned.
@@ -36,10 +36,10 @@ pub(super) struct Chain<'a> {
 }
 
 /// The commits that a walk kept: the first [`MAX_KEPT_COMMITS`] that it read.
-pub(super) type Commits = RefCell<HashMap<gix::ObjectId, KeptCommit>>;
+pub(in crate::store) type Commits = RefCell<HashMap<gix::ObjectId, KeptCommit>>;
 
 /// What a walk kept of a commit.
-pub(super) struct KeptCommit {
+pub(in crate::store) struct KeptCommit {
     pub message: String,
     pub tree: gix::ObjectId,
 }
@@ -58,7 +58,7 @@ const UNCACHED_RECORDS: usize = 300;
 
 /// What a walk down a chain found.
 #[derive(Debug, Default)]
-pub(super) struct ChainWalk {
+pub(in crate::store) struct ChainWalk {
     /// Oldest first; none if the tip is not ours.
     pub entries: Vec<LogEntry>,
     /// True if they begin after the known one.
@@ -136,7 +136,7 @@ impl Chain<'_> {
                 return Ok(ChainWalk { entries, is_joined, gap: None });
             }
             #[cfg(test)]
-            super::counters::count(&super::counters::COMMITS_WALKED);
+            crate::store::counters::count(&crate::store::counters::COMMITS_WALKED);
             let found = self.objects.find_commit(&id, &mut buffer);
             let commit = match found.map_err(|error| anyhow!("read the commit {}: {error}", id.to_hex())) {
                 Ok(commit) => commit,

@@ -1,0 +1,15 @@
+//! Reading records: sessions by their refs, files of a record, and lists of thousands.
+
+pub(super) mod belonging;
+pub(super) mod blobs;
+pub(super) mod chain;
+pub(super) mod listing;
+pub(super) mod listing_cache;
+pub(super) mod overview;
+pub(super) mod range_read;
+pub(super) mod reader;
+pub(super) mod row;
+pub(super) mod search;
+pub(super) mod session_log;
+pub(super) mod sessions;
+pub(super) mod unreadable;

@@ -17,7 +17,7 @@ use crate::hooks::{Hook, HookState, Runner, uninstall, with_union, without_union
 use crate::process::Tool;
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 use crate::record::{IfThere, RALPH, Refusal, SessionId, join_truncated};
-use crate::store::Remote;
+use crate::store::{Remote, RunningIteration};
 
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::{Context, ExitCode, Json, emit, note, say, stdout};
@@ -329,7 +329,8 @@ fn note_iteration(context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     if let Some(head) = store.refs().head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
-        store.notes().add_running(&head, (&session, iteration, task), context.now()?)?;
+        let running = RunningIteration { session: &session, number: iteration, task };
+        store.notes().add_running(&head, running, context.now()?)?;
     }
     Ok(ExitCode::Done)
 }

@@ -59,7 +59,8 @@ pub fn measure(
     if state.is_some_and(|state| PassedStates::of(plan.store.repository()).contains(&state)) {
         return Ok(BaselineRun { baseline: None, is_known_to_pass: true });
     }
-    let baseline = run(plan, (command, &opening.slot), (context, recorder.redactor()), say)?;
+    let check = Check { command, slot: &opening.slot, redactor: recorder.redactor() };
+    let baseline = run(plan, check, context, say)?;
     let mut warn = |message: String| say(&Event::Warning { message });
     let changed = recorder.open_again(opening, plan.clock.now());
     if !changed.is_empty() {
@@ -72,13 +73,23 @@ pub fn measure(
     Ok(BaselineRun { baseline, is_known_to_pass: false })
 }
 
-/// Runs `command` with its output in `slot`. `None` if it was stopped.
+/// A run of the validation outside of iterations.
+#[derive(Clone, Copy)]
+pub struct Check<'c> {
+    pub command: &'c str,
+    /// Where its output goes.
+    pub slot: &'c Slot,
+    pub redactor: &'c Redactor,
+}
+
+/// Returns `None` if it was stopped.
 pub fn run(
     plan: &Plan<'_>,
-    (command, slot): (&str, &Slot),
-    (context, redactor): (&Context<'_>, &Redactor),
+    check: Check<'_>,
+    context: &Context<'_>,
     say: &mut dyn FnMut(&Event),
 ) -> Result<Option<Baseline>> {
+    let Check { command, slot, redactor } = check;
     let phase = Phase::Validation { command: command.to_owned() };
     // Who looks on from elsewhere knows less then, and nothing else is lost.
     let _unpublished = context.control.publish_phase(phase.as_str()).is_err();

@@ -18,7 +18,7 @@ use super::active_agent::ActiveAgent;
 use super::baseline::{self, BaselineRun};
 use super::good_ground::GoodGround;
 use super::memory::Memory;
-use super::pending_commit::PendingCommit;
+use super::pending_commit::{FoundWork, PendingCommit};
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
@@ -44,9 +44,13 @@ impl<'a> Running<'a> {
         let measured = prepared.record(&plan, earlier.as_ref(), say)?;
         let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder } = prepared;
         let (tree, objects) = recorder.last_contents();
-        let resumed_from = earlier.is_some().then_some(session.started_at);
-        let left_out = (recorder.last_left_out(), resumed_from);
-        let work = PendingCommit::begin(&plan, &taken_up.recorded, (tree, objects.as_deref()), left_out)?;
+        let found = FoundWork {
+            tree,
+            objects: objects.as_deref(),
+            left_out: recorder.last_left_out(),
+            resumed_from: earlier.is_some().then_some(session.started_at),
+        };
+        let work = PendingCommit::begin(&plan, &taken_up.recorded, found)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         let ground = GoodGround::starting(last_passing, session.branch.as_ref());
         say(&started_event(&session, &plan, tasks, measured, earlier.is_some()));
@@ -104,12 +108,11 @@ impl<'a> NewSession<'a> {
         // Requests to an earlier loop are not meant for this one.
         let control = Control::of(plan.store.repository(), &id);
         control.clear()?;
-        let host = host_name();
-        lock.name_holder(&holder(&id, &host, started_at))?;
+        lock.name_holder(&holder(&id, started_at))?;
         let identity = Identity::find_or_create(plan.store.repository())?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
-        let mut session = new_session(plan, (&id, host), &identity, tasks, started_at)?;
+        let mut session = new_session(plan, &id, &identity, tasks, started_at)?;
         let taken_up = match earlier {
             Some(log) => take_up(plan, log, &mut session, history),
             None => TakenUp::default(),
@@ -160,8 +163,8 @@ pub(super) fn check_finished(
     let prepared = NewSession::new(plan, tasks, None, lock, &mut History::default())?;
     let slot = prepared.spool.slot("start");
     slot.create()?;
-    let context = (&prepared.context(), prepared.recorder.redactor());
-    let validation = baseline::run(plan, (command, &slot), context, say)?;
+    let check = baseline::Check { command, slot: &slot, redactor: prepared.recorder.redactor() };
+    let validation = baseline::run(plan, check, &prepared.context(), say)?;
     prepared.spool.remove(plan.store.repository())?;
     prepared.control.clear()?;
     Ok(validation)
@@ -173,8 +176,8 @@ fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
     Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest)))
 }
 
-fn holder(id: &SessionId, host: &str, started_at: Timestamp) -> Holder {
-    Holder { session: id.clone(), pid: std::process::id(), host: host.to_owned(), started_at }
+fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
+    Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at }
 }
 
 fn started_event(
@@ -208,7 +211,7 @@ fn started_event(
 
 fn new_session(
     plan: &Plan<'_>,
-    (id, host): (&SessionId, String),
+    id: &SessionId,
     identity: &Identity,
     tasks: &TaskList,
     started_at: Timestamp,
@@ -241,7 +244,7 @@ fn new_session(
         configuration: plan.config.to_json(),
         hints: Vec::new(),
         baseline: None,
-        host,
+        host: host_name(),
         machine: Some(identity.machine()),
         commands: plan
             .commands

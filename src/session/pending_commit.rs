@@ -35,17 +35,24 @@ pub(super) struct PendingCommit {
     pub branch: Option<String>,
 }
 
+/// The work tree as a session finds it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundWork<'a> {
+    pub tree: Option<&'a ObjectId>,
+    /// Where its objects are, if not in the repository.
+    pub objects: Option<&'a Utf8Path>,
+    pub left_out: &'a [LeftOut],
+    /// When the session that is resumed began.
+    pub resumed_from: Option<Timestamp>,
+}
+
 impl PendingCommit {
     /// Returns the state at the start of a session, or `None` if nothing is to be committed. `recorded` are its earlier iterations.
-    pub fn begin(
-        plan: &Plan<'_>,
-        recorded: &[Iteration],
-        (tree, objects): (Option<&ObjectId>, Option<&Utf8Path>),
-        (left_out, resumed_from): (&[LeftOut], Option<Timestamp>),
-    ) -> Result<Option<Self>> {
+    pub fn begin(plan: &Plan<'_>, recorded: &[Iteration], found: FoundWork<'_>) -> Result<Option<Self>> {
         if plan.config.settings.commit == Commits::Off {
             return Ok(None);
         }
+        let FoundWork { tree, objects, left_out, resumed_from } = found;
         let work_tree = WorkTree::new(plan.store.repository())?;
         let head = plan.store.refs().head()?;
         let mut pending = Self {

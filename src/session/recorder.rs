@@ -112,8 +112,7 @@ impl<'a> Recorder<'a> {
                 planned.changed_entries
             ));
         }
-        let dates = (iteration.started_at, iteration.ended_at);
-        self.record(slot, Content::of_iteration(&iteration), Some(planned), dates)
+        self.record(slot, Content::of_iteration(&iteration), Some(planned))
     }
 
     /// Records that the session ended.
@@ -124,8 +123,9 @@ impl<'a> Recorder<'a> {
         let planned = self.plan_progress("", "");
         let planned = planned.base.is_some().then_some(planned);
         let session = redacted(&self.redactor, session)?;
-        let content = Content::of_session(RecordKind::End, &session, self.tips.snapshot.clone());
-        self.record(&slot, content, planned, (ended_at, ended_at))
+        let dates = Dates { authored: ended_at, committed: ended_at };
+        let content = Content::of_session(RecordKind::End, &session, self.tips.snapshot.clone(), dates);
+        self.record(&slot, content, planned)
     }
 
     /// Works out how `text` gets into progress.txt. If that cannot be read, the record goes on without it, and
@@ -267,13 +267,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn record(
-        &mut self,
-        slot: &Slot,
-        content: Content,
-        planned: Option<ProgressPlan>,
-        (authored_at, ended_at): (Timestamp, Timestamp),
-    ) -> Result<ObjectId> {
+    fn record(&mut self, slot: &Slot, content: Content, planned: Option<ProgressPlan>) -> Result<ObjectId> {
         let mut files = Vec::new();
         let mut add = |path: &str, name: &str| files.push((path.to_owned(), name.to_owned()));
         let is_run =
@@ -304,6 +298,7 @@ impl<'a> Recorder<'a> {
             slot.write(names::PROGRESS, &planned.appended)?;
             add("progress.md", names::PROGRESS);
         }
+        let committed = content.dates.committed;
         let draft = Draft {
             kind: content.kind,
             feature: self.place.feature.clone(),
@@ -311,8 +306,8 @@ impl<'a> Recorder<'a> {
             parent: self.tips.log.clone(),
             snapshot_parent: self.tips.snapshot.clone(),
             snapshot: content.snapshot,
-            authored_at,
-            committed_at: self.last_committed_at.map_or(ended_at, |last| last.max(ended_at)),
+            authored_at: content.dates.authored,
+            committed_at: self.last_committed_at.map_or(committed, |last| last.max(committed)),
             iteration: content.iteration,
             session_json: content.session,
             files,
@@ -357,6 +352,14 @@ struct Content {
     iteration: Option<Iteration>,
     session: Option<Session>,
     snapshot: Option<ObjectId>,
+    dates: Dates,
+}
+
+/// The dates of a record's commit.
+#[derive(Debug, Clone, Copy)]
+struct Dates {
+    authored: Timestamp,
+    committed: Timestamp,
 }
 
 impl Content {
@@ -366,10 +369,11 @@ impl Content {
             iteration: Some(iteration.clone()),
             session: None,
             snapshot: iteration.snapshot.clone(),
+            dates: Dates { authored: iteration.started_at, committed: iteration.ended_at },
         }
     }
 
-    fn of_session(kind: RecordKind, session: &Session, snapshot: Option<ObjectId>) -> Self {
-        Self { kind, iteration: None, session: Some(session.clone()), snapshot }
+    fn of_session(kind: RecordKind, session: &Session, snapshot: Option<ObjectId>, dates: Dates) -> Self {
+        Self { kind, iteration: None, session: Some(session.clone()), snapshot, dates }
     }
 }

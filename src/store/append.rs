@@ -14,8 +14,9 @@ use super::local::disk;
 use super::local::spool::{Draft, Slot, names};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
+use super::refs::database::{Reason, RefUpdate};
 use super::refs::naming::SessionRefs;
-use super::refs::update::{Conflict, Reason, RefUpdate};
+use super::refs::update::Conflict;
 
 impl Store {
     /// Records the sealed draft in `slot`: objects, sync, refs, sync. Returns the id of its commit.

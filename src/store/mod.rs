@@ -44,7 +44,7 @@ pub use reading::listing::{Listing, SessionRows};
 pub use share::bundle::{Bundled, sessions_among};
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
-pub use share::notes::{Lines, Notes};
+pub use share::notes::{Lines, Notes, RunningIteration};
 pub use share::tombstones::Tombstones;
 pub use trailer_value::escape as escape_trailer;
 // For fuzzing alone.
@@ -70,6 +70,7 @@ pub use share::purge::{Purge, PurgeReport};
 pub use share::remote::{Connection, Probe, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
 pub use share::sync_state::cleaned_refs;
+pub use snapshots::NextSnapshot;
 pub use verify::{Finding, Repair, VerifyReport};
 
 use anyhow::{Result, anyhow};

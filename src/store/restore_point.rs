@@ -14,8 +14,8 @@ use super::local::disk;
 use super::local::spool::{Slot, names};
 use super::objects::{Quarantine, Signature};
 use super::reading::blobs::read_commit;
+use super::refs::database::{Reason, RefUpdate};
 use super::refs::naming::slug;
-use super::refs::update::{Reason, RefUpdate};
 use super::{Store, message, objects};
 
 /// Where restorations of work trees are kept.

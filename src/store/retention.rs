@@ -16,8 +16,8 @@ use super::local::control::Control;
 use super::local::last_written::last_of_all;
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
+use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::refs::update::RefUpdate;
 use super::{LoopLock, SessionLog, Store};
 
 /// Refs with what we found or made, and kept aside.

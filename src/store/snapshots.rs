@@ -7,11 +7,20 @@ use crate::record::{ObjectId, Timestamp};
 use super::local::spool::Slot;
 use super::objects::Quarantine;
 use super::reading::blobs::read_commit;
-use super::refs::update::{Reason, RefUpdate};
+use super::refs::database::{Reason, RefUpdate};
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
 /// Maximum number of snapshots that a chain is followed down.
 const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
+
+/// A snapshot that follows those of its session.
+#[derive(Debug, Clone, Copy)]
+pub struct NextSnapshot<'a> {
+    pub refs: &'a SessionRefs,
+    /// The newest one so far.
+    pub old: Option<&'a ObjectId>,
+    pub new: &'a ObjectId,
+}
 
 impl Store {
     /// Returns true if an object is here. Of a commit this means its tree and files too, but for a broken repository.
@@ -19,15 +28,10 @@ impl Store {
         has(&self.open_git()?, id)
     }
 
-    /// Adds a snapshot in `slot` to those of a session, without a record. `old` is the newest one so far.
-    pub fn keep_snapshot(
-        &self,
-        slot: &Slot,
-        refs: &SessionRefs,
-        (old, new): (Option<&ObjectId>, &ObjectId),
-        at: Timestamp,
-    ) -> Result<()> {
+    /// Adds a snapshot in `slot` to those of a session, without a record.
+    pub fn keep_snapshot(&self, slot: &Slot, next: NextSnapshot<'_>, at: Timestamp) -> Result<()> {
         self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
+        let NextSnapshot { refs, old, new } = next;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
         self.refs().move_all(&[one], Reason { why: "snapshot", at })
     }

@@ -16,8 +16,8 @@ use super::files::Manifest;
 use super::message::{self, Subject};
 use super::reading::blobs::shallow_ends;
 use super::reading::chain::Chain;
+use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::refs::update::RefUpdate;
 use super::share::incoming::{self, Arrival, Inspection};
 use super::share::sync_state;
 use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots};
@@ -310,16 +310,17 @@ fn verify_record(
             repeated.insert(path, digests.bytes(&chunks)?.0);
         }
     }
-    verify_message((log, entry), &manifest, &record.message, &repeated, verified)
+    let mut found_wrong = |what| verified.found(log, Some(entry), what);
+    verify_message(entry, &manifest, &record.message, &repeated, &mut found_wrong)
 }
 
 /// The message must say what the files say.
 fn verify_message(
-    (log, entry): (&SessionLog, &LogEntry),
+    entry: &LogEntry,
     manifest: &Manifest,
     message: &str,
     repeated: &BTreeMap<&str, Vec<u8>>,
-    verified: &mut VerifyReport,
+    found_wrong: &mut dyn FnMut(String),
 ) -> Result<()> {
     let commit = &entry.commit;
     let file = |name: &'static str| repeated.get(name).with_context(|| format!("find {name}"));
@@ -328,7 +329,7 @@ fn verify_message(
         let read = serde_json::from_slice(file("iteration.json")?);
         iteration = read.with_context(|| format!("read iteration.json of {commit}"))?;
         if iteration.redactions != manifest.redactions {
-            verified.found(log, Some(entry), "iteration.json and manifest.json name different redactions");
+            found_wrong("iteration.json and manifest.json name different redactions".to_owned());
         }
         Subject::Iteration(&iteration)
     } else {
@@ -342,16 +343,16 @@ fn verify_message(
     for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
         let is_older = !found.contains_key(key) && message::ADDED_LATER.contains(key);
         if wanted.get(key) != found.get(key) && !is_older {
-            verified.found(log, Some(entry), format!("the trailer {key} does not match the JSON"));
+            found_wrong(format!("the trailer {key} does not match the JSON"));
         }
     }
     // `log` prints it, and so does git.
     if message.lines().next() != Some(message::headline(subject).as_str()) {
-        verified.found(log, Some(entry), "the subject of its message does not match the JSON");
+        found_wrong("the subject of its message does not match the JSON".to_owned());
     }
     let text = repeated.get("progress.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
     if message::body_of(message) != message::readable(&text) {
-        verified.found(log, Some(entry), "its message differs from progress.md");
+        found_wrong("its message differs from progress.md".to_owned());
     }
     Ok(())
 }

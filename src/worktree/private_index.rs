@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::budget::Budget;
 use super::filters::{filtered_paths, forget_filtered};
 use super::raw_path::{RawPath, joined, leave, split};
+use super::snapshot::Skipped;
 use super::users_index::{self, Stamp};
 use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 use crate::process::{Captured, was_cut_short};
@@ -115,7 +116,7 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
-        (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
+        skipped: &mut Skipped,
     ) -> Result<()> {
         if paths.is_empty() || self.update_index(private_index, options, paths)?.is_success() {
             return Ok(());
@@ -123,8 +124,8 @@ impl WorkTree {
         self.forget_filtered(private_index)?;
         let filtered = filtered_paths(self.git_private(private_index), paths.iter().map(Vec::as_slice))?;
         let (last, first): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| filtered.contains(path));
-        self.feed_by_halves(private_index, options, &first, (left_out, refused))?;
-        self.feed_by_halves(private_index, options, &last, (left_out, refused))
+        self.feed_by_halves(private_index, options, &first, skipped)?;
+        self.feed_by_halves(private_index, options, &last, skipped)
     }
 
     /// Leaves out each path that git refuses: a file that cannot be read costs that file, never the iteration.
@@ -133,7 +134,7 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
-        (left_out, refused): (&mut Vec<LeftOut>, &mut BTreeSet<RawPath>),
+        skipped: &mut Skipped,
     ) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
@@ -143,18 +144,18 @@ impl WorkTree {
             return Ok(());
         }
         if let [path] = paths {
-            left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
-            refused.insert(path.clone());
+            skipped.left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
+            skipped.refused.insert(path.clone());
             return Ok(());
         }
-        if left_out.len() > REFUSALS {
-            left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
-            refused.extend(paths.iter().cloned());
+        if skipped.left_out.len() > REFUSALS {
+            skipped.left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
+            skipped.refused.extend(paths.iter().cloned());
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.feed_by_halves(private_index, options, one, (left_out, refused))?;
-        self.feed_by_halves(private_index, options, other, (left_out, refused))
+        self.feed_by_halves(private_index, options, one, skipped)?;
+        self.feed_by_halves(private_index, options, other, skipped)
     }
 
     fn update_index(

@@ -24,6 +24,14 @@ pub struct Contents {
     pub refused: BTreeSet<RawPath>,
 }
 
+/// Files that a snapshot lacks.
+#[derive(Debug, Default)]
+pub(super) struct Skipped {
+    pub left_out: Vec<LeftOut>,
+    /// Those of them that git refused.
+    pub refused: BTreeSet<RawPath>,
+}
+
 impl WorkTree {
     /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index, and
     /// then, for the user's index itself may be broken, with one made from the last commit.
@@ -52,8 +60,8 @@ impl WorkTree {
 
     /// Brings the private index up to the work tree, and writes it as a tree.
     fn write_tree(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
-        let mut left_out = Vec::new();
-        let listed = self.list(private_index, &mut left_out)?;
+        let mut skipped = Skipped::default();
+        let listed = self.list(private_index, &mut skipped.left_out)?;
         let mut paths = BTreeSet::new();
         let mut candidates = Vec::new();
         let mut oversized = BTreeSet::new();
@@ -83,25 +91,25 @@ impl WorkTree {
                     paths.insert(folder);
                 }
                 Verdict::Oversized => drop(oversized.insert(path.to_vec())),
-                Verdict::Leave(reason) => left_out.push(leave(path, reason)),
+                Verdict::Leave(reason) => skipped.left_out.push(leave(path, reason)),
             }
         }
-        paths.extend(self.budget.choose(candidates, &mut left_out));
-        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
+        paths.extend(self.budget.choose(candidates, &mut skipped.left_out));
+        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut skipped.left_out)?);
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
             removed.extend(self.newly_ignored(private_index)?);
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
-        let mut refused = BTreeSet::new();
-        self.feed(private_index, &["--force-remove"], &removed, (&mut left_out, &mut refused))?;
+        self.feed(private_index, &["--force-remove"], &removed, &mut skipped)?;
         let paths: Vec<_> = paths.into_iter().collect();
-        self.feed(private_index, &["--add", "--remove", "--replace"], &paths, (&mut left_out, &mut refused))?;
+        self.feed(private_index, &["--add", "--remove", "--replace"], &paths, &mut skipped)?;
         if self.has_gitlinks {
             let dirty = self.dirty_submodules(private_index);
-            left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
+            skipped.left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
         let tree = self.tree_of_index(private_index)?;
+        let Skipped { mut left_out, refused } = skipped;
         left_out.sort();
         left_out.dedup();
         Ok(Contents { tree, left_out, refused })

@@ -10,7 +10,8 @@ use crate::store::{SessionLog, Slot};
 
 use super::super::recorded_progress::expected_progress;
 use super::super::snapshot_taken::SnapshotTaken;
-use super::{Content, Recorder};
+use super::snapshots::Moment;
+use super::{Content, Dates, Recorder};
 
 /// The record of a start or a resumption before it is written.
 pub struct Opening<'l> {
@@ -44,7 +45,7 @@ impl Recorder<'_> {
             return Vec::new();
         }
         let moment = format!("the validation before {}", opening.moment());
-        match self.take_if_changed(opening, (&moment, at)) {
+        match self.take_if_changed(opening, Moment { name: &moment, at }) {
             Ok(Some(taken)) => {
                 opening.taken = taken;
                 opening.taken.files_changed()
@@ -60,7 +61,7 @@ impl Recorder<'_> {
     fn take_if_changed(
         &mut self,
         Opening { slot, taken: before, .. }: &Opening<'_>,
-        moment: (&str, Timestamp),
+        moment: Moment<'_>,
     ) -> Result<Option<SnapshotTaken>> {
         let found = self.work_tree.last_contents.clone();
         let (tree, taken) = self.look(slot)?;
@@ -93,7 +94,8 @@ impl Recorder<'_> {
                 (RecordKind::Resume, planned.base.is_some().then_some(planned), at)
             }
         };
-        let content = Content::of_session(kind, session, taken.snapshot);
-        self.record(&slot, content, planned, (at, ended_at))
+        let content =
+            Content::of_session(kind, session, taken.snapshot, Dates { authored: at, committed: ended_at });
+        self.record(&slot, content, planned)
     }
 }

@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 
 use crate::process::was_cut_short;
 use crate::record::{ObjectId, Timestamp};
-use crate::store::{SessionRefs, Slot, Snapshot};
+use crate::store::{NextSnapshot, SessionRefs, Slot, Snapshot};
 use crate::worktree::{PrivateIndex, RawPath, TreePair};
 
 use super::super::snapshot_taken::SnapshotTaken;
@@ -13,6 +13,14 @@ use super::Recorder;
 
 /// What to do where git had to be ended while it read the work tree.
 const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";
+
+/// When a snapshot is taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'a> {
+    /// What came before it.
+    pub name: &'a str,
+    pub at: Timestamp,
+}
 
 impl Recorder<'_> {
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
@@ -40,7 +48,8 @@ impl Recorder<'_> {
             return Vec::new();
         };
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        match self.store.keep_snapshot(slot, &refs, (self.tips.snapshot.as_ref(), &new), taken_at) {
+        let next = NextSnapshot { refs: &refs, old: self.tips.snapshot.as_ref(), new: &new };
+        match self.store.keep_snapshot(slot, next, taken_at) {
             Ok(()) => self.tips.snapshot = Some(new),
             Err(error) => self.warnings.push(format!("no snapshot after {moment}: {error:#}")),
         }
@@ -49,7 +58,8 @@ impl Recorder<'_> {
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
         let (tree, taken) = self.look(slot)?;
-        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), (moment, taken_at))?;
+        let moment = Moment { name: moment, at: taken_at };
+        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), moment)?;
         Ok(SnapshotTaken { snapshot, ..taken })
     }
 
@@ -86,7 +96,7 @@ impl Recorder<'_> {
         slot: &Slot,
         tree: &ObjectId,
         previous: Option<&ObjectId>,
-        (moment, taken_at): (&str, Timestamp),
+        moment: Moment<'_>,
     ) -> Result<Option<ObjectId>> {
         if !self.place.snapshots {
             return Ok(None);
@@ -98,8 +108,8 @@ impl Recorder<'_> {
             head: head.as_ref(),
             session: &self.place.session,
             feature: &self.place.feature,
-            moment,
-            taken_at,
+            moment: moment.name,
+            taken_at: moment.at,
         };
         self.store.write_snapshot(slot, &snapshot).map(Some)
     }

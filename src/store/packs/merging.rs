@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::LONG;
 
 use super::own::OwnPacks;
-use super::packing::{Packing, free_space};
+use super::packing::{MERGED, Packing, free_space};
 use crate::store::local::disk;
 
 /// Number of our packs from which they are merged. Git collects a repository at 50.
@@ -22,9 +22,6 @@ const FACTOR: u64 = 2;
 
 /// How long git itself believes that a collection still runs.
 const MAX_COLLECTION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
-
-/// What the names of merged packs begin with until they have their place.
-pub(super) const MERGED: &str = "merged-";
 
 impl Packing<'_> {
     /// Merges our small packs into a draft, and lists it. Returns true if there is one.

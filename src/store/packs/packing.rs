@@ -16,7 +16,6 @@ use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository, as_alternate};
 use crate::store::refs::packing::pack_refs;
 
-use super::merging::MERGED;
 use super::own::OwnPacks;
 use crate::store::local::disk;
 use crate::store::local::lock::try_to_hold;
@@ -35,6 +34,9 @@ const WINDOW: &str = "pack.windowMemory=64m";
 
 /// Files from this size on are not held against each other, and never in memory whole.
 const BIG: &str = "core.bigFileThreshold=4m";
+
+/// What the names of merged packs begin with until they have their place.
+pub(super) const MERGED: &str = "merged-";
 
 /// What went into a pack.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

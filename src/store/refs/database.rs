@@ -5,10 +5,32 @@ use std::time::Duration;
 use anyhow::{Error, Result};
 
 use crate::process::Tool;
-use crate::record::ObjectId;
+use crate::record::{ObjectId, Timestamp};
 use crate::store::{Store, objects};
 
-use super::update::{Reason, RefUpdate};
+/// A ref that is to go from one value to another.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct RefUpdate {
+    pub name: String,
+    /// `None` if it must not exist.
+    pub old: Option<ObjectId>,
+    /// `None` deletes it.
+    pub new: Option<ObjectId>,
+}
+
+impl RefUpdate {
+    /// Deletes a ref that points at `tip`.
+    pub fn deletion((name, tip): (String, ObjectId)) -> Self {
+        Self { name, old: Some(tip), new: None }
+    }
+}
+
+/// What a reflog says of an update, if the user wants one of every ref.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Reason {
+    pub why: &'static str,
+    pub at: Timestamp,
+}
 
 /// Why a ref points at no object itself.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use crate::store::local::disk;
 use crate::store::{Store, Syncing, caused, objects};
 
 use super::database::{NoTip, RefDatabase, update_ref};
+use super::database::{Reason, RefUpdate};
 use super::naming::SessionRefs;
-use super::update::{Reason, RefUpdate};
 
 /// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's
 /// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.

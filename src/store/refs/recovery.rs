@@ -9,8 +9,8 @@ use crate::record::{ObjectId, Timestamp};
 use crate::store::objects;
 use crate::store::reading::blobs::read_commit;
 
+use super::database::{Reason, RefUpdate};
 use super::queries::Refs;
-use super::update::{Reason, RefUpdate};
 
 /// Prefix of refs that we moved away from names of ours.
 const KEPT_PREFIX: &str = "refs/ralph-kept/";

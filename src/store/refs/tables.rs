@@ -12,7 +12,7 @@ use crate::store::local::disk;
 use crate::store::{Store, Syncing};
 
 use super::database::{NoTip, RefDatabase, update_ref};
-use super::update::{Reason, RefUpdate};
+use super::database::{Reason, RefUpdate};
 
 /// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
 /// for milliseconds, but for a collection of many tables.

@@ -9,6 +9,7 @@ use anyhow::Result;
 
 use crate::record::{ObjectId, RALPH, Timestamp};
 
+use super::database::{Reason, RefUpdate};
 use super::queries::Refs;
 
 /// Time between two attempts to move refs that another process has locked.
@@ -16,30 +17,6 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// So often objects that were pruned meanwhile are put back.
 const MAX_RACES: usize = 50;
-
-/// A ref that is to go from one value to another.
-#[derive(Debug, Clone)]
-pub(in crate::store) struct RefUpdate {
-    pub name: String,
-    /// `None` if it must not exist.
-    pub old: Option<ObjectId>,
-    /// `None` deletes it.
-    pub new: Option<ObjectId>,
-}
-
-impl RefUpdate {
-    /// Deletes a ref that points at `tip`.
-    pub fn deletion((name, tip): (String, ObjectId)) -> Self {
-        Self { name, old: Some(tip), new: None }
-    }
-}
-
-/// What a reflog says of an update, if the user wants one of every ref.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::store) struct Reason {
-    pub why: &'static str,
-    pub at: Timestamp,
-}
 
 /// A ref of the session was moved by another process: nothing was overwritten.
 #[derive(Debug)]

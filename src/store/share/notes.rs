@@ -72,6 +72,23 @@ fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
     line.split_once(':').is_some_and(|(session, _)| sessions.contains(session))
 }
 
+/// An iteration whose outcome is not known yet.
+#[derive(Debug, Clone, Copy)]
+pub struct RunningIteration<'a> {
+    pub session: &'a SessionId,
+    pub number: u32,
+    pub task: &'a str,
+}
+
+/// What notes are to be.
+#[derive(Clone, Copy)]
+struct NewNotes<'a> {
+    all: &'a Blobs,
+    /// The commits whose notes differ from those of `base`.
+    changed: &'a BTreeSet<String>,
+    base: Option<&'a ObjectId>,
+}
+
 /// The notes of one repository.
 pub struct Notes<'a> {
     store: &'a Store,
@@ -106,14 +123,10 @@ impl Notes<'_> {
     }
 
     /// Notes of a commit that it was made in an iteration which still runs.
-    pub fn add_running(
-        &self,
-        commit: &ObjectId,
-        (session, iteration, task): (&SessionId, u32, &str),
-        at: Timestamp,
-    ) -> Result<()> {
+    pub fn add_running(&self, commit: &ObjectId, running: RunningIteration<'_>, at: Timestamp) -> Result<()> {
+        let RunningIteration { session, number, task } = running;
         let task: String = task.chars().filter(|c| !c.is_control()).collect();
-        let line = format!("{session}:{iteration} {task}{RUNNING}");
+        let line = format!("{session}:{number} {task}{RUNNING}");
         self.add(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
     }
 
@@ -216,7 +229,8 @@ impl Notes<'_> {
                 return Ok(None);
             }
             let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-            let new = self.write(&quarantine, (&all, &changed), (here, &parents, at))?;
+            let new =
+                self.write(&quarantine, NewNotes { all: &all, changed: &changed, base: here }, &parents, at)?;
             Ok(Some((new, changed.len())))
         })?;
         Ok(changed.unwrap_or_default())
@@ -270,18 +284,15 @@ impl Notes<'_> {
                 }
             }
         }
-        let base = here.filter(|_| !ours.is_empty());
+        let new = NewNotes { all: &all, changed: &changed, base: here.filter(|_| !ours.is_empty()) };
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
         if wanted == all {
             let kept = self.store.fast_forward(here, theirs, all == ours, all == their_notes)?;
-            let write = || self.write(&quarantine, (&all, &changed), (base, &parents, at));
+            let write = || self.write(&quarantine, new, &parents, at);
             return kept.map_or_else(write, Ok).map(MergeResult::same);
         }
-        let there = if all == their_notes {
-            theirs.clone()
-        } else {
-            self.write(&quarantine, (&all, &changed), (base, &parents, at))?
-        };
+        let there =
+            if all == their_notes { theirs.clone() } else { self.write(&quarantine, new, &parents, at)? };
         let is_settled =
             |here: &&ObjectId| wanted == ours && self.store.is_ancestor(&there, here).unwrap_or(false);
         if let Some(here) = here.filter(is_settled) {
@@ -289,7 +300,7 @@ impl Notes<'_> {
         }
         // It has theirs in its history, so that they need not be fetched again.
         let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
-        let here = self.write(&quarantine, (&wanted, &changed), (base, &parents, at))?;
+        let here = self.write(&quarantine, NewNotes { all: &wanted, ..new }, &parents, at)?;
         Ok(MergeResult { here, there })
     }
 
@@ -313,11 +324,13 @@ impl Notes<'_> {
     fn write(
         &self,
         quarantine: &Quarantine,
-        (all, changed): (&Blobs, &BTreeSet<String>),
-        (here, parents, at): (Option<&ObjectId>, &[ObjectId], Timestamp),
+        new: NewNotes<'_>,
+        parents: &[ObjectId],
+        at: Timestamp,
     ) -> Result<ObjectId> {
+        let NewNotes { all, changed, base } = new;
         let git = self.store.open_git()?;
-        let before = here.map(|here| folders(&git, here)).transpose()?.unwrap_or_default();
+        let before = base.map(|base| folders(&git, base)).transpose()?.unwrap_or_default();
         let mut groups: BTreeMap<&str, BTreeMap<String, gix::ObjectId>> = BTreeMap::new();
         for (id, blob) in all {
             groups.entry(&id[..2]).or_default().insert(id[2..].to_owned(), *blob);

@@ -8,8 +8,8 @@ use anyhow::Result;
 
 use crate::record::Timestamp;
 use crate::store::objects::Signature;
+use crate::store::refs::database::{Reason, RefUpdate};
 use crate::store::refs::naming::slug;
-use crate::store::refs::update::{Reason, RefUpdate};
 use crate::store::{Store, message};
 
 use super::shared_ref::NewCommit;

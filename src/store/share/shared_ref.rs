@@ -7,7 +7,7 @@ use crate::record::{ObjectId, SCHEMA, Timestamp};
 use crate::store::Store;
 use crate::store::local::scratch::Scratch;
 use crate::store::objects::{self, Quarantine, Signature};
-use crate::store::refs::update::RefUpdate;
+use crate::store::refs::database::RefUpdate;
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;

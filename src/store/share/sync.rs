@@ -14,10 +14,10 @@ use crate::process::Tool;
 use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
 use crate::store::local::lock::{is_free, try_to_hold};
 use crate::store::reading::blobs::shallow_ends;
+use crate::store::refs::database::RefUpdate;
 use crate::store::refs::naming::{
     INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
 };
-use crate::store::refs::update::RefUpdate;
 use crate::store::share::remote::Connection;
 use crate::store::share::shared_ref::MergeResult;
 use crate::store::share::sync_state::{cleaned_refs, want_again};

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::record::{ObjectId, Timestamp};
 use crate::store::Store;
+use crate::store::refs::database::RefUpdate;
 use crate::store::refs::naming::INCOMING_PREFIX;
-use crate::store::refs::update::RefUpdate;
 
 use super::super::remote::{PushOutcome, Strictness, Unreachable};
 use super::super::shared_ref::MergeResult;

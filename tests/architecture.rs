@@ -88,9 +88,9 @@ const OPENERS: &[(&str, &str)] = &[
     ("cli/sync.rs", "bundles that the user names"),
     ("process/", "streams in the spool, and /proc"),
     ("session/ask.rs", "questions in the spool"),
-    ("session/committing.rs", "messages in the spool"),
+    ("session/commits/committing.rs", "messages in the spool"),
     ("session/recover.rs", "the spool"),
-    ("session/steering.rs", "hints in the git directory"),
+    ("session/control/steering.rs", "hints in the git directory"),
     ("store/", "the git directory"),
     ("worktree/", "the private index, and checkouts of our own"),
 ];

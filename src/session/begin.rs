@@ -14,18 +14,18 @@ use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, Spool
 use crate::tasks::select;
 use crate::worktree::WorkTree;
 
-use super::active_agent::ActiveAgent;
+use super::agents::active::ActiveAgent;
 use super::baseline::{self, BaselineRun};
-use super::good_ground::GoodGround;
+use super::commits::pending::{FoundWork, PendingCommit};
+use super::control::requests::{Hints, Steering};
+use super::control::stop_watcher::StopWatcher;
 use super::memory::Memory;
-use super::pending_commit::{FoundWork, PendingCommit};
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
-use super::requests::{Hints, Steering};
+use super::restoring::good_ground::GoodGround;
 use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
-use super::stop_watcher::StopWatcher;
 use super::task_watch::TaskWatch;
 
 impl<'a> Running<'a> {

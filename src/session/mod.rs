@@ -2,24 +2,21 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
-mod active_agent;
-mod agent_pool;
+mod agents;
 mod ask;
 mod baseline;
 mod begin;
 mod checks;
 mod closing;
-mod committing;
+mod commits;
 mod common_failure;
+mod control;
 mod decide;
-mod good_ground;
 mod iteration;
 mod iteration_context;
 mod job;
 mod judge;
-mod left_out;
 mod memory;
-mod pending_commit;
 mod plan;
 mod progress_file;
 mod prompting;
@@ -28,20 +25,14 @@ mod recorder;
 mod recover;
 mod redaction;
 mod replay;
-mod requests;
-mod restore;
-mod rollback;
+mod restoring;
 mod running;
 mod scope;
-mod scratch_work_tree;
 mod settings;
 mod shown;
 mod snapshot_taken;
-mod steering;
-mod stop_watcher;
 mod task_watch;
 mod units;
-mod waiting;
 mod watched_work_tree;
 mod window;
 
@@ -64,7 +55,7 @@ use running::{Ending, NextStep, Running};
 
 pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_refs, check_validation};
-pub use committing::check_commits;
+pub use commits::committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
@@ -74,7 +65,7 @@ pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::left_running;
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
-pub use restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
+pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
 pub use settings::{
     capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
     redactor,

@@ -23,7 +23,7 @@ use crate::store::{
 };
 use crate::tasks::{self, set_marks};
 
-use super::committing::finish_index_update;
+use super::commits::committing::finish_index_update;
 use super::iteration::unfinished;
 use super::judge::{self, Evidence};
 use super::plan::Plan;
@@ -31,7 +31,7 @@ use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
 use super::redaction::{redacted, redactor_of};
-use super::rollback::{Rollback, undo};
+use super::restoring::rollback::{Rollback, undo};
 use super::settings::redactor;
 
 /// Maximum number of files that a warning names.

@@ -9,13 +9,13 @@ use crate::progress::ProgressStrategy;
 use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use crate::store::{Identity, LoopLock, Spool};
 
-use super::active_agent::ActiveAgent;
-use super::good_ground::GoodGround;
+use super::agents::active::ActiveAgent;
+use super::commits::pending::PendingCommit;
+use super::control::requests::Steering;
 use super::memory::Memory;
-use super::pending_commit::PendingCommit;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
-use super::requests::Steering;
+use super::restoring::good_ground::GoodGround;
 use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.

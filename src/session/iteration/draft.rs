@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::store::Begin;
 
-use super::super::committing::CommitSubject;
+use super::super::commits::committing::CommitSubject;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;

@@ -7,8 +7,8 @@ use crate::progress::cause;
 use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, join_truncated};
 use crate::store::{Begin, Slot, names};
 
-use super::super::good_ground::FailedAttempts;
-use super::super::rollback::Rollback;
+use super::super::restoring::good_ground::FailedAttempts;
+use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
 use super::unfinished;
 

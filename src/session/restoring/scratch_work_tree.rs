@@ -9,7 +9,7 @@ use crate::worktree::{PathChange, Paths, PrivateIndex, TreePair, WorkTree};
 
 /// The present work tree, in a private index and as a tree.
 #[derive(Debug)]
-pub(super) struct ScratchWorkTree {
+pub(in crate::session) struct ScratchWorkTree {
     pub work_tree: WorkTree,
     /// Removed with this value.
     _scratch: Scratch,

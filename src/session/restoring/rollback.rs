@@ -18,14 +18,14 @@ use super::scratch_work_tree::ScratchWorkTree;
 
 /// Where changes are taken back.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rollback<'a> {
+pub(in crate::session) struct Rollback<'a> {
     pub store: &'a Store,
     pub place: &'a SpoolMeta,
 }
 
 /// Changes that are to be taken back, worked out and not yet made.
 #[derive(Debug)]
-pub(super) struct PlannedRollback {
+pub(in crate::session) struct PlannedRollback {
     here: ScratchWorkTree,
     changes: Vec<PathChange>,
     /// Paths that the attempts changed and that stay as they are.
@@ -148,12 +148,12 @@ impl PlannedRollback {
 }
 
 /// Returns what brings the changes of a rollback back.
-pub(super) fn undo(point: &RestorePoint) -> String {
+pub(in crate::session) fn undo(point: &RestorePoint) -> String {
     format!("`{RALPH} restore --undo {}` brings them back", point.number)
 }
 
 /// Returns true if a path is a journal of ours, which only the loop and `rebuild` write; `progress` is the session's own.
-pub(super) fn is_journal(top: &Utf8Path, progress: &str, path: &str) -> bool {
+pub(in crate::session) fn is_journal(top: &Utf8Path, progress: &str, path: &str) -> bool {
     let path = Utf8Path::new(path);
     let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
     path == progress || path.file_name() == Some("progress.txt") && is_beside_tasks()

@@ -6,14 +6,14 @@ use crate::record::{Event, Iteration, StopReason};
 use crate::store::ControlRequests;
 
 use super::requests::Hints;
-use super::running::{Ending, NextStep, Running};
+use crate::session::running::{Ending, NextStep, Running};
 
 /// Time between two checks for requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Running<'_> {
     /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
-    pub(super) fn poll_control(&mut self) -> Option<NextStep> {
+    pub(in crate::session) fn poll_control(&mut self) -> Option<NextStep> {
         let requests = match self.steering.control.look() {
             Ok(requests) => requests,
             Err(error) => {
@@ -43,12 +43,12 @@ impl Running<'_> {
     }
 
     /// Returns true if a stop was requested, at once or after the iteration.
-    pub(super) fn is_to_stop(&self) -> bool {
+    pub(in crate::session) fn is_to_stop(&self) -> bool {
         self.plan.interrupt.signal().is_some() || self.steering.is_stop_requested()
     }
 
     /// Returns the hints for the next prompt.
-    pub(super) fn hints(&mut self) -> Vec<String> {
+    pub(in crate::session) fn hints(&mut self) -> Vec<String> {
         let mut texts = self.steering.hints.kept.clone();
         let mut complaints = Vec::new();
         for path in &self.steering.hints.new {
@@ -64,7 +64,7 @@ impl Running<'_> {
     }
 
     /// Removes the files of hints that are in the spool by now.
-    pub(super) fn hints_are_taken(&mut self) {
+    pub(in crate::session) fn hints_are_taken(&mut self) {
         for path in std::mem::take(&mut self.steering.hints.new) {
             if let Err(error) = self.steering.control.take_away(&path) {
                 self.warn(format!("a hint may come twice: {error:#}"));
@@ -73,12 +73,12 @@ impl Running<'_> {
     }
 
     /// Repeats the hints of an iteration whose agent did not finish.
-    pub(super) fn hints_were_in(&mut self, iteration: &Iteration) {
+    pub(in crate::session) fn hints_were_in(&mut self, iteration: &Iteration) {
         self.steering.hints = Hints::of_last(iteration);
     }
 
     /// Returns the hints that were in no prompt at the end of the session.
-    pub(super) fn left_hints(&mut self) -> Vec<String> {
+    pub(in crate::session) fn left_hints(&mut self) -> Vec<String> {
         let new = self.steering.control.look().map(|requests| requests.hints).unwrap_or_default();
         self.steering.hints = Hints { kept: Vec::new(), new };
         self.hints()

@@ -13,11 +13,11 @@ use crate::store::Store;
 use crate::worktree::{RawPath, StagedEntries, WorkTree};
 
 use super::left_out;
-use super::pending_commit::PendingCommit;
-use super::running::{Ending, Running};
-use super::settings::validation_limits;
-use super::snapshot_taken::SnapshotTaken;
-use super::units::{self, UnitTasks};
+use super::pending::PendingCommit;
+use crate::session::running::{Ending, Running};
+use crate::session::settings::validation_limits;
+use crate::session::snapshot_taken::SnapshotTaken;
+use crate::session::units::{self, UnitTasks};
 
 /// Maximum number of paths or tasks that a message names.
 const MAX_NAMED: usize = 5;
@@ -33,14 +33,14 @@ const USER_STAGED_FILE: &str = "commit-held";
 
 /// The result of an attempt to commit.
 #[derive(Debug, Default)]
-pub(super) struct CommitResult {
+pub(in crate::session) struct CommitResult {
     pub commit: Option<ObjectId>,
     /// The reason why the work of a success was not committed.
     pub refused: Option<String>,
 }
 
 /// The task that a commit message describes, with what is around it.
-pub(super) struct CommitSubject<'a> {
+pub(in crate::session) struct CommitSubject<'a> {
     pub task: &'a Task,
     /// The tasks of its story or phase that are still open, if one commit is to have the whole unit.
     pub unit: Option<&'a UnitTasks>,
@@ -81,7 +81,7 @@ pub fn check_commits(store: &Store) -> Result<()> {
 
 impl Running<'_> {
     /// Returns the end of a session that can no longer commit: the branch was switched, or a merge is in progress.
-    pub(super) fn commit_obstacle(&self) -> Result<Option<Ending>> {
+    pub(in crate::session) fn commit_obstacle(&self) -> Result<Option<Ending>> {
         let Some(work) = &self.work else { return Ok(None) };
         let Some((obstacle, hint)) = work.obstacle(&self.plan)? else { return Ok(None) };
         // An interrupt ends the session anyway.
@@ -98,7 +98,7 @@ impl Running<'_> {
     }
 
     /// Returns the finished tasks that are not committed and the files that commits left out, for the closing lines.
-    pub(super) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
+    pub(in crate::session) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
         let Some(work) = &self.work else { return Default::default() };
         let uncommitted = work.uncommitted.iter().chain(&work.waiting).cloned().collect();
         (uncommitted, work.left_out.named())
@@ -106,7 +106,7 @@ impl Running<'_> {
 
     /// Adds the changes of an iteration to the pending commit, and commits them if it succeeded. If that fails they stay
     /// pending.
-    pub(super) fn commit_work(
+    pub(in crate::session) fn commit_work(
         &mut self,
         outcome: Outcome,
         taken: &mut SnapshotTaken,
@@ -326,7 +326,7 @@ impl Running<'_> {
 }
 
 /// Updates the index to the commit of an iteration whose loop died between `git commit` and that update.
-pub(super) fn finish_index_update(
+pub(in crate::session) fn finish_index_update(
     work_tree: &WorkTree,
     last: Option<&ObjectId>,
     scratch: &Utf8Path,

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use crate::record::{AgentRun, Event, Limit, RALPH, Timestamp, Waiting};
 
-use super::agent_pool::{Backoff, Interruption, Next};
-use super::running::{Ending, NextStep, Running};
+use super::pool::{Backoff, Interruption, Next};
+use crate::session::running::{Ending, NextStep, Running};
 
 /// Time between two checks of the clock while the loop waits: a machine may be suspended meanwhile.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Running<'_> {
     /// Chooses the agent that runs next. Waits if none can run.
-    pub(super) fn before_turn(&mut self) -> NextStep {
+    pub(in crate::session) fn before_turn(&mut self) -> NextStep {
         if self.agents.pool.is_first_available() {
             self.change_agent(0);
             return NextStep::Iterate;
@@ -37,7 +37,7 @@ impl Running<'_> {
     }
 
     /// Updates the pool with how an agent run ended.
-    pub(super) fn ran(&mut self, run: &AgentRun) {
+    pub(in crate::session) fn ran(&mut self, run: &AgentRun) {
         match run.failure_class.filter(|_| run.was_cut_short()) {
             Some(class) => {
                 let now = self.plan.clock.now();

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::agent::Agent;
 
-use super::agent_pool::AgentPool;
+use super::pool::AgentPool;
 
 /// The choice of an agent for the next iteration. Agents are named by their index in the plan.
-pub(super) struct ActiveAgent {
+pub(in crate::session) struct ActiveAgent {
     pub pool: AgentPool,
     pub index: usize,
     /// Versions of the agents after the first, once they were asked.

@@ -10,13 +10,13 @@ use crate::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timestamp};
 use crate::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
 
 use super::left_out::LeftOutFiles;
-use super::plan::Plan;
-use super::settings::redactor;
-use super::snapshot_taken::SnapshotTaken;
+use crate::session::plan::Plan;
+use crate::session::settings::redactor;
+use crate::session::snapshot_taken::SnapshotTaken;
 
 /// What the next commit is made of.
 #[derive(Debug, Default)]
-pub(super) struct PendingCommit {
+pub(in crate::session) struct PendingCommit {
     /// What iterations changed since our last commit.
     pub pending: BTreeSet<RawPath>,
     /// What the user had staged when the session began: theirs, and never in one of our commits.
@@ -37,7 +37,7 @@ pub(super) struct PendingCommit {
 
 /// The work tree as a session finds it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FoundWork<'a> {
+pub(in crate::session) struct FoundWork<'a> {
     pub tree: Option<&'a ObjectId>,
     /// Where its objects are, if not in the repository.
     pub objects: Option<&'a Utf8Path>,

@@ -25,7 +25,7 @@ impl Hints {
 }
 
 /// Requests to the session, and what it has done about them.
-pub(super) struct Steering {
+pub(in crate::session) struct Steering {
     pub control: Control,
     pub hints: Hints,
     /// Set after a pause or a wait, in which a person may have worked.

@@ -13,9 +13,9 @@ use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_truncated};
 use crate::store::{LoopLock, Restoration, RestorePoint, Store};
 use crate::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
 
-use super::recover;
 use super::rollback::is_journal;
 use super::scratch_work_tree::ScratchWorkTree;
+use crate::session::recover;
 
 /// Maximum number of files that an error names.
 const MAX_NAMED_FILES: usize = 5;

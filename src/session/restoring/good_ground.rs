@@ -4,7 +4,7 @@ use crate::record::{Iteration, ObjectId, Outcome, TaskName};
 
 /// What is needed to take the changes of failed attempts back.
 #[derive(Debug, Default)]
-pub(super) struct GoodGround {
+pub(in crate::session) struct GoodGround {
     /// `None` if the validation did not pass in this start, or if no snapshot shows what came of an attempt since.
     passed: Option<Passed>,
     attempts: Vec<Attempt>,
@@ -30,14 +30,14 @@ struct Attempt {
 
 /// Snapshots between which an attempt, or some that followed each other at once, changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
+pub(in crate::session) struct Span {
     pub before: ObjectId,
     pub after: ObjectId,
 }
 
 /// What the failed attempts at a task changed since the validation passed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct FailedAttempts {
+pub(in crate::session) struct FailedAttempts {
     /// The first of them.
     pub first: u32,
     /// Oldest first. What a person did between two of them is in none.

@@ -1,0 +1,5 @@
+//! Which agent is next, and what is waited for.
+
+pub(super) mod active;
+pub(super) mod pool;
+pub(super) mod waiting;

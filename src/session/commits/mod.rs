@@ -1,0 +1,5 @@
+//! Commits of finished tasks on the user's branch, and what they leave out.
+
+pub(super) mod committing;
+pub(super) mod left_out;
+pub(super) mod pending;

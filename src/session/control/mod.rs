@@ -1,0 +1,5 @@
+//! What other terminals ask of a running loop.
+
+pub(super) mod requests;
+pub(super) mod steering;
+pub(super) mod stop_watcher;

@@ -82,29 +82,28 @@ pub fn body_of(message: &str) -> &str {
 /// Composes the message of a snapshot.
 pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
     let Snapshot { session, feature, moment, .. } = snapshot;
-    let name = printable(name_of(feature));
-    let feature = escape(feature);
-    format!(
-        "{name}: work tree after {moment}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: snapshot\nRalph-Session: {session}\nRalph-Feature: {feature}\n"
-    )
+    of_feature(&format!("work tree after {moment}"), "snapshot", feature, Some(session))
 }
 
 /// Composes the message of a commit that a restoration is kept as.
 pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> String {
-    let name = printable(name_of(feature));
-    let (moment, feature) = (printable(moment), escape(feature));
-    format!(
-        "{name}: {moment}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: restoration\nRalph-Session: {session}\nRalph-Feature: {feature}\n"
-    )
+    of_feature(&printable(moment), "restoration", feature, Some(session))
 }
 
 /// Composes the message of a commit that says that the progress of a feature was cleared.
 pub fn of_clearing(feature: &str) -> String {
-    let name = printable(name_of(feature));
-    let feature = escape(feature);
-    format!(
-        "{name}: progress cleared\n\nRalph-Schema: {SCHEMA}\nRalph-Record: clear\nRalph-Feature: {feature}\n"
-    )
+    of_feature("progress cleared", "clear", feature, None)
+}
+
+fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
+    let session = session.map_or(String::new(), |session| format!("Ralph-Session: {session}\n"));
+    let headline = format!("{}: {what}", printable(name_of(feature)));
+    format!("{}{session}Ralph-Feature: {}\n", signed(&headline, kind), escape(feature))
+}
+
+/// Composes the message of a commit that is no record, as far as all such messages are alike.
+pub fn signed(headline: &str, kind: &str) -> String {
+    format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n")
 }
 
 /// Returns the session and the feature that a message names in its trailers.

@@ -154,7 +154,7 @@ impl Store {
         let before = cleaned.clone();
         cleaned.extend(going.refs.iter().map(|(name, _)| name.clone()));
         write_cleaned(self.repository(), &cleaned)?;
-        if let Err(error) = self.delete_refs(&going.refs, "clean", at) {
+        if let Err(error) = self.refs().delete(&going.refs, "clean", at) {
             write_cleaned(self.repository(), &before)?;
             return Err(error);
         }
@@ -164,17 +164,6 @@ impl Store {
             Control::of(self.repository(), &going.session).clear()?;
         }
         Ok(())
-    }
-
-    /// Deletes refs, all of them or none, each from where we saw it.
-    pub(super) fn delete_refs(
-        &self,
-        refs: &[(String, ObjectId)],
-        why: &'static str,
-        at: Timestamp,
-    ) -> Result<()> {
-        let updates: Vec<_> = refs.iter().cloned().map(RefUpdate::deletion).collect();
-        self.refs().change(&updates, why, at)
     }
 
     fn why_it_stays(&self, log: &SessionLog, rules: Rules) -> Result<Option<String>> {

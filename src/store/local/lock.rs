@@ -31,11 +31,7 @@ pub struct Holder {
 pub(in crate::store) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     let file = file.with_context(|| format!("open {path}"))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("lock {path}")),
-    }
+    Ok(has_locked(&file, FlockOperation::NonBlockingLockExclusive, path)?.then_some(file))
 }
 
 /// Waits for the lock on an open file, which is held as long as the file is open.
@@ -47,10 +43,15 @@ pub(in crate::store) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
 pub(in crate::store) fn is_free(path: &Utf8Path) -> Result<bool> {
     let opened = File::open(path).if_there().with_context(|| format!("open {path}"))?;
     let Some(file) = opened else { return Ok(true) };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
+    has_locked(&file, FlockOperation::NonBlockingLockShared, path)
+}
+
+/// Tries to lock. Returns false if another process has the lock.
+fn has_locked(file: &File, operation: FlockOperation, path: &Utf8Path) -> Result<bool> {
+    match flock(file, operation) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 
@@ -82,16 +83,12 @@ impl LoopLock {
             disk::share(made, repository.sharing)?;
         }
         let asked = Instant::now();
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                // Who only looks whether it is held holds it for a moment, too.
-                Err(rustix::io::Errno::WOULDBLOCK) if asked.elapsed() < POLL_INTERVAL => {
-                    std::thread::sleep(POLL_INTERVAL / 20);
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(refusal(&mut &file).into()),
-                Err(error) => return Err(error).with_context(|| format!("lock {path}")),
+        while !has_locked(&file, FlockOperation::NonBlockingLockExclusive, &path)? {
+            // Who only looks whether it is held holds it for a moment, too.
+            if asked.elapsed() >= POLL_INTERVAL {
+                return Err(refusal(&mut &file).into());
             }
+            std::thread::sleep(POLL_INTERVAL / 20);
         }
         // The previous holder is not the present one.
         file.set_len(0).with_context(|| format!("write {path}"))?;
@@ -151,11 +148,8 @@ impl LoopLock {
 
     fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
         let mut file = File::open(path).with_context(|| format!("open {path}"))?;
-        match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(None),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(read_holder(&mut file)),
-            Err(error) => Err(error).with_context(|| format!("look at the lock {path}")),
-        }
+        let is_free = has_locked(&file, FlockOperation::NonBlockingLockShared, path)?;
+        Ok(if is_free { None } else { read_holder(&mut file) })
     }
 }
 

@@ -124,6 +124,17 @@ impl Refs<'_> {
         refs.fsync(updates)
     }
 
+    /// Deletes refs, all of them or none, each from where we saw it.
+    pub(in crate::store) fn delete(
+        &self,
+        refs: &[(String, ObjectId)],
+        why: &'static str,
+        at: Timestamp,
+    ) -> Result<()> {
+        let updates: Vec<_> = refs.iter().cloned().map(RefUpdate::deletion).collect();
+        self.change(&updates, why, at)
+    }
+
     /// Makes each update that can be made, and returns those, and the others with the reasons.
     pub(in crate::store) fn change_each(
         &self,

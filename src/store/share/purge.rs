@@ -75,7 +75,7 @@ impl Purge<'_> {
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
         store.tombstones().add(&purged, at)?;
         if !tips.is_empty() {
-            store.delete_refs(&tips, "purge", at)?;
+            store.refs().delete(&tips, "purge", at)?;
         }
         store.forget_listing()?;
         let notes = store.notes().forget(session, at)?;

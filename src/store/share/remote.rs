@@ -156,7 +156,7 @@ impl<'a> Connection<'a> {
         let git = self.git().args(["ls-remote", "--quiet", "--refs", "--", &self.remote.name]);
         let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING_TIMEOUT).run())?;
         if !listed.is_success() {
-            return Err(Unreachable(said(&listed)).into());
+            return Err(Unreachable(listed.complaint()).into());
         }
         let mut refs = BTreeMap::new();
         for line in String::from_utf8_lossy(&listed.stdout).lines() {
@@ -200,7 +200,7 @@ impl<'a> Connection<'a> {
         if fetched.is_success() {
             return Ok(());
         }
-        let words = said(&fetched);
+        let words = fetched.complaint();
         if is_lost(&fetched) { Err(Unreachable(words).into()) } else { bail!("{words}") }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Connection<'a> {
         let ended = reached(git.limit(TRANSFER).run())?;
         let answers = outcomes(&String::from_utf8_lossy(&ended.stdout));
         if answers.is_empty() || is_lost(&ended) {
-            return Err(Unreachable(said(&ended)).into());
+            return Err(Unreachable(ended.complaint()).into());
         }
         Ok(PushReport { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
     }
@@ -339,10 +339,6 @@ fn is_lost(ended: &Captured) -> bool {
         "terminal prompts disabled",
     ];
     signs.iter().any(|sign| stderr.contains(sign))
-}
-
-fn said(ended: &Captured) -> String {
-    ended.complaint()
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, SCHEMA, Timestamp};
-use crate::store::Store;
+use crate::record::{ObjectId, Timestamp};
 use crate::store::local::scratch::Scratch;
 use crate::store::objects::{self, Quarantine, Signature};
 use crate::store::refs::database::RefUpdate;
+use crate::store::{Store, message};
 
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;
@@ -36,8 +36,8 @@ pub(super) struct NewCommit<'a> {
 impl<'a> NewCommit<'a> {
     /// Returns the commit of a new version of such a ref; `kind` is that of the record, as its trailer names it.
     pub fn version(parents: &'a [ObjectId], headline: &str, kind: &str, at: Timestamp) -> Self {
-        let message = format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n");
-        Self { parents, signature: Signature { author: None, authored_at: at, committed_at: at }, message }
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        Self { parents, signature, message: message::signed(headline, kind) }
     }
 }
 

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 use crate::sandbox::sound::files;
 
 /// Each room, and the rooms that it may name.
@@ -396,6 +398,18 @@ fn structs_of_many_fields_say_why() {
                 let is_said = above.iter().any(|line| reasons.iter().any(|reason| line.contains(reason)));
                 assert!(fields <= MAX_FIELDS || is_said, "{root}/{path}: {line} has {fields} fields");
             }
+        }
+    }
+}
+
+/// A pair is a way around clippy's limit of arguments. What belongs together has a type with a name.
+#[test]
+fn arguments_are_not_hidden_in_pairs() {
+    let pair = Regex::new(r"^ +\(\w+(, \w+)+\): \(.*\),$").expect("the pattern is valid");
+    for root in roots() {
+        for (path, text) in sources(&root) {
+            let hidden = code(&text).lines().find(|line| pair.is_match(line)).map(str::to_owned);
+            assert_eq!(hidden, None, "{root}/{path}");
         }
     }
 }

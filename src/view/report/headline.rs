@@ -75,25 +75,27 @@ pub struct Attention {
     pub iterations: Vec<u32>,
 }
 
-pub fn of(
-    session: &Session,
-    iterations: &[ReportIteration],
-    not_done: &[NotDone],
-    (in_flight, elsewhere): (Option<&InFlight>, Option<&RemoteRun>),
-    now: Timestamp,
-) -> Headline {
+/// What is known of a session beside its record, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Now<'a> {
+    pub in_flight: Option<&'a InFlight>,
+    pub elsewhere: Option<&'a RemoteRun>,
+    pub at: Timestamp,
+}
+
+pub fn of(session: &Session, iterations: &[ReportIteration], not_done: &[NotDone], now: Now<'_>) -> Headline {
     let done = ending::done(session);
     let level = Level::of(session.status, session.stop_reason);
     let end = session.ended_at.or_else(|| {
         let last = iterations.last().map(|iteration| iteration.record.ended_at);
-        match elsewhere {
+        match now.elsewhere {
             Some(elsewhere) => Some(elsewhere.as_of),
-            None if session.status == Status::Running => Some(now),
+            None if session.status == Status::Running => Some(now.at),
             None => last,
         }
     });
     let ended_at = end.unwrap_or(session.started_at);
-    let stop = match (session.status, elsewhere, in_flight) {
+    let stop = match (session.status, now.elsewhere, now.in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
         _ => ending::stop(session, ending::named(&ending::given_up(not_done)).as_deref()),
@@ -270,7 +272,8 @@ mod tests {
         ] {
             let not_done = report(iterations("T1- T1! T2-"), "").not_done;
             let session = session(status, reason, counts);
-            let headline = of(&session, &[], &not_done, (None, None), Timestamp::from_seconds(0));
+            let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
+            let headline = of(&session, &[], &not_done, now);
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
         }
     }

@@ -1,5 +1,7 @@
 //! Ties between a name and its value that are none of a language, but of a file, a program or a protocol.
 
+use std::ops::Range;
+
 use crate::class::is_word;
 use crate::view::View;
 
@@ -42,14 +44,9 @@ const FUNCTIONS: &[&str] = &[
     "add",
 ];
 
-/// Returns the value of the name between `start` and `end`; `at` is after its quote, and `gap` after the spaces that
-/// follow.
-pub(super) fn tie(
-    view: &View<'_>,
-    (start, end): (usize, usize),
-    at: usize,
-    gap: usize,
-) -> Option<(Tie, usize)> {
+/// Returns the value of a name; `at` is after its quote, and `gap` after the spaces that follow.
+pub(super) fn tie(view: &View<'_>, name: Range<usize>, at: usize, gap: usize) -> Option<(Tie, usize)> {
+    let Range { start, end } = name;
     // Most names are words of a text: nothing else is looked at for them.
     let next = view.byte(gap)?;
     if gap == at && !b"<=:;],\r\n\\".contains(&next)

@@ -18,7 +18,7 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     let name = name::start(view);
     let (is_colon, next) = match (view.byte(gap)?, view.byte(gap + 1)) {
         (b':', Some(b':')) | (b'=', Some(b'$'))
-            if let Some(found) = context::tie(view, (name, name_end), at, gap) =>
+            if let Some(found) = context::tie(view, name..name_end, at, gap) =>
         {
             return Some(found);
         }
@@ -31,7 +31,7 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
         (b'>', _) if view.before(name).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
         _ if gap > at && view.has(name, b"--") => return Some((Tie::Loose, gap)),
         _ if gap > at && is_login(view.before(name)) => return Some((Tie::Loose, gap)),
-        _ => return context::tie(view, (name, name_end), at, gap).or_else(|| value_beside(view, at)),
+        _ => return context::tie(view, name..name_end, at, gap).or_else(|| value_beside(view, at)),
     };
     let after = spaces(view, next);
     if is_colon && let Some(at) = context::block(view, after) {

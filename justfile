@@ -97,9 +97,9 @@ excerpts *args:
 record-excerpts *names:
     python3 -B fixtures/failures/record.py {{names}}
 
-# Count the code lines of each room and crate
-size:
-    python3 -B scripts/size.py
+# Count the code lines of each room and crate, and what each has grown since a revision: `just size origin/main`
+size *revision:
+    python3 -B scripts/size.py {{revision}}
 
 # Check that everything compiles for macOS, in a Debian chroot (as root; takes a while the first time)
 check-macos *args:

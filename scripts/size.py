@@ -3,11 +3,18 @@
 
 Not counted: tests, comments, blank lines, and the rows of tables (a `const` or `static` list over several lines).
 tests/architecture.rs counts in the same way where it limits the size of a file.
+
+With a revision, also what each has grown since: `just size origin/main`.
 """
 
 import collections
+import io
 import pathlib
 import re
+import subprocess
+import sys
+import tarfile
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NO_CODE = {"tests", "benches", "examples", "fuzz"}
@@ -47,30 +54,43 @@ def count(path):
     return sum(1 for _ in without_rows(without_tests(code)))
 
 
-def counts():
+def counts(root):
     """The lines of each file, by the room or crate that it is in."""
     places = collections.defaultdict(dict)
     for top in ["src", "crates"]:
-        for path in sorted((ROOT / top).rglob("*.rs")):
-            parts = path.relative_to(ROOT).parts
+        for path in sorted((root / top).rglob("*.rs")):
+            parts = path.relative_to(root).parts
             if not is_test(pathlib.Path(*parts)):
-                places[f"{top}/{parts[1].removesuffix('.rs')}"][path] = count(path)
+                places[f"{top}/{parts[1].removesuffix('.rs')}"][path.relative_to(root)] = count(path)
     return places
 
 
-def show(place, files):
+def counts_at(revision):
+    archive = subprocess.run(
+        ["git", "-C", ROOT, "archive", revision, "--", "src", "crates"], capture_output=True, check=True
+    ).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        tarfile.open(fileobj=io.BytesIO(archive)).extractall(folder, filter="data")
+        return counts(pathlib.Path(folder))
+
+
+def show(place, files, earlier):
     longest = max(files, key=files.get)
-    name = longest.relative_to(ROOT)
-    print(f"{place:24} {sum(files.values()):6} {len(files):6} {files[longest]:8}  {name}")
+    total = sum(files.values())
+    growth = "" if earlier is None else f"{total - sum(earlier.values()):+8}"
+    print(f"{place:24} {total:6}{growth} {len(files):6} {files[longest]:8}  {longest}")
 
 
-def main():
-    print(f"{'':24} {'lines':>6} {'files':>6} {'longest':>8}")
-    places = counts()
+def main(revision=None):
+    head = "" if revision is None else f"{'growth':>8}"
+    print(f"{'':24} {'lines':>6}{head} {'files':>6} {'longest':>8}")
+    places = counts(ROOT)
+    before = None if revision is None else counts_at(revision)
     for place, files in places.items():
-        show(place, files)
-    show("total", collections.ChainMap(*places.values()))
+        show(place, files, None if before is None else before.get(place, {}))
+    every = collections.ChainMap(*places.values())
+    show("total", every, None if before is None else collections.ChainMap(*before.values()))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

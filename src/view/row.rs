@@ -17,17 +17,12 @@ const MIN_SHARED: usize = 30;
 /// Most columns of a task with its attempt.
 const MAX_TASK: usize = 24;
 
-/// Parts behind the texts, the most needed first, and how many columns the texts must have left for each.
-const TAIL: [(RowColumn, usize); 4] =
-    [(RowColumn::Duration, 14), (RowColumn::Cost, 36), (RowColumn::Time, 42), (RowColumn::Commit, 50)];
+/// Of each part behind the texts, the most needed first, how many columns the texts must have left: of duration, cost,
+/// time of day, and commits.
+const TAIL: [usize; 4] = [14, 36, 42, 50];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RowColumn {
-    Duration,
-    Cost,
-    Time,
-    Commit,
-}
+/// The part of the tail that begins where its column does; the others end there.
+const COMMITS: usize = 3;
 
 /// What a row is made of; texts from outside are safe on a terminal.
 #[derive(Debug, Clone, Default)]
@@ -43,37 +38,42 @@ pub struct IterationLine<'a> {
     pub note: Cow<'a, str>,
     /// The first iteration of the session that failed in the same way.
     pub repeats: Option<u32>,
-    /// `None` if nothing ran.
-    pub time_ms: Option<u64>,
-    pub cost: Cost,
-    pub ended_at: Option<Timestamp>,
-    pub commit: &'a str,
-    /// The commit that the agent, or the loop for it, made on the branch.
-    pub branch_commit: Option<&'a str>,
+    pub tail: Tail,
+}
+
+/// The parts behind the texts: how wide they are decides about the columns before one is written.
+pub type Tail = [String; TAIL.len()];
+
+/// Returns the tail of an iteration: how long it ran, if anything did, its cost and end, its commit, and the commit that
+/// the agent, or the loop for it, made on the branch.
+pub fn tail(time_ms: Option<u64>, cost: Cost, ended_at: Timestamp, commit: &str, made: Option<&str>) -> Tail {
+    let short = |commit: &str| commit.get(..10).unwrap_or(commit).to_owned();
+    let commits = match made {
+        Some(made) => format!("{} → {}", short(commit), short(made)),
+        None => short(commit),
+    };
+    let [time, cost] = [time_ms.map(brief_duration), cost.shown()].map(Option::unwrap_or_default);
+    [time, cost, clock(ended_at), commits]
 }
 
 impl<'a> IterationLine<'a> {
     pub fn of_row(row: &Row<'a>, repeats: Option<u32>) -> Self {
-        let task = row.task().unwrap_or_default();
         Self {
             number: row.iteration,
             outcome: row.outcome,
             attempt: row.attempt,
-            title: row.title().map_or(Cow::Borrowed(""), sanitized),
-            note: note(row.outcome, &task, &row.subject(), row.cause()),
-            task: sanitized(task),
+            title: title_of(row),
+            note: note_of(row),
+            task: sanitized(row.task().unwrap_or_default()),
             repeats,
-            time_ms: row.duration_ms.total(),
-            cost: row.cost(),
-            ended_at: Some(row.ended_at),
-            commit: row.commit,
-            branch_commit: row.branch_commit(),
+            tail: tail(row.duration_ms.total(), row.cost(), row.ended_at, row.commit, row.branch_commit()),
         }
     }
 
     pub fn of_record(record: &'a Iteration, commit: &'a str) -> Self {
         let task = record.task.as_deref().unwrap_or("no task");
         let heads = (record.head_before.as_ref(), record.head_after.as_ref());
+        let made = heads.1.filter(|_| heads.0 != heads.1).map(ObjectId::as_str);
         Self {
             number: record.iteration,
             outcome: Some(record.outcome),
@@ -82,11 +82,7 @@ impl<'a> IterationLine<'a> {
             title: sanitized(Cow::Borrowed(record.task_text.as_deref().unwrap_or_default())),
             note: note(Some(record.outcome), task, &record.story(), Some(record.cause())),
             repeats: None,
-            time_ms: record.duration_ms.total(),
-            cost: record.cost(),
-            ended_at: Some(record.ended_at),
-            commit,
-            branch_commit: heads.1.filter(|_| heads.0 != heads.1).map(ObjectId::as_str),
+            tail: tail(record.duration_ms.total(), record.cost(), record.ended_at, commit, made),
         }
     }
 
@@ -105,19 +101,14 @@ impl<'a> IterationLine<'a> {
             None => Cow::Borrowed(&self.note),
         }
     }
+}
 
-    fn part(&self, part: RowColumn) -> String {
-        let short = |commit: &str| commit.get(..10).unwrap_or(commit).to_owned();
-        match part {
-            RowColumn::Duration => self.time_ms.map(brief_duration).unwrap_or_default(),
-            RowColumn::Cost => self.cost.shown().unwrap_or_default(),
-            RowColumn::Time => self.ended_at.map(clock).unwrap_or_default(),
-            RowColumn::Commit => match self.branch_commit {
-                Some(branch) => format!("{} → {}", short(self.commit), short(branch)),
-                None => short(self.commit),
-            },
-        }
-    }
+pub fn title_of<'a>(row: &Row<'a>) -> Cow<'a, str> {
+    row.title().map_or(Cow::Borrowed(""), sanitized)
+}
+
+pub fn note_of<'a>(row: &Row<'a>) -> Cow<'a, str> {
+    note(row.outcome, &row.task().unwrap_or_default(), &row.subject(), row.cause())
 }
 
 /// What the subject of a record says beside feature, number and task; for a failure, its cause.
@@ -195,8 +186,8 @@ impl Columns {
             if is_both {
                 (all.title, all.note) = (all.title.max(title), all.note.max(note));
             }
-            for (most, (part, _)) in all.tail.iter_mut().zip(TAIL) {
-                *most = (*most).max(columns(&line.part(part)));
+            for (most, part) in all.tail.iter_mut().zip(&line.tail) {
+                *most = (*most).max(columns(part));
             }
         }
         let both = if all.note > 0 { all.title + GAP + all.note } else { 0 };
@@ -213,12 +204,12 @@ impl Columns {
             let number = if all.number > 0 { all.number + GAP } else { 0 };
             number + 2 + all.task + GAP + tail
         };
-        for (place, (_, least)) in TAIL.iter().enumerate().rev() {
+        for (place, least) in TAIL.iter().enumerate().rev() {
             if fixed(&self) + self.texts.min(*least) > width {
                 self.tail[place] = 0;
             }
         }
-        if fixed(&self) + self.texts.min(TAIL[0].1) > width {
+        if fixed(&self) + self.texts.min(TAIL[0]) > width {
             self.number = 0;
         }
         let room = width.saturating_sub(fixed(&self));
@@ -246,15 +237,11 @@ impl Columns {
         }
         pieces.push((look, format!("{mark} {}{gap}", padded(&line.task_words(), self.task))));
         self.texts(line, &mut pieces);
-        for ((part, _), taken) in TAIL.iter().zip(self.tail).filter(|(_, taken)| *taken > 0) {
-            let text = line.part(*part);
-            let text = match part {
-                RowColumn::Commit => format!("{gap}{text}"),
-                RowColumn::Duration | RowColumn::Cost | RowColumn::Time => {
-                    format!("{gap}{}{text}", " ".repeat(taken.saturating_sub(columns(&text))))
-                }
-            };
-            pieces.push((Look::Dim, text));
+        for (place, (text, taken)) in line.tail.iter().zip(self.tail).enumerate() {
+            let lead = if place == COMMITS { 0 } else { taken.saturating_sub(columns(text)) };
+            if taken > 0 {
+                pieces.push((Look::Dim, format!("{gap}{}{text}", " ".repeat(lead))));
+            }
         }
         if let Some((_, last)) = pieces.last_mut() {
             last.truncate(last.trim_end().len());
@@ -314,6 +301,11 @@ mod tests {
 
     use super::*;
 
+    fn failed_tail(made: Option<&str>) -> Tail {
+        let cost = Cost { usd: Some(1.3), is_partial: false };
+        tail(Some(218_000), cost, Timestamp::from_seconds(82_980), "0123456789abcdef", made)
+    }
+
     fn failed() -> IterationLine<'static> {
         IterationLine {
             number: 7,
@@ -322,10 +314,7 @@ mod tests {
             attempt: Some(2),
             title: "Set up the database schema and its migrations".into(),
             note: "connect ECONNREFUSED :5432".into(),
-            time_ms: Some(218_000),
-            cost: Cost { usd: Some(1.3), is_partial: false },
-            ended_at: Some(Timestamp::from_seconds(82_980)),
-            commit: "0123456789abcdef",
+            tail: failed_tail(None),
             ..IterationLine::default()
         }
     }
@@ -336,7 +325,7 @@ mod tests {
             outcome: Some(Outcome::Success),
             attempt: Some(1),
             note: "".into(),
-            branch_commit: Some("fedcba9876543210"),
+            tail: failed_tail(Some("fedcba9876543210")),
             ..failed()
         }
     }

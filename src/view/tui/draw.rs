@@ -12,7 +12,7 @@ use ratatui::widgets::{
 use crate::record::RALPH;
 use crate::view::local_time::local_minute;
 use crate::view::row::{Columns, IterationLine};
-use crate::view::style::{Paint, columns, cut, grouped};
+use crate::view::style::{Paint, brief_duration, columns, cut, grouped};
 
 use super::app::{App, Mode, OwnLoop};
 use super::bars;
@@ -154,10 +154,10 @@ impl Pen<'_> {
         }
         let room = usize::from(area.width.saturating_sub(2));
         let shown = list.items.iter().skip(list.top).take(usize::from(area.height));
-        let lines: Vec<IterationLine<'_>> = shown.clone().filter_map(|item| self.line(*item)).collect();
-        let columns = Columns::of(&lines, Some(room), true);
-        let rows = shown.map(|item| match self.line(*item) {
-            Some(line) => Row::of_pieces(columns.pieces(&line, Some(room))).clipped(0, room),
+        let lines: Vec<_> = shown.clone().map(|item| self.line(*item)).collect();
+        let columns = Columns::of(lines.iter().flatten(), Some(room), true);
+        let rows = shown.zip(&lines).map(|(item, line)| match line {
+            Some(line) => Row::of_pieces(columns.pieces(line, Some(room))).clipped(0, room),
             None => self.session_line(*item, room).clipped(0, room),
         });
         let items: Vec<ListItem<'_>> = rows.map(|row| ListItem::new(Line::from(row))).collect();
@@ -185,12 +185,13 @@ impl Pen<'_> {
             Item::Iteration(place, number) => Some(sessions[place].iterations[number].line()),
             Item::InFlight(place) => {
                 let running = sessions[place].in_flight()?;
+                let time = brief_duration(self.app.seconds_of(running).saturating_mul(1000));
                 Some(IterationLine {
                     number: running.number,
                     task: shown(&running.task.name).into(),
                     attempt: Some(running.attempt),
                     title: shown(&cut(&running.task.text, 200)).into(),
-                    time_ms: Some(self.app.seconds_of(running).saturating_mul(1000)),
+                    tail: [time, String::new(), String::new(), String::new()],
                     ..IterationLine::default()
                 })
             }

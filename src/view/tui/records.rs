@@ -14,7 +14,7 @@ use crate::record::{
 use crate::store::{
     Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store, names,
 };
-use crate::view::row::IterationLine;
+use crate::view::row::{note_of, title_of};
 
 use super::source::{
     Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
@@ -257,7 +257,6 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
         }
         if row.is_iteration() {
             let entry = row.entry()?;
-            let line = IterationLine::of_row(&row, None);
             let agent = entry.agent.as_deref().map(|name| {
                 let known = agents.iter().find(|known| known.as_ref() == name).cloned();
                 known.unwrap_or_else(|| {
@@ -271,8 +270,8 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
                 commit: commit.clone(),
                 task: entry.task,
                 attempt: row.attempt,
-                title: line.title.into_owned(),
-                note: line.note.into_owned(),
+                title: title_of(&row).into_owned(),
+                note: note_of(&row).into_owned(),
                 cost: row.cost(),
                 outcome: entry.outcome.unwrap_or(Outcome::Interrupted),
                 is_run: row.is_run(),

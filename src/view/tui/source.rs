@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::store::{Ask, FilePart, RemoteRun, names};
 use crate::tasks::Attempt;
-use crate::view::row::IterationLine;
+use crate::view::row::{self, IterationLine};
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
 pub trait Source: Send + Sync {
@@ -218,11 +218,7 @@ impl IterationRow {
             title: self.title.as_str().into(),
             note: self.note.as_str().into(),
             repeats: self.repeats,
-            time_ms: self.duration_ms,
-            cost: self.cost,
-            ended_at: Some(self.ended_at),
-            commit: self.commit.as_str(),
-            branch_commit: None,
+            tail: row::tail(self.duration_ms, self.cost, self.ended_at, self.commit.as_str(), None),
         }
     }
 

@@ -41,7 +41,7 @@ static RANGE: LazyLock<Regex> =
 
 /// An id, or a group of words, that makes something else the subject: "T019 depends on T018".
 static OTHER_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\b(?P<id>[A-Z]+-?\d+(?:\.\d+)*[a-z]?)[*`_~]*|\b(?i:which|that|not|longer|who|nothing|everything))\s+[*_]*$")
+    Regex::new(r"(?:\b(?P<id>[A-Z]+-?[0-9]+(?:\.[0-9]+)*[a-z]?)[*`_~]*|\b(?i:which|that|not|longer|who|nothing|everything))\s+[*_]*$")
         .expect("a valid expression")
 });
 

@@ -47,24 +47,25 @@ impl Family {
 
 /// One id, without anything around it. Used for dependencies too.
 pub(super) const ID: &str = concat!(
-    r"(?:(?P<task>T-?\d+(?:\.\d+)*[A-Za-z]?|(?i:task)(?:[-_]|\s+)?\#?\d+(?:\.\d+)*[a-z]?)",
-    r"|(?P<number>\d+[A-Z]?(?:\.\d+)+[a-z]?|\d+)",
-    r"|(?P<word>[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?:\.\d+)*[a-z]?))",
+    r"(?:(?P<task>T-?[0-9]+(?:\.[0-9]+)*[A-Za-z]?|(?i:task)(?:[-_]|\s+)?\#?[0-9]+(?:\.[0-9]+)*[a-z]?)",
+    r"|(?P<number>[0-9]+[A-Z]?(?:\.[0-9]+)+[a-z]?|[0-9]+)",
+    r"|(?P<word>[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?:\.[0-9]+)*[a-z]?))",
 );
 
 static FIRST_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!("^{ID}")).expect("a valid expression"));
 
 static RANGE_END: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:-|–|—|\.\.+|~)\s*(?P<until>T-?\d+(?:\.\d+)*[A-Za-z]?)\b").expect("a valid expression")
+    Regex::new(r"^\s*(?:-|–|—|\.\.+|~)\s*(?P<until>T-?[0-9]+(?:\.[0-9]+)*[A-Za-z]?)\b")
+        .expect("a valid expression")
 });
 
 /// A list item pasted after a box: `- [ ] - [X] T001`.
 static PASTED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?:[-*+]|\d+[.)]-?)\s+\[[ xX]\]\s+").expect("a valid expression"));
+    LazyLock::new(|| Regex::new(r"^(?:[-*+]|[0-9]+[.)]-?)\s+\[[ xX]\]\s+").expect("a valid expression"));
 
 static STORY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?i:US|Story)[- ]?\d+[a-z]?(?:\s*[,+/&-]\s*(?:(?i:US|Story)[- ]?)?\d+[a-z]?)*$")
+    Regex::new(r"^(?i:US|Story)[- ]?[0-9]+[a-z]?(?:\s*[,+/&-]\s*(?:(?i:US|Story)[- ]?)?[0-9]+[a-z]?)*$")
         .expect("a valid expression")
 });
 

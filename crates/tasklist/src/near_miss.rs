@@ -43,13 +43,13 @@ pub(super) struct NearMiss<'a> {
 
 /// A bullet that is none for want of a space after it, or because it may not interrupt a paragraph.
 static BULLET: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?:[-*+•·–—▪◦]|\d{1,9}[.)])[ \t]*").expect("a valid expression"));
+    LazyLock::new(|| Regex::new(r"^(?:[-*+•·–—▪◦]|[0-9]{1,9}[.)])[ \t]*").expect("a valid expression"));
 
 static BOX: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\\?\[([^\[\]]{0,24}?)\\?\]").expect("a valid expression"));
 
 static TASK_ID: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?\d").expect("a valid expression"));
+    LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?[0-9]").expect("a valid expression"));
 
 /// Returns the box that `text` begins with. To be asked only for text that is no task-list item.
 pub(super) fn read(text: &str, place: Prefix) -> Option<NearMiss<'_>> {

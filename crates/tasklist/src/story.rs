@@ -5,16 +5,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"0*(?P<number>\d+)(?P<letter>[a-z]?)").expect("a valid expression"));
+    LazyLock::new(|| Regex::new(r"0*(?P<number>[0-9]+)(?P<letter>[a-z]?)").expect("a valid expression"));
 
 /// `User Story 3`, `US3`, `Story 3`, with a name around it.
 static IN_HEADING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:user\s+story|story|us)[\s-]*#?(?P<number>\d+[a-z]?)\b").expect("a valid expression")
+    Regex::new(r"(?i)\b(?:user\s+story|story|us)[\s-]*#?(?P<number>[0-9]+[a-z]?)\b")
+        .expect("a valid expression")
 });
 
 /// What a person types for a story.
 static TYPED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^\s*(?:user[\s-]+story|story|us)?[\s#-]*(?P<number>\d+[a-z]?)\s*$")
+    Regex::new(r"(?i)^\s*(?:user[\s-]+story|story|us)?[\s#-]*(?P<number>[0-9]+[a-z]?)\s*$")
         .expect("a valid expression")
 });
 

@@ -8,7 +8,7 @@ use super::{Item, TaskList};
 
 /// Where one thought of a Markdown text ends and the next begins.
 static BREAK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[.!?|]\s|\n\s*\n|\n\s*(?:[-*#>]|\d+\.)").expect("a valid expression"));
+    LazyLock::new(|| Regex::new(r"[.!?|]\s|\n\s*\n|\n\s*(?:[-*#>]|[0-9]+\.)").expect("a valid expression"));
 
 static TESTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)\btests?\b").expect("a valid expression"));
 

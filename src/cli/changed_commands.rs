@@ -162,7 +162,8 @@ impl Flags {
     /// Adds the agent command and the validation that `begun` ran with, where nothing sets another now. Only a record that
     /// the key of this clone vouches for counts, and a value that was recorded whole.
     pub fn keep_commands(&mut self, begun: &Session, context: &Context) -> Result<()> {
-        let Some(identity) = Identity::find(context.store()?.repository())?.filter(|own| begun.machine == Some(own.machine()))
+        let Some(identity) =
+            Identity::find(context.store()?.repository())?.filter(|own| begun.machine == Some(own.machine()))
         else {
             return Ok(());
         };

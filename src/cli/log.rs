@@ -187,7 +187,7 @@ fn listed<'a>(
 /// What cannot be counted is left out: the rows are what was asked for.
 fn summary(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Summary {
     let (not_done, false_claims) = needs(store, rows);
-    Summary { not_done, false_claims, changes: changes(store, session).unwrap_or_default() }
+    Summary { not_done, false_claims, changes: changes(store, session, rows).unwrap_or_default() }
 }
 
 /// The sessions with all that their own files say.

@@ -26,14 +26,13 @@ pub fn changed_files(
     Ok(Some(files))
 }
 
-/// Returns how much a session changed, from its first snapshot to its last; `None` without snapshots.
-pub fn changes(store: &Store, session: &SessionRows<'_>) -> Result<Option<DiffStat>> {
-    let first =
-        session.first().filter(|first| !first.is_iteration()).map(|first| first.entry()).transpose()?;
+/// Returns how much the session of `rows` changed, from its first snapshot to its last; `None` without snapshots.
+pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Option<DiffStat>> {
+    let first = rows.first().filter(|first| !first.is_iteration()).map(Row::entry).transpose()?;
     let Some(first) = first else { return Ok(None) };
-    let snapshot = |row: Row<'_>| row.snapshot().filter(|_| row.is_iteration());
-    let Some(oldest) = session.rows().find_map(snapshot) else { return Ok(None) };
-    let last = session.rows().rev().find_map(snapshot);
+    let snapshot = |row: &Row<'_>| row.snapshot().filter(|_| row.is_iteration());
+    let Some(oldest) = rows.iter().find_map(snapshot) else { return Ok(None) };
+    let last = rows.iter().rev().find_map(snapshot);
     let snapshots = (store.first_snapshot_of(session.refs, Some(oldest))?, last);
     let files = changed_files(store, &files_of(store, session.feature, Some(&first)), snapshots)?;
     Ok(files.map(|files| DiffStat::of(files.iter().map(|file| (file.added, file.removed)))))

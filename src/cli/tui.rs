@@ -306,7 +306,8 @@ impl ExternalData for Backend {
     fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>> {
         let choice = SessionChoice { session: Some(session.clone().into()), feature: None };
         let (listing, _) = sessions::listing(&self.store, &choice)?;
-        listing.sessions().next().map_or(Ok(None), |session| changes(&self.store, &session))
+        let Some(session) = listing.sessions().next() else { return Ok(None) };
+        changes(&self.store, &session, &session.rows().collect::<Vec<_>>())
     }
 
     fn history(&self, feature: &str) -> Result<PromptMemory> {

@@ -235,12 +235,12 @@ impl Columns {
         if self.number > 0 {
             pieces.push((Look::Dim, format!("{:>1$}{gap}", line.number, self.number)));
         }
-        pieces.push((look, format!("{mark} {}{gap}", padded(&line.task_words(), self.task))));
+        pieces.push((look, [mark, " ", &padded(&line.task_words(), self.task), &gap].concat()));
         self.texts(line, &mut pieces);
         for (place, (text, taken)) in line.tail.iter().zip(self.tail).enumerate() {
             let lead = if place == COMMITS { 0 } else { taken.saturating_sub(columns(text)) };
             if taken > 0 {
-                pieces.push((Look::Dim, format!("{gap}{}{text}", " ".repeat(lead))));
+                pieces.push((Look::Dim, [&gap, &*" ".repeat(lead), text].concat()));
             }
         }
         if let Some((_, last)) = pieces.last_mut() {
@@ -272,7 +272,7 @@ impl Columns {
 }
 
 fn padded(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+    text.to_owned() + &" ".repeat(width.saturating_sub(columns(text)))
 }
 
 fn fitted(text: &str, width: usize) -> String {

@@ -16,6 +16,11 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// A sum that is known to be all.
+    pub fn of(usd: f64) -> Self {
+        Self { usd: Some(usd), is_partial: false }
+    }
+
     /// The cost of one iteration, whose agent ran if it has an exit code.
     pub fn of_run(agent_exit: Option<i32>, usd: Option<f64>) -> Self {
         Self { usd, is_partial: agent_exit.is_some() && usd.is_none() }

@@ -117,6 +117,15 @@ pub fn brief_duration(milliseconds: u64) -> String {
     }
 }
 
+/// `12 KB`
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => Count(bytes, "byte").to_string(),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
 /// What is done of all, and what is not: `━━━━` and `╌╌`
 pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
     let full = done.saturating_mul(cells).checked_div(all).unwrap_or(0).min(cells);

@@ -131,14 +131,12 @@ fn headline(sessions: &[SessionSummary; 2]) -> String {
     let (Some(cost), Some(other)) = (known(a), known(b)) else {
         return format!("{work} · costs are not known in full");
     };
-    let shown = |usd| Cost { usd: Some(usd), is_partial: false }.to_string();
-    format!("{work} · A cost {}, B {}", shown(cost), shown(other))
+    format!("{work} · A cost {}, B {}", Cost::of(cost), Cost::of(other))
 }
 
 /// Rows of the table of figures: a label and the values of A and B.
 fn figures(sessions: &[SessionSummary; 2]) -> Vec<(&'static str, [String; 2])> {
     let names = |names: &[String]| if names.is_empty() { NO_VALUE.to_owned() } else { names.join(", ") };
-    let usd = |usd| Cost { usd: Some(usd), is_partial: false }.to_string();
     let or_none = |value: Option<String>| value.unwrap_or_else(|| NO_VALUE.to_owned());
     let row = |value: &dyn Fn(&SessionSummary) -> String| sessions.each_ref().map(value);
     vec![
@@ -152,7 +150,10 @@ fn figures(sessions: &[SessionSummary; 2]) -> Vec<(&'static str, [String; 2])> {
         ("Attempts", row(&|session| grouped(session.attempts as u64))),
         ("Attempts that succeeded", row(&SessionSummary::rate_in_words)),
         ("Cost", row(&SessionSummary::cost_in_words)),
-        ("Cost of a task", row(&|session| or_none(session.cost_per_task.map(usd)))),
+        (
+            "Cost of a task",
+            row(&|session| or_none(session.cost_per_task.map(|usd| Cost::of(usd).to_string()))),
+        ),
         ("Tokens", row(&|session| or_none(session.tokens.total().map(grouped)))),
         ("Duration", row(&SessionSummary::span_in_words)),
     ]
@@ -199,8 +200,7 @@ fn cause_line<'a>(cause: &'a SharedCause, sessions: &[SessionSummary; 2]) -> Cau
 
 /// Returns the page.
 pub fn comparison_page(comparison: &SessionComparison, medium: Medium<'_>) -> Result<String> {
-    let mut environment = environment(medium);
-    environment.add_template("comparison", COMPARISON).context("read the template of the comparison")?;
+    let environment = environment(medium);
     let SessionComparison { headline, sessions, tasks, causes, made_at, .. } = comparison;
     let lines: Vec<TaskLine> = tasks
         .iter()
@@ -218,10 +218,9 @@ pub fn comparison_page(comparison: &SessionComparison, medium: Medium<'_>) -> Re
         tasks => Value::from(Serde(&lines)),
         causes => Value::from(Serde(&causes)),
     };
-    let template = environment.get_template("comparison").context("find the template")?;
-    let body = template.render(values).context("write the comparison")?;
+    let body = environment.render_str(COMPARISON, values).context("write the comparison")?;
     let subject = "two sessions";
-    framed(&mut environment, &Frame { title: headline, level: "note", subject, made_at: *made_at }, body)
+    framed(&environment, &Frame { title: headline, level: "note", subject, made_at: *made_at }, body)
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
         .map(|found| {
             let (links, older) = links(&found.iterations);
             let quote = found.quote.as_deref().map(quote);
-            Other { level: found.level.as_str(), what: &found.what, quote, links, older }
+            Other { level: found.level.into(), what: &found.what, quote, links, older }
         })
         .collect();
     let is_urgent = !tasks.is_empty() || report.attention.iter().any(|found| found.level == Level::Bad);

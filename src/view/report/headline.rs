@@ -1,6 +1,7 @@
 //! What a reader wants to know first: how it ended, whether it gets anywhere, and what to look at.
 
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use crate::record::{
     FailureClass, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
@@ -32,8 +33,9 @@ pub struct Headline {
 }
 
 /// How grave something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Level {
     Good,
     Note,
@@ -50,15 +52,6 @@ impl Level {
                 Self::Warning
             }
             (Status::Failed, _) => Self::Bad,
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Bad => "bad",
         }
     }
 }
@@ -136,8 +129,7 @@ fn course(iterations: &[ReportIteration]) -> String {
 
 /// What agent and validation of an iteration took, in milliseconds.
 pub fn time(iteration: &ReportIteration) -> u64 {
-    let spent = iteration.record.duration_ms;
-    spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
+    iteration.record.duration_ms.total().unwrap_or_default()
 }
 
 /// An open task that was tried: how its iterations ended, and why it failed.

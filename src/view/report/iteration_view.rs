@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::history::clusters::message;
 use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
 use crate::view::local_time::{clock, local};
-use crate::view::style::{Count, cut, duration, grouped, sign};
+use crate::view::style::{Count, cut, duration, grouped, sign, size};
 
 use super::call_strip::{CallStrip, call_strip};
 use super::harmless::{escaped_len, one_line};
@@ -15,7 +15,7 @@ use super::patch;
 use super::patch_html::html;
 use super::rich::rich;
 use super::terminal_colors::has_colors;
-use super::units::{short, size};
+use super::units::short;
 use super::{Diff, ReportIteration, Text, fit};
 
 /// Longest text of a task in a list, in characters.

@@ -117,7 +117,6 @@ impl Pages {
     fn new(medium: Medium<'_>, max_patches: usize) -> Result<Self> {
         let mut environment = environment(medium);
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
-        environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
         environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
         Ok(Self { environment, max_patches })
@@ -170,7 +169,7 @@ impl Pages {
             feature => session.feature.as_str(),
             session => session.id.as_str(),
             verdict => report.headline.verdict.as_str(),
-            level => report.headline.level.as_str(),
+            level => <&str>::from(report.headline.level),
             made_while => session.status == Status::Running,
             made => local(report.made_at),
             figures => Value::from(Serde(figures(report))),
@@ -189,8 +188,7 @@ impl Pages {
             settings => Value::from(Serde(settings(report))),
             footer => footer(left),
         };
-        let template = self.environment.get_template("page").context("find the template")?;
-        template.render(values).context("write the page")
+        self.environment.render_str(PAGE, values).context("write the page")
     }
 }
 

@@ -5,11 +5,11 @@ use serde::Serialize;
 use crate::history::clusters::Cluster;
 use crate::record::{CANONICAL, RALPH_ELSEWHERE, Status, StopReason, join_truncated};
 use crate::view::local_time::local;
-use crate::view::style::{Count, cut, duration, grouped, sign};
+use crate::view::style::{Count, cut, duration, grouped, sign, size};
 
 use super::fit::Omissions;
 use super::harmless::one_line;
-use super::units::{short, size};
+use super::units::short;
 use super::{Diff, Report};
 
 /// Links to iterations behind one thing.

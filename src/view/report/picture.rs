@@ -45,8 +45,6 @@ struct FailedTask {
 
 /// Returns the picture as XML.
 pub fn picture(report: &Report) -> Result<String> {
-    let mut environment = environment(Medium::File);
-    environment.add_template("picture", PICTURE).context("read the template of the picture")?;
     let not_done = &report.not_done;
     let tasks: Vec<FailedTask> = not_done.iter().take(MAX_TASKS).enumerate().map(failed_task).collect();
     let left_out = not_done.len().saturating_sub(MAX_TASKS);
@@ -61,7 +59,7 @@ pub fn picture(report: &Report) -> Result<String> {
     let strip = strip(report);
     let values = context! {
         version => report.tool_version,
-        level => report.headline.level.as_str(),
+        level => <&str>::from(report.headline.level),
         height => HEIGHT_WITHOUT_TASKS + tasks.len() * TASK_HEIGHT + lines,
         verdict,
         figures,
@@ -72,8 +70,7 @@ pub fn picture(report: &Report) -> Result<String> {
         tasks => Value::from(Serde(&tasks)),
         id => text(&format!("{} · {}", report.session.id, report.session.feature), MAX_ID_COLUMNS),
     };
-    let template = environment.get_template("picture").context("read the template of the picture")?;
-    template.render(values).context("write the picture")
+    environment(Medium::File).render_str(PICTURE, values).context("write the picture")
 }
 
 fn failed_task((place, task): (usize, &NotDone)) -> FailedTask {

@@ -22,12 +22,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// Returns the page around `body`, which is markup of ours.
-pub(super) fn framed(
-    environment: &mut Environment<'static>,
-    frame: &Frame<'_>,
-    body: String,
-) -> Result<String> {
-    environment.add_template("frame", FRAME).context("read the template of the frame")?;
+pub(super) fn framed(environment: &Environment<'_>, frame: &Frame<'_>, body: String) -> Result<String> {
     let style = format!("{STYLE}{SESSIONS_STYLE}");
     let values = context! {
         version => env!("CARGO_PKG_VERSION"),
@@ -40,6 +35,5 @@ pub(super) fn framed(
         ralph => RALPH_ELSEWHERE.as_str(),
         body => Value::from_safe_string(body),
     };
-    let template = environment.get_template("frame").context("find the template")?;
-    template.render(values).context("write the page")
+    environment.render_str(FRAME, values).context("write the page")
 }

@@ -75,6 +75,7 @@ impl SessionsIndex {
             .collect();
         tasks.sort_by(|one, other| {
             let usd = |task: &CostlyTask| task.figures.cost.usd.unwrap_or(-1.0);
+            let time = |task: &CostlyTask| task.figures.duration_ms.total();
             usd(other).total_cmp(&usd(one)).then_with(|| time(other).cmp(&time(one)))
         });
         tasks.truncate(MAX_TASKS);
@@ -92,12 +93,6 @@ impl SessionsIndex {
             unreadable,
         }
     }
-}
-
-/// Returns what agent and validation took, in milliseconds.
-fn time(task: &CostlyTask) -> u64 {
-    let spent = task.figures.duration_ms;
-    spent.agent.unwrap_or_default().saturating_add(spent.validation.unwrap_or_default())
 }
 
 #[derive(Serialize)]
@@ -126,7 +121,7 @@ impl SessionRow {
             feature: session.feature.clone(),
             date: local_minute(session.started_at),
             state: session.state.clone(),
-            level: Level::of(session.status, session.stop_reason).as_str(),
+            level: Level::of(session.status, session.stop_reason).into(),
             is_whole: session.is_whole,
             tasks: session.tasks(),
             attempts: grouped(session.attempts as u64),
@@ -200,16 +195,13 @@ fn charts(sessions: &[SessionSummary]) -> Vec<Chart> {
     })];
     let most = newest.iter().filter_map(|session| session.cost_per_task).reduce(f64::max);
     if let Some(most) = most {
-        charts.push(chart("Cost of a task", newest, most, usd(most), |session| {
-            let words = session.cost_per_task.map_or_else(|| NO_VALUE.to_owned(), usd);
+        charts.push(chart("Cost of a task", newest, most, Cost::of(most).to_string(), |session| {
+            let words =
+                session.cost_per_task.map_or_else(|| NO_VALUE.to_owned(), |usd| Cost::of(usd).to_string());
             (session.cost_per_task, words)
         }));
     }
     charts
-}
-
-fn usd(usd: f64) -> String {
-    Cost { usd: Some(usd), is_partial: false }.to_string()
 }
 
 #[derive(Serialize)]
@@ -245,7 +237,7 @@ struct TaskLine<'a> {
 }
 
 fn task_line(task: &CostlyTask) -> TaskLine<'_> {
-    let OfTask { feature, task: name, counts, is_done, cost, .. } = &task.figures;
+    let OfTask { feature, task: name, counts, is_done, cost, duration_ms, .. } = &task.figures;
     TaskLine {
         name,
         title: task.title.as_deref(),
@@ -253,7 +245,7 @@ fn task_line(task: &CostlyTask) -> TaskLine<'_> {
         is_done: *is_done,
         attempts: grouped(counts.runs as u64),
         cost: cost.shown().unwrap_or_else(|| "unknown".to_owned()),
-        time: duration(time(task)),
+        time: duration(duration_ms.total().unwrap_or_default()),
     }
 }
 
@@ -275,8 +267,7 @@ fn figures(sessions: &[SessionSummary]) -> Vec<String> {
 
 /// Returns the page.
 pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
-    let mut environment = environment(medium);
-    environment.add_template("index", INDEX).context("read the template of the index")?;
+    let environment = environment(medium);
     let SessionsIndex { sessions, recurring_causes, costliest_tasks, unreadable, made_at, .. } = index;
     let features: BTreeSet<&str> = sessions.iter().map(|session| session.feature.as_str()).collect();
     let of_features = match features.len() {
@@ -303,13 +294,12 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         tasks => Value::from(Serde(costliest_tasks.iter().map(task_line).collect::<Vec<_>>())),
         unreadable,
     };
-    let template = environment.get_template("index").context("find the template")?;
-    let body = template.render(values).context("write the index")?;
+    let body = environment.render_str(INDEX, values).context("write the index")?;
     let subject = match features.first() {
         Some(only) if features.len() == 1 => *only,
         _ => "all features",
     };
-    framed(&mut environment, &Frame { title: &title, level: "note", subject, made_at: *made_at }, body)
+    framed(&environment, &Frame { title: &title, level: "note", subject, made_at: *made_at }, body)
 }
 
 #[cfg(test)]

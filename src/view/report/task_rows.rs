@@ -12,7 +12,7 @@ use super::ReportIteration;
 use super::outcomes::Outcomes;
 
 /// Where a task stands at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Brought to done in this session.
@@ -23,11 +23,12 @@ pub enum State {
     /// Open, and it was tried.
     Failing,
     /// Open, and nobody has tried it.
+    #[default]
     Open,
 }
 
 /// A task.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TaskRow {
     pub name: TaskName,
     pub text: String,
@@ -55,11 +56,7 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
         text: text.to_owned(),
         phase: phase.clone(),
         state: if is_done { State::DoneBefore } else { State::Open },
-        tries: Vec::new(),
-        iterations: Vec::new(),
-        duration_ms: 0,
-        tokens: None,
-        cost: Cost::default(),
+        ..TaskRow::default()
     };
     let items = list.items.iter().filter(|item| item.is_task());
     let mut rows: Vec<TaskRow> =

@@ -1,6 +1,6 @@
 //! Times, counts and sizes in the words of a page.
 
-use crate::view::style::{Count, grouped};
+use crate::view::style::grouped;
 
 /// `12.3 M`
 pub(super) fn short(number: u64) -> String {
@@ -10,14 +10,5 @@ pub(super) fn short(number: u64) -> String {
         10_000..1_000_000 => format!("{} k", number / 1000),
         1_000_000..1_000_000_000 => format!("{} M", tenth(1_000_000)),
         _ => format!("{} G", tenth(1_000_000_000)),
-    }
-}
-
-/// `12 KB`
-pub(super) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => Count(bytes, "byte").to_string(),
-        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
     }
 }

@@ -290,19 +290,15 @@ impl App {
                 let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
                 (version, Plan::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
             }
-            View::Diff => match (chosen.number(), row) {
-                (None, _) => (
-                    tip.to_string(),
-                    Plan::Ordered(Ordered::Diff(DiffTarget { session: session.id.clone(), iteration: None })),
-                ),
-                (Some(_), Some(row)) => {
-                    let change = DiffTarget { session: session.id.clone(), iteration: Some(row.number) };
-                    (commit(Some(row)), Plan::Ordered(Ordered::Diff(change)))
-                }
-                (Some(_), None) => {
-                    (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
-                }
-            },
+            View::Diff if chosen.number().is_some() && row.is_none() => {
+                (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
+            }
+            View::Diff => {
+                let row = row.filter(|_| chosen.number().is_some());
+                let change = DiffTarget { session: session.id.clone(), iteration: row.map(|row| row.number) };
+                let version = row.map_or(tip, |row| &row.commit).to_string();
+                (version, Plan::Ordered(Ordered::Diff(change)))
+            }
             View::Prompt => match (in_flight, row) {
                 (Some(running), _) => {
                     let place = Place::Spool(session.id.clone(), running.number);
@@ -356,9 +352,7 @@ impl App {
 
     fn tell_growth(&mut self, session: &SessionRow) {
         let Some(running) = session.in_flight() else { return };
-        let streams =
-            [Stream::AgentStdout, Stream::AgentStderr, Stream::ValidationStdout, Stream::ValidationStderr];
-        for (stream, length) in streams.into_iter().zip(running.lengths) {
+        for (stream, length) in Stream::OF_A_RUN.into_iter().zip(running.lengths) {
             let file = contents::live_file(&session.id, running, stream);
             self.page.grown(&file, length.unwrap_or_default());
         }

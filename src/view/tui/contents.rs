@@ -33,32 +33,20 @@ impl View {
     pub const ALL: [Self; 6] =
         [Self::Output, Self::Describe, Self::Diff, Self::Prompt, Self::Tasks, Self::History];
 
+    /// Its name, which begins with its key.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Output => "Output",
-            Self::Describe => "Describe",
+            Self::Output => "output",
+            Self::Describe => "describe",
             Self::Diff => "Diff",
             Self::Prompt => "Prompt",
-            Self::Tasks => "Tasks",
-            Self::History => "History",
+            Self::Tasks => "tasks",
+            Self::History => "history",
         }
-    }
-
-    /// Its name, spelled as its key is.
-    pub fn tab(self) -> String {
-        let (first, rest) = self.name().split_at(1);
-        if self.key().is_uppercase() { self.name().to_owned() } else { first.to_lowercase() + rest }
     }
 
     pub fn key(self) -> char {
-        match self {
-            Self::Output => 'o',
-            Self::Describe => 'd',
-            Self::Diff => 'D',
-            Self::Prompt => 'P',
-            Self::Tasks => 't',
-            Self::History => 'h',
-        }
+        char::from(self.name().as_bytes()[0])
     }
 
     /// Returns true if its lines are words for people, that are wrapped unless they want otherwise.

@@ -63,10 +63,11 @@ impl Areas {
     /// others have the letters of their keys; and where there is none for these, it is alone.
     pub fn tabs(&self, active: View) -> Vec<Tab> {
         let width = usize::from(self.tabs.width);
-        let letters = |view: View| if view == active { view.tab() } else { view.key().to_string() };
-        let names: Vec<(View, String)> = View::ALL.map(|view| (view, view.tab())).to_vec();
+        let letters =
+            |view: View| if view == active { view.name().to_owned() } else { view.key().to_string() };
+        let names: Vec<(View, String)> = View::ALL.map(|view| (view, view.name().to_owned())).to_vec();
         let short: Vec<(View, String)> = View::ALL.map(|view| (view, letters(view))).to_vec();
-        let alone = vec![(active, active.tab())];
+        let alone = vec![(active, active.name().to_owned())];
         let taken = |tabs: &[(View, String)], gap: usize| {
             tabs.iter().map(|(_, name)| name.len() + gap).sum::<usize>() + 1 - gap
         };

@@ -1,6 +1,7 @@
 //! What stands on the right: sections that fold, some of them windows on files of any size.
 
 use crate::store::Ask;
+use crate::view::style::size;
 
 use super::row::{Look, Row};
 use super::source::File;
@@ -152,7 +153,7 @@ impl Section {
         match &self.body {
             Body::Window(window) if !window.is_at_end() || window.start > 0 => {
                 let shown: u64 = self.parts_shown(window);
-                format!("… {} more", bytes(window.total.unwrap_or_default().saturating_sub(shown)))
+                format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)))
             }
             Body::Window(_) | Body::Rows(_) | Body::Unread => match self.rows() - self.shown_rows() {
                 1 => "… 1 more line".to_owned(),
@@ -425,15 +426,6 @@ impl Section {
             Body::Window(_) => PREVIEW,
             Body::Rows(_) | Body::Unread => 0,
         }
-    }
-}
-
-/// `812 bytes`, `96.3 MB`
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} bytes"),
-        1_000..1_000_000 => format!("{}.{} KB", count / 1_000, count % 1_000 / 100),
-        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
     }
 }
 

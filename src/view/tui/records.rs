@@ -12,13 +12,13 @@ use crate::record::{
     AgentEvent, DiffStat, Iteration, ObjectId, Outcome, RecordKind, Session, SessionId, Status, Task,
 };
 use crate::store::{
-    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store, names,
+    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store,
 };
 use crate::view::row::{note_of, title_of};
 
 use super::source::{
     Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
-    Source,
+    Source, Stream,
 };
 use super::window::PART;
 
@@ -71,20 +71,14 @@ impl Records {
         let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
         let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
         let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
-        let length = |name: &str| Some(slot.as_ref()?.path(name).metadata().ok()?.len());
+        let length = |stream: Stream| Some(slot.as_ref()?.path(stream.spool_name()).metadata().ok()?.len());
         let in_flight = begin.map(|begin| InFlight {
             number: begin.iteration,
             task: Task { text: self.redacted(begin.task.text), ..begin.task },
             attempt: begin.attempt,
             agent: begin.agent,
             started_at: begin.started_at,
-            lengths: [
-                names::AGENT_STDOUT,
-                names::AGENT_STDERR,
-                names::VALIDATION_STDOUT,
-                names::VALIDATION_STDERR,
-            ]
-            .map(length),
+            lengths: Stream::OF_A_RUN.map(length),
         });
         Live {
             pid: holder.pid,

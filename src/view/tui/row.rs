@@ -86,6 +86,11 @@ impl Row {
         Self::new().and(look, text)
     }
 
+    /// An error in one line.
+    pub fn failure(error: &anyhow::Error) -> Self {
+        Self::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")))
+    }
+
     pub fn of_pieces(pieces: Vec<(Look, String)>) -> Self {
         pieces.into_iter().fold(Self::new(), |row, (look, text)| row.and(look, text))
     }

@@ -76,6 +76,10 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// Those of a run, in the order in which they begin.
+    pub const OF_A_RUN: [Self; 4] =
+        [Self::AgentStdout, Self::AgentStderr, Self::ValidationStdout, Self::ValidationStderr];
+
     /// The path in the tree of a record.
     pub fn path(self) -> &'static str {
         match self {

@@ -231,7 +231,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
                 is_stale = true;
             }
             Ok(Err(error)) => {
-                app.message = Some(failure(&error));
+                app.message = Some(Row::failure(&error));
                 is_stale = true;
             }
             Err(TryRecvError::Empty) => {}
@@ -291,13 +291,13 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
         }
         Effect::Open(program, opened) => {
             if let Err(error) = screen.lend(|| host.open(program, &opened))? {
-                app.message = Some(Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; "))));
+                app.message = Some(Row::failure(&error));
             }
         }
         Effect::Run(command) => {
             app.message = Some(match host.run(&command) {
                 Ok(words) => Row::of(Look::Warn, shown(&words)),
-                Err(error) => failure(&error),
+                Err(error) => Row::failure(&error),
             });
         }
         Effect::Steer(session, steer) => {
@@ -310,15 +310,11 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
             };
             app.message = Some(match host.steer(&session, &steer) {
                 Ok(()) => Row::of(Look::Warn, words),
-                Err(error) => failure(&error),
+                Err(error) => Row::failure(&error),
             });
         }
     }
     Ok(())
-}
-
-fn failure(error: &anyhow::Error) -> Row {
-    Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::view::tui::contents::Ordered;
 use crate::view::tui::page::{Body, Page, Section};
-use crate::view::tui::row::{Look, Row, shown};
+use crate::view::tui::row::{Look, Row};
 
 use super::{Answer, App, Request};
 
@@ -23,7 +23,6 @@ impl App {
                 }
             }
             (_, Err(error)) => {
-                let row = Row::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")));
                 match request {
                     Request::View(_, ordered)
                         if self.ordered.as_ref().is_some_and(|(_, known)| known == ordered) =>
@@ -31,7 +30,7 @@ impl App {
                         self.shown = self.ordered.take().map(|(shown, _)| shown);
                         self.page = Page::new(vec![Section::plain(error_rows(&error))]);
                     }
-                    Request::Part(_) | Request::View(..) => self.message = Some(row),
+                    Request::Part(_) | Request::View(..) => self.message = Some(Row::failure(&error)),
                 }
                 self.failed = Some(request.clone());
             }

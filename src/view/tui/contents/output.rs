@@ -105,9 +105,7 @@ pub fn live_output(session: &SessionId, in_flight: &InFlight, seconds: u64) -> P
     let task = Row::of(Look::Accent, shown(&in_flight.task.name))
         .and(Look::Plain, format!("{again}  {}", brief(&in_flight.task.text)));
     let mut sections = vec![Section::plain(vec![head, task])];
-    let streams =
-        [Stream::AgentStdout, Stream::AgentStderr, Stream::ValidationStdout, Stream::ValidationStderr];
-    for (stream, length) in streams.into_iter().zip(in_flight.lengths) {
+    for (stream, length) in Stream::OF_A_RUN.into_iter().zip(in_flight.lengths) {
         if length.is_some() {
             let file = live_file(session, in_flight, stream);
             sections.push(file_section(file, Fold::Open, Ask::Before(u64::MAX)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use redact_stream::Redactor;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::config::{Command, Config, FlagInput, HIDDEN, is_command};
 use crate::record::{Refusal, Session};
@@ -69,12 +69,12 @@ impl<'a> Comparison<'a> {
         let mut changes = Vec::new();
         for key in self.recorded_keys().into_iter().chain(now.keys().cloned()).collect::<BTreeSet<_>>() {
             let command = now.get(&key);
-            match self.compare(&key, command) {
+            match self.compare(&key, command)? {
                 Compared::Equal => {}
                 Compared::Unknown if self.begun.commands.is_empty() => {
                     warn(&format!("cannot determine whether `{key}` changed since the session began"));
                 }
-                Compared::Changed | Compared::Unknown => changes.push(self.line(&key, command)),
+                Compared::Changed | Compared::Unknown => changes.push(self.line(&key, command)?),
             }
         }
         if changes.is_empty() {
@@ -104,29 +104,30 @@ impl<'a> Comparison<'a> {
         listed.unwrap_or_else(|| vec![self.begun.agent.clone()])
     }
 
-    fn compare(&self, key: &str, command: Option<&Command>) -> Compared {
+    fn compare(&self, key: &str, command: Option<&Command>) -> Result<Compared> {
         let recorded = self.recorded(key);
         let is_new_default = recorded.is_none()
             && self.begun.configuration.get(key).is_none()
             && command.is_some_and(Command::is_default);
         if is_new_default {
             // An older version had no such setting, and it is not set now.
-            return Compared::Equal;
+            return Ok(Compared::Equal);
         }
         let Some(command) = command else {
-            return if recorded.is_none() { Compared::Equal } else { Compared::Changed };
+            return Ok(if recorded.is_none() { Compared::Equal } else { Compared::Changed });
         };
         let hash = self.begun.commands.get(key);
         if let Some(identity) = self.identity {
             let is_same = hash == Some(&identity.fingerprint(key, &command.value));
-            return if is_same { Compared::Equal } else { Compared::Changed };
+            return Ok(if is_same { Compared::Equal } else { Compared::Changed });
         }
-        match recorded {
-            None => Compared::Changed,
-            Some(recorded) if recorded != self.redacted(&command.shown) => Compared::Changed,
-            Some(recorded) if recorded == HIDDEN => Compared::Unknown,
-            Some(_) => Compared::Equal,
-        }
+        Ok(if recorded != Some(self.redacted(command)?) {
+            Compared::Changed
+        } else if command.shown == HIDDEN {
+            Compared::Unknown
+        } else {
+            Compared::Equal
+        })
     }
 
     fn recorded(&self, key: &str) -> Option<Value> {
@@ -136,25 +137,23 @@ impl<'a> Comparison<'a> {
         self.begun.configuration.get(key).filter(|value| !value.is_null()).cloned()
     }
 
-    /// As a record of today would have it.
-    fn redacted(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => self.redactor.redact_text(text).0.into(),
-            Value::Array(values) => values.iter().map(|value| self.redacted(value)).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.clone(),
-        }
+    /// Returns the value as a record of today has it: there a key, or an option before a word, makes a text a secret.
+    fn redacted(&self, command: &Command) -> Result<Value> {
+        let record = Map::from_iter([(command.key.clone(), command.shown.clone())]);
+        let record = session::redacted(&self.redactor, &record)?;
+        Ok(record.into_iter().next().map_or(Value::Null, |(_, value)| value))
     }
 
     /// `validation.command: "make test" -> "true" (.specify/ralph.toml:3)`
-    fn line(&self, key: &str, command: Option<&Command>) -> String {
+    fn line(&self, key: &str, command: Option<&Command>) -> Result<String> {
         let old = shown(self.recorded(key).as_ref());
-        let Some(command) = command else { return format!("{key}: {old} -> none (no longer set)") };
-        let (new, origin) = (shown(Some(&self.redacted(&command.shown))), &command.origin);
-        match self.identity {
+        let Some(command) = command else { return Ok(format!("{key}: {old} -> none (no longer set)")) };
+        let (new, origin) = (shown(Some(&self.redacted(command)?)), &command.origin);
+        Ok(match self.identity {
             _ if old != new => format!("{key}: {old} -> {new} ({origin})"),
             Some(_) => format!("{key}: changed, the value is not shown ({origin})"),
             None => format!("{key}: the value is not recorded, and cannot be compared ({origin})"),
-        }
+        })
     }
 }
 

@@ -164,6 +164,26 @@ fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
     is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
 }
 
+#[test]
+fn a_secret_that_an_option_names_is_compared_as_it_is_recorded_and_not_shown() {
+    let scene = Sandbox::new();
+    let with = |file: &str| {
+        format!(
+            "[agents.fake]\ncommand = ['sh', '{file}', '--password', 'correct-horse-7']\nenv.API_TOKEN = 'x'\n"
+        )
+    };
+    scene.agent_sh("exit 0\n").agent(&with("agent.sh")).commit("An agent");
+    scene.ralph("-n 1").code(4);
+    // Without the key nothing but the record is there to compare with.
+    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
+    let resume = format!("resume {}", scene.session().id());
+    let run = is_refused(&scene, &resume, "agents.fake.env.API_TOKEN", "cannot be compared");
+    assert!(!run.talk().contains("agents.fake.command"), "{run}");
+    scene.agent(&with("./agent.sh"));
+    let run = is_refused(&scene, &resume, "agents.fake.command", ".specify/ralph.toml:");
+    assert!(!run.talk().contains("correct-horse-7"), "{run}");
+}
+
 /// A project that arrived with a clone, whose file names commands that leave a trace.
 fn cloned() -> Sandbox {
     let scene = Sandbox::new();

@@ -281,7 +281,6 @@ pub struct Iteration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,
     /// The snapshot from before the first of the attempts whose changes were taken back, when its task was skipped.
-    /// an attempt, those before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_to: Option<ObjectId>,
     /// Paths that those attempts changed and that stay as they are, from the repository's root.

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::record::{SessionId, Timestamp};
 use crate::repository::Repository;
-use crate::store::packs::packing;
 
 use super::LoopLock;
 use super::local::disk;
 use super::local::lock::{is_free, try_to_hold};
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
+use super::packs::packing;
 
 /// Days after which an unfinished file is a leftover, whatever the rule for the rest.
 const MIN_AGE_DAYS: u32 = 1;

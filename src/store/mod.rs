@@ -16,7 +16,6 @@ mod loose;
 mod message;
 mod objects;
 mod packs;
-
 mod reading;
 mod refs;
 mod restore_point;
@@ -39,21 +38,12 @@ pub use local::identity::{Identity, random_bytes};
 pub use local::last_written::{last_written, note_last_written};
 pub use local::lock::{Holder, LoopLock};
 pub use local::passed::PassedStates;
-pub use message::Snapshot;
-pub use reading::listing::{Listing, SessionRows};
-pub use share::bundle::{Bundled, sessions_among};
-pub use share::elsewhere::RemoteRun;
-pub use share::incoming::stays_inside;
-pub use share::notes::{Lines, Notes, RunningIteration};
-pub use share::tombstones::Tombstones;
-pub use trailer_value::escape as escape_trailer;
-// For fuzzing alone.
 pub use local::scratch::Scratch;
 pub use local::spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
-#[doc(hidden)]
-pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
+pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};
 pub use packs::packing::{MIN_LOOSE_TO_PACK, Packed, free_space, loose_objects};
+pub use reading::listing::{Listing, SessionRows};
 pub use reading::overview::{Overview, Totals};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
@@ -66,12 +56,21 @@ pub use refs::recovery::Standing;
 pub use refs::update::Conflict;
 pub use restore_point::{Restoration, RestorePoint};
 pub use retention::{Extent, Going, Plan, Rules, Staying};
+pub use share::bundle::{Bundled, sessions_among};
+pub use share::elsewhere::RemoteRun;
+pub use share::incoming::stays_inside;
+pub use share::notes::{Lines, Notes, RunningIteration};
 pub use share::purge::{Purge, PurgeReport};
 pub use share::remote::{Connection, Probe, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
 pub use share::sync_state::cleaned_refs;
+pub use share::tombstones::Tombstones;
 pub use snapshots::NextSnapshot;
+pub use trailer_value::escape as escape_trailer;
 pub use verify::{Finding, Repair, VerifyReport};
+// For fuzzing alone.
+#[doc(hidden)]
+pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 
 use anyhow::{Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

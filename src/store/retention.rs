@@ -8,17 +8,16 @@ use serde::Serialize;
 
 use crate::process::Tool;
 use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
-use crate::store::leftovers;
-use crate::store::share::sync_state::{cleaned_refs, write_cleaned};
 
-use super::leftovers::{Leftover, is_older};
+use super::leftovers::{self, Leftover, is_older};
 use super::local::control::Control;
 use super::local::last_written::last_of_all;
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
 use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::{LoopLock, SessionLog, Store};
+use super::share::sync_state::write_cleaned;
+use super::{LoopLock, SessionLog, Store, cleaned_refs};
 
 /// Refs with what we found or made, and kept aside.
 pub(super) const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];

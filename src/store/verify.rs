@@ -9,7 +9,6 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use serde::Serialize;
 
 use crate::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
-use crate::store::share::sync_state::cleaned_refs;
 
 use super::digests::Digests;
 use super::files::Manifest;
@@ -20,7 +19,7 @@ use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::share::incoming::{self, Arrival, Inspection};
 use super::share::sync_state;
-use super::{SessionLog, Store, VERIFY_PACK_CACHE, snapshots};
+use super::{SessionLog, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";

@@ -11,8 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::record::hex;
 use crate::repository::Repository;
 
-use super::disk;
-use super::lock;
+use super::{disk, lock};
 
 const KEY_BYTES: usize = 32;
 

@@ -8,8 +8,7 @@ use camino::Utf8PathBuf;
 use crate::record::SessionId;
 use crate::repository::Repository;
 
-use super::disk;
-use super::folders;
+use super::{disk, folders};
 use crate::store::SessionRefs;
 
 /// Path of a feature, and the last session on it.

@@ -8,8 +8,7 @@ use camino::Utf8PathBuf;
 
 use crate::repository::Repository;
 
-use super::disk;
-use super::folders;
+use super::{disk, folders};
 
 /// Most states that are kept.
 const MAX_STATES: usize = 50;

@@ -7,8 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::Repository;
 
-use super::disk;
-use super::lock;
+use super::{disk, lock};
 
 /// A folder of one process, gone when this value goes.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::process::{LONG, Tool};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository, as_alternate};
-use crate::store::refs::packing::pack_refs;
 
 use super::own::OwnPacks;
 use crate::store::local::disk;
 use crate::store::local::lock::try_to_hold;
 use crate::store::reading::blobs::message_of;
 use crate::store::refs::naming::SessionRefs;
+use crate::store::refs::packing::pack_refs;
 use crate::store::{Store, message};
 
 /// Number of loose objects from which they are packed. Git collects a repository at 6,700.

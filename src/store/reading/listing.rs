@@ -5,12 +5,11 @@ use std::ops::Range;
 use anyhow::{Error, Result};
 
 use crate::record::{ObjectId, RecordKind, TrailerCounts};
-use crate::store::folders;
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
-use crate::store::local::disk;
+use crate::store::local::{disk, folders};
 use crate::store::trailer_value::escape;
 use crate::store::{SessionRefs, Store};
 

@@ -10,11 +10,10 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
-use crate::store::folders;
 
 use super::chain::ChainWalk;
 use super::session_log::SessionLog;
-use crate::store::local::disk;
+use crate::store::local::{disk, folders};
 use crate::store::refs::naming::LOG_PREFIX;
 use crate::store::share::elsewhere::RemoteRun;
 use crate::store::{SessionRefs, Store};

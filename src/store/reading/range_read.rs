@@ -107,8 +107,8 @@ impl Store {
     }
 }
 
-/// As [`Store::part`], of an iteration that is not a commit yet.
 impl Slot {
+    /// As [`Store::part`], of an iteration that is not a commit yet.
     pub fn part(&self, name: &str, ask: Ask, most: u64) -> Result<FilePart> {
         let path = self.path(name);
         let opened = File::open(&path).if_there().with_context(|| format!("open {path}"))?;

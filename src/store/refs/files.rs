@@ -14,8 +14,7 @@ use crate::repository::Repository;
 use crate::store::local::disk;
 use crate::store::{Store, Syncing, caused, objects};
 
-use super::database::{NoTip, RefDatabase, update_ref};
-use super::database::{Reason, RefUpdate};
+use super::database::{NoTip, Reason, RefDatabase, RefUpdate, update_ref};
 use super::naming::SessionRefs;
 
 /// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's

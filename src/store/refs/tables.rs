@@ -11,8 +11,7 @@ use crate::record::ObjectId;
 use crate::store::local::disk;
 use crate::store::{Store, Syncing};
 
-use super::database::{NoTip, RefDatabase, update_ref};
-use super::database::{Reason, RefUpdate};
+use super::database::{NoTip, Reason, RefDatabase, RefUpdate, update_ref};
 
 /// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
 /// for milliseconds, but for a collection of many tables.

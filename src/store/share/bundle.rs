@@ -6,10 +6,9 @@ use camino::Utf8Path;
 use crate::process::{LONG, Tool};
 use crate::record::{IfThere, RALPH, SessionId, Timestamp};
 use crate::store::refs::naming::{LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES};
-use crate::store::share::remote::Connection;
 use crate::store::{SessionLog, Store};
 
-use super::remote::Remote;
+use super::remote::{Connection, Remote};
 use super::sync::{CleanedRefs, Direction, Exchange, Snapshots, SyncOptions};
 
 /// What went into a bundle.

@@ -14,9 +14,9 @@ use crate::store::objects::{self, Quarantine};
 use crate::store::reading::blobs::{bounded, read_commit};
 use crate::store::reading::session_log::SessionLog;
 use crate::store::refs::naming::{NOTES, SessionRefs};
-use crate::store::share::sync_state::cleaned_refs;
 
 use super::shared_ref::{MergeResult, NewCommit};
+use super::sync_state::cleaned_refs;
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
 const NOTE_LIMIT: u64 = 1024 * 1024;

@@ -18,14 +18,14 @@ use crate::store::refs::database::RefUpdate;
 use crate::store::refs::naming::{
     INCOMING_PREFIX, LOG_PREFIX, NOTES, SNAPSHOT_PREFIX, SessionRefs, TOMBSTONES,
 };
-use crate::store::share::remote::Connection;
-use crate::store::share::shared_ref::MergeResult;
-use crate::store::share::sync_state::{cleaned_refs, want_again};
 use crate::store::{Store, folders};
 
 use super::incoming::{self, Arrival, Inspection};
-use super::remote::{BATCH, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable};
-use super::sync_state::SyncState;
+use super::remote::{
+    BATCH, Connection, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable,
+};
+use super::shared_ref::MergeResult;
+use super::sync_state::{SyncState, cleaned_refs, want_again};
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const MAX_FAILED_BATCHES: usize = 60;

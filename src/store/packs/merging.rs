@@ -26,7 +26,7 @@ const MAX_COLLECTION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 impl Packing<'_> {
     /// Merges our small packs into a draft, and lists it. Returns true if there is one.
     pub(super) fn merge(&self, packs: &mut OwnPacks<'_>) -> Result<bool> {
-        let repository = self.repository;
+        let repository = self.store.repository();
         let found = packs.mergeable()?;
         if found.len() < MIN_PACKS_TO_MERGE || self.is_collecting() {
             return Ok(false);
@@ -34,7 +34,7 @@ impl Packing<'_> {
         let sizes: Vec<u64> = found.iter().map(|(size, _)| *size).collect();
         let (small, _) = found.split_at(count_to_merge(&sizes));
         let bytes: u64 = small.iter().map(|(size, _)| size).sum();
-        if small.is_empty() || free_space(self.repository)? < bytes.saturating_mul(2) {
+        if small.is_empty() || free_space(repository)? < bytes.saturating_mul(2) {
             return Ok(false);
         }
         let names: Vec<String> = small.iter().map(|(_, name)| name.clone()).collect();
@@ -68,7 +68,8 @@ impl Packing<'_> {
 
     /// Returns true if `git gc` runs, which makes one pack of all.
     fn is_collecting(&self) -> bool {
-        let began = fs::metadata(self.repository.common_dir.join("gc.pid")).and_then(|file| file.modified());
+        let began =
+            fs::metadata(self.store.repository().common_dir.join("gc.pid")).and_then(|file| file.modified());
         began.is_ok_and(|began| began.elapsed().unwrap_or_default() < MAX_COLLECTION_TIME)
     }
 }

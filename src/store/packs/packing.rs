@@ -91,7 +91,7 @@ impl Store {
         disk::create_private_dir(&folder)?;
         let Some(_held) = try_to_hold(&lock(repository))? else { return Ok(None) };
         let mut packs = OwnPacks::read(repository)?;
-        let packing = Packing { store: self, repository, drafts: drafts(repository) };
+        let packing = Packing { store: self, drafts: drafts(repository) };
         // What another left that was killed: whole packs are of use, the rest is not.
         packing.take_in(&mut packs)?;
         let mut merged = packs.remove_replaced(&packing.drafts)?;
@@ -109,20 +109,19 @@ impl Store {
 
 /// Packing, by the process that has the lock.
 pub(super) struct Packing<'a> {
-    store: &'a Store,
-    pub repository: &'a Repository,
+    pub store: &'a Store,
     pub drafts: Utf8PathBuf,
 }
 
 impl Packing<'_> {
     /// Returns the name of the pack whose loose files may still be there, in a file.
     fn unfinished(&self) -> Utf8PathBuf {
-        self.repository.ralph_dir().join("packing").join("unfinished")
+        self.store.repository().ralph_dir().join("packing").join("unfinished")
     }
 
     /// Lets git write a pack of what is reachable from our refs alone and in no pack yet.
     fn write(&self) -> Result<()> {
-        let repository = self.repository;
+        let repository = self.store.repository();
         let mut wanted = String::new();
         for (id, is_ours) in self.tips()? {
             wanted.push_str(if is_ours { "" } else { "^" });
@@ -155,7 +154,7 @@ impl Packing<'_> {
     /// git with the drafts of packs in our own folder: they would lie among the user's packs otherwise, and stay
     /// there when it is killed.
     pub fn git(&self) -> Tool {
-        let repository = self.repository;
+        let repository = self.store.repository();
         Tool::git(&repository.git_dir)
             .env("GIT_DIR", repository.git_dir.as_str())
             .env("GIT_OBJECT_DIRECTORY", self.drafts.as_str())
@@ -214,7 +213,7 @@ impl Packing<'_> {
 
     /// Removes the loose files of what the pack of `index` holds.
     fn remove_loose(&self, index: &Utf8Path, packed: &mut Packed) -> Result<()> {
-        let repository = self.repository;
+        let repository = self.store.repository();
         let objects = repository.common_dir.join("objects");
         let hash = match repository.hash {
             HashKind::Sha1 => "--object-format=sha1",

@@ -114,7 +114,7 @@ impl Remote {
 /// A repository and a remote of it, before the network is used.
 pub struct Connection<'a> {
     repository: &'a Repository,
-    remote: &'a Remote,
+    pub(super) remote: &'a Remote,
 }
 
 impl<'a> Connection<'a> {

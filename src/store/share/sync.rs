@@ -108,7 +108,6 @@ struct WantedRef {
 /// A sync that is under way.
 struct Sync<'a> {
     store: &'a Store,
-    remote: &'a Remote,
     connection: Connection<'a>,
     options: SyncOptions,
     exchange: Exchange,
@@ -196,13 +195,13 @@ fn merge_tombstones(
 impl<'a> Sync<'a> {
     fn new(store: &'a Store, remote: &'a Remote, options: SyncOptions) -> Self {
         let connection = Connection::new(store.repository(), remote);
-        Self { store, remote, connection, options, exchange: Exchange::default(), failures: 0 }
+        Self { store, connection, options, exchange: Exchange::default(), failures: 0 }
     }
 }
 
 impl Sync<'_> {
     fn run(&mut self) -> Result<()> {
-        let (store, remote) = (self.store, self.remote);
+        let (store, remote) = (self.store, self.connection.remote);
         let listed = self.connection.list().with_context(|| format!("reach {}", remote.place()))?;
         let before = SyncState::read(store.repository(), remote)?;
         // First of all: they say what must not come back.
@@ -432,7 +431,9 @@ impl Sync<'_> {
         for (name, _) in left {
             let reason = match outcomes.get(name) {
                 Some(PushOutcome::Behind) => "the remote has newer records; sync again".to_owned(),
-                Some(PushOutcome::Refused(words)) => format!("{} refuses it: {words}", self.remote.place()),
+                Some(PushOutcome::Refused(words)) => {
+                    format!("{} refuses it: {words}", self.connection.remote.place())
+                }
                 Some(PushOutcome::Done) | None => "git did not report it".to_owned(),
             };
             self.leave_out([name.clone()], &reason);

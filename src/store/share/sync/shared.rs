@@ -72,7 +72,7 @@ impl Sync<'_> {
             match pushed.get(name) {
                 Some(PushOutcome::Done) => return Ok(()),
                 Some(PushOutcome::Refused(words)) => {
-                    let reason = format!("{} refuses it: {words}", self.remote.place());
+                    let reason = format!("{} refuses it: {words}", self.connection.remote.place());
                     self.leave_out([name.to_owned()], &reason);
                     return Ok(());
                 }

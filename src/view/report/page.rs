@@ -117,6 +117,7 @@ impl Pages {
     fn new(medium: Medium<'_>, max_patches: usize) -> Result<Self> {
         let mut environment = environment(medium);
         environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
+        environment.add_template("page", PAGE).context("read the template of the page")?;
         environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
         environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
         Ok(Self { environment, max_patches })
@@ -188,7 +189,8 @@ impl Pages {
             settings => Value::from(Serde(settings(report))),
             footer => footer(left),
         };
-        self.environment.render_str(PAGE, values).context("write the page")
+        let template = self.environment.get_template("page").context("find the template")?;
+        template.render(values).context("write the page")
     }
 }
 

@@ -104,20 +104,17 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
     let repository = plan.store.repository();
     let Some(refs) = &plan.resume else { return Ok(()) };
-    for spool in
-        Spool::all(repository)?.iter().filter(|spool| spool.session().as_ref() == Some(&refs.session))
-    {
-        let place = spool.place(repository)?;
-        if let Some(place) = place.filter(|place| place.work_tree != repository.work_tree_name()) {
-            return Err(Refusal::new(format!(
-                "session {} was cut off in another work tree ({}) and must be recovered there first",
-                refs.session, place.work_tree
-            ))
-            .with_hint(format!(
-                "run `{RALPH} resume` there (`git worktree list` shows where), or start a new session here"
-            ))
-            .into());
-        }
+    let spool = Spool::of(repository, &refs.session)?;
+    let place = spool.map(|spool| spool.place(repository)).transpose()?.flatten();
+    if let Some(place) = place.filter(|place| place.work_tree != repository.work_tree_name()) {
+        return Err(Refusal::new(format!(
+            "session {} was cut off in another work tree ({}) and must be recovered there first",
+            refs.session, place.work_tree
+        ))
+        .with_hint(format!(
+            "run `{RALPH} resume` there (`git worktree list` shows where), or start a new session here"
+        ))
+        .into());
     }
     Ok(())
 }

@@ -158,7 +158,7 @@ impl History {
     /// Returns true if the last run failed by its validation.
     pub fn last_failed_validation(&self) -> bool {
         let failure = self.turns.last().and_then(|turn| turn.failure.as_ref());
-        failure.is_some_and(|failure| failure.fingerprint().is_some())
+        matches!(failure, Some(FailureKey::Validation(_)))
     }
 
     /// Returns true if the last iteration was a success.

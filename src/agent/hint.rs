@@ -24,6 +24,7 @@ pub(super) fn for_failure(class: FailureClass) -> String {
         | FailureClass::RateLimit
         | FailureClass::Overloaded
         | FailureClass::Network
+        | FailureClass::Question
         | FailureClass::Other
         | FailureClass::Later(_) => {
             return format!("look at what the agent printed: {RALPH} show --agent");

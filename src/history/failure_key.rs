@@ -9,6 +9,8 @@ pub enum FailureKey {
     Validation(String),
     /// The class of the agent's own failure, and its words without what changes from run to run.
     Agent(Option<FailureClass>, String),
+    /// The fingerprint of what the agent asked the user.
+    Question(String),
 }
 
 impl FailureKey {
@@ -35,6 +37,10 @@ impl FailureKey {
         if outcome != Outcome::Failure {
             return None;
         }
+        if class.is_some_and(FailureClass::is_question) {
+            let question = fingerprint.map(str::to_owned).or_else(|| cause.map(without_details))?;
+            return Some(Self::Question(question));
+        }
         // A validation that passed says nothing of a failure.
         if let Some(fingerprint) = fingerprint.filter(|_| exit.validation != Some(0)) {
             return Some(Self::Validation(fingerprint.to_owned()));
@@ -44,10 +50,10 @@ impl FailureKey {
         Some(Self::Agent(class, without_details(words)))
     }
 
-    /// Returns the fingerprint, for a failure of a validation.
+    /// Returns the fingerprint, for a failure of a validation and for a question.
     pub fn fingerprint(&self) -> Option<&str> {
         match self {
-            Self::Validation(fingerprint) => Some(fingerprint),
+            Self::Validation(fingerprint) | Self::Question(fingerprint) => Some(fingerprint),
             Self::Agent(..) => None,
         }
     }
@@ -94,6 +100,10 @@ mod tests {
         let network = Some(FailureClass::Network);
         assert_ne!(key(None, 1, None, network, Some("x")), key(None, 1, None, None, Some("x")));
         assert_eq!(key(Some("a"), 0, Some(1), None, Some("x")), Some(FailureKey::Validation("a".to_owned())));
+        let question = Some(FailureClass::Question);
+        let asked = key(Some("q"), 0, Some(0), question, Some("A or B?"));
+        assert_eq!(asked, Some(FailureKey::Question("q".to_owned())), "whatever the validation says");
+        assert_ne!(asked, key(Some("q"), 0, Some(1), None, Some("A or B?")));
         // An open box, and a validation that passed, say nothing of how it failed.
         assert_eq!(key(None, 0, Some(0), None, Some("the agent left the box open")), None);
         assert_eq!(key(Some("a"), 0, Some(0), None, None), None);

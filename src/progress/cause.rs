@@ -71,7 +71,7 @@ fn failure(evidence: &Evidence<'_>) -> String {
 fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.agent.unwrap_or_default();
-    let class = iteration.failure_class;
+    let class = iteration.failure_class.filter(|class| !class.is_question());
     if code == 0 && class.is_none() {
         return None;
     }
@@ -134,6 +134,7 @@ fn class_words(class: FailureClass) -> String {
         FailureClass::RateLimit => "hit a rate limit".to_owned(),
         FailureClass::Overloaded => "met an overloaded provider".to_owned(),
         FailureClass::Network => "lost the network".to_owned(),
+        FailureClass::Question => "asks".to_owned(),
         FailureClass::Other => "reported an error".to_owned(),
         FailureClass::Later(word) => format!("reported {}", word.as_str().replace('_', " ")),
     }

@@ -386,7 +386,7 @@ impl Iteration {
         if let Some(code) = self.exit.agent.filter(|code| *code != 0) {
             return ended("agent", code);
         }
-        if let Some(class) = self.failure_class {
+        if let Some(class) = self.failure_class.filter(|class| !class.is_question()) {
             return format!("agent reported: {class}");
         }
         let command = self.validation_command.as_deref().unwrap_or("validation");

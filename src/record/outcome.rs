@@ -213,7 +213,7 @@ words! {
 }
 
 words! {
-    /// What kind of failure an agent met, by its own structured words.
+    /// What kind of failure an agent met, by its own structured words; or that it asked.
     pub enum FailureClass {
         Auth = "auth",
         Billing = "billing",
@@ -226,6 +226,8 @@ words! {
         RateLimit = "rate_limit",
         Overloaded = "overloaded",
         Network = "network",
+        /// The agent left its task open and asked the user something. No failure of the agent.
+        Question = "question",
         /// Anything else that the agent itself reports as an error.
         Other = "other",
     }
@@ -243,6 +245,11 @@ impl FailureClass {
     /// Returns true if it passes by itself, so that waiting helps. It is no failure of the task's.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
+    }
+
+    /// Returns true if the agent asked the user something instead of doing its task.
+    pub fn is_question(self) -> bool {
+        self == Self::Question
     }
 }
 

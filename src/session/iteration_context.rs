@@ -69,7 +69,7 @@ fn context_from(
 fn agent_failure(iteration: &Iteration) -> Option<String> {
     let how = match (iteration.exit.agent, iteration.failure_class) {
         (Some(code), _) if code != 0 => format!("exited {code}"),
-        (_, Some(class)) => class.to_string(),
+        (_, Some(class)) if !class.is_question() => class.to_string(),
         _ => return None,
     };
     Some(iteration.error.as_ref().map_or_else(|| how.clone(), |words| format!("{how}: {words}")))

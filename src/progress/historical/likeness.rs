@@ -137,8 +137,9 @@ pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
 /// numbers, times and paths aside. `None` if nothing is known of the cause: an open box says nothing about another one.
 pub(super) fn key(iteration: &Iteration) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    let has_agent_failed =
-        iteration.exit.agent.is_some_and(|code| code != 0) || iteration.failure_class.is_some();
+    // A question has a fingerprint of its own.
+    let class = iteration.failure_class.filter(|class| !class.is_question());
+    let has_agent_failed = iteration.exit.agent.is_some_and(|code| code != 0) || class.is_some();
     match &iteration.fingerprint {
         _ if has_agent_failed => {
             iteration.failure_class.hash(&mut hasher);

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use failure_excerpt::{Examination, Features, Neighbours, Output, examine};
+use failure_excerpt::{Examination, Features, Neighbours, Output, Tally, examine};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -118,6 +118,7 @@ struct BatchExcerpt {
     cause: Option<String>,
     excerpt: String,
     fingerprint: Option<String>,
+    tally: Tally,
 }
 
 /// One line of JSON for each line of `inputs`.
@@ -144,6 +145,7 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
             cause: examined.cause(MAX_CAUSE_CHARS),
             excerpt: examined.excerpt(args.max_chars),
             fingerprint: examined.fingerprint().map(|levels| levels.strict),
+            tally: examined.tally(),
         });
     }
     let neighbours = Neighbours::new(&features);

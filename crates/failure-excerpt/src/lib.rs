@@ -20,6 +20,7 @@ mod score;
 mod select;
 mod similar;
 mod tail;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -34,6 +35,7 @@ pub use clean::clean;
 pub use fingerprint::Fingerprint;
 pub use similar::{Features, Neighbours};
 pub use tail::{Cut, TRUNCATED, blind_tail, tails};
+pub use tally::{Groups, Level, Ran, Tally};
 
 /// Minimum score of a line that may be a message.
 const MIN_SCORE: i32 = 5;

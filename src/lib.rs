@@ -13,6 +13,7 @@ pub mod config;
 pub mod feature;
 pub mod history;
 pub mod hooks;
+pub mod judge;
 pub mod process;
 pub mod progress;
 pub mod project_files;

@@ -137,7 +137,7 @@ impl Values {
 /// Returns the words that a setting can be.
 fn words_of(is_it: impl Fn(&str) -> bool) -> Option<&'static [&'static str]> {
     match KEYS.iter().find(|key| is_it(key.name))?.kind {
-        ValueKind::Word(words) => Some(words),
+        ValueKind::Word(words) | ValueKind::Words(words) => Some(words),
         ValueKind::Strategy => Some(STRATEGIES),
         ValueKind::Switch => Some(&["true", "false"]),
         ValueKind::Count { .. }

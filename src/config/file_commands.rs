@@ -10,7 +10,14 @@ use super::value::Value;
 use super::values::Setting;
 
 /// Such settings, apart from those of agents.
-const NAMES: &[&str] = &["validation.command", "progress.command", "history.summarize"];
+const NAMES: &[&str] = &[
+    "validation.command",
+    "validation.pass",
+    "validation.refuse",
+    "validation.protect",
+    "progress.command",
+    "history.summarize",
+];
 
 /// What all such settings below a table begin with.
 const TABLES: &[&str] = &["hooks.", "redaction."];

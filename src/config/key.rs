@@ -18,6 +18,8 @@ pub enum ValueKind {
     Size,
     Switch,
     Word(&'static [&'static str]),
+    /// Any of these words.
+    Words(&'static [&'static str]),
     /// A word too, but an unknown one costs a warning alone.
     Strategy,
     Text,

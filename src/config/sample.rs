@@ -64,6 +64,10 @@ pub fn sample_with_validation(command: &str) -> String {
 fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
+        ValueKind::Words(_) => {
+            let words: Vec<String> = key.default.split(", ").map(|word| format!("\"{word}\"")).collect();
+            format!("[{}]", words.join(", "))
+        }
         _ if key.default == "none" => "\"none\"".to_owned(),
         ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
             key.default.to_owned()

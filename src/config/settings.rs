@@ -8,8 +8,14 @@ use strum::VariantNames;
 use crate::record::Permissions;
 
 use super::key::{Key, STRATEGIES, ValueKind};
-use super::typed::{Commits, Completion, FailedChanges, FromValue, Unit};
+use super::typed::{Commits, Completion, FailedChanges, FromValue, Pass, Unit};
 use super::values::Values;
+
+/// Codes of flags that may refuse a success.
+const REFUSALS: &[&str] = &[
+    "focus", "skip", "vanished", "shrunk", "judge", "idle", "no-tests", "fewer", "removed", "asserts",
+    "config",
+];
 
 const MAX_COUNT: u64 = 1_000_000;
 const ANY: ValueKind = ValueKind::Count { least: 0, most: u64::MAX };
@@ -113,6 +119,18 @@ settings! {
     validation_baseline: bool =
         Key::new("validation.baseline", ValueKind::Switch, "true",
             "Run the validation once before the first iteration");
+    validation_pass: Pass =
+        Key::new("validation.pass", ValueKind::Word(Pass::VARIANTS), "green",
+            "When a validation passes: exit code 0, or also no test that did not fail before the start");
+    validation_refuse: Vec<String> =
+        Key::new("validation.refuse", ValueKind::Words(REFUSALS),
+            "focus, skip, vanished, shrunk, judge, idle",
+            "Findings that refuse a success; all others are flags")
+            .or_none();
+    validation_protect: Vec<String> =
+        Key::new("validation.protect", ValueKind::Names, "none",
+            "Files, as git's patterns, that are put back if an agent changes them")
+            .or_none();
     validation_timeout: Option<Duration> =
         Key::new("validation.timeout", ValueKind::Duration, "30m",
             "Longest run of the validation")

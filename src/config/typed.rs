@@ -28,6 +28,16 @@ pub enum Commits {
     OfTasks,
 }
 
+/// When a validation passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Pass {
+    /// It exits with 0.
+    Green,
+    /// No test fails but those that failed before the start.
+    NoNewFailures,
+}
+
 /// Tasks that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -78,6 +88,7 @@ from_value! {
     String: Value::Text(text) => Some(text.clone());
     Permissions: Value::Text(text) => text.parse().ok();
     Completion: Value::Text(text) => text.parse().ok();
+    Pass: Value::Text(text) => text.parse().ok();
     Unit: Value::Text(text) => text.parse().ok();
     FailedChanges: Value::Text(text) => text.parse().ok();
     Commits: Value::Text(text) => text.parse().ok();

@@ -105,6 +105,7 @@ impl Key {
             ValueKind::Size => "a size such as 500KiB, 5MiB or a number of bytes".to_owned(),
             ValueKind::Switch => "true or false".to_owned(),
             ValueKind::Word(words) => words.join(", "),
+            ValueKind::Words(words) => format!("a list of {}", words.join(", ")),
             ValueKind::Strategy => STRATEGIES.join(", "),
             ValueKind::Text => "text".to_owned(),
             ValueKind::Names => "a name or a list of names".to_owned(),
@@ -151,6 +152,16 @@ impl Key {
             (ValueKind::Names, Raw::Bare(text)) => names(text.split(',')),
             (ValueKind::Names, Raw::Text(text)) => names([text.as_str()]),
             (ValueKind::Names, Raw::List(list)) => names(list.iter().map(String::as_str)),
+            (ValueKind::Words(words), raw) => {
+                let listed = match raw {
+                    Raw::Bare(text) => names(text.split(',')),
+                    Raw::Text(text) => names([text.as_str()]),
+                    Raw::List(list) => names(list.iter().map(String::as_str)),
+                    Raw::Integer(_) | Raw::Float(_) | Raw::Switch(_) | Raw::Other => None,
+                };
+                let is_word = |word: &String| words.contains(&word.as_str());
+                listed.filter(|value| matches!(value, Value::List(list) if list.iter().all(is_word)))
+            }
             (ValueKind::Pattern, Raw::Bare(text) | Raw::Text(text)) => {
                 self.check_pattern(text)?;
                 Some(Value::Text(text.clone()))

@@ -1,11 +1,12 @@
 //! How the validation went before the first iteration of a start.
 
+use failure_excerpt::Tally;
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, ExitReason};
+use super::{Exit, ExitReason, ObjectId};
 
 /// The run of the validation before the first iteration. `baseline` in the session.json of a start or resume record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     pub exit: i32,
     /// Set if it did not end by itself.
@@ -14,6 +15,9 @@ pub struct Baseline {
     pub duration_ms: u64,
     /// Why it failed, in one line. `None` if it passed.
     pub cause: Option<String>,
+    /// What it printed of its tests. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Box<Tally>>,
 }
 
 impl Baseline {
@@ -25,4 +29,18 @@ impl Baseline {
     pub fn failure(&self) -> Option<&str> {
         if self.passed() { None } else { Some(self.cause.as_deref().unwrap_or("it failed")) }
     }
+}
+
+/// A state of the work tree that attempts are held against. `trusted` in the session.json of a start or resume record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrustedState {
+    /// The snapshot of a success, or of the start with its baseline.
+    pub snapshot: ObjectId,
+    /// What the validation printed of its tests there.
+    pub tests: Option<Box<Tally>>,
+    /// True if the validation passed there.
+    pub passed: bool,
+    /// Snapshots between which people edited since, before and after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited: Vec<[ObjectId; 2]>,
 }

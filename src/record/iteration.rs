@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Cost, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName, Timestamp,
-    ToolKind, join_truncated, without_escapes,
+    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName,
+    Timestamp, ToolKind, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -23,12 +23,15 @@ pub struct Claims {
 pub struct Durations {
     pub agent: Option<u64>,
     pub validation: Option<u64>,
+    /// The validation's second run in the same attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<u64>,
 }
 
 impl Durations {
-    /// Returns the time of both; `None` if neither ran.
+    /// Returns the time of all; `None` if none ran.
     pub fn total(self) -> Option<u64> {
-        self.agent.into_iter().chain(self.validation).reduce(u64::saturating_add)
+        [self.agent, self.validation, self.second].into_iter().flatten().reduce(u64::saturating_add)
     }
 }
 
@@ -77,7 +80,11 @@ impl Tokens {
 impl Durations {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        Self { agent: sum(self.agent, other.agent), validation: sum(self.validation, other.validation) }
+        Self {
+            agent: sum(self.agent, other.agent),
+            validation: sum(self.validation, other.validation),
+            second: sum(self.second, other.second),
+        }
     }
 }
 
@@ -247,6 +254,12 @@ pub struct Iteration {
     pub false_claim: Vec<Claim>,
     /// The tasks that this iteration brought from open to done.
     pub closed: Vec<TaskName>,
+    /// Tasks whose boxes were opened again though the iteration succeeded: it was not asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopened: Vec<TaskName>,
+    /// What it was judged by. `None` in older records, and if nothing was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Evidence>>,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
     pub duration_ms: Durations,

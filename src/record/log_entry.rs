@@ -4,8 +4,8 @@ use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use super::{
-    Claim, Cost, Durations, Exits, FailureClass, Limit, ObjectId, Outcome, SessionId, Status, StopReason,
-    TaskCounts, TaskName, Timestamp, Tokens,
+    Claim, Cost, Durations, Exits, FailureClass, FlagCode, Limit, ObjectId, Outcome, SessionId, Status,
+    StopReason, TaskCounts, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -71,6 +71,8 @@ pub struct LogEntry {
     #[serde(flatten)]
     pub tasks: TrailerCounts,
     pub fingerprint: Option<String>,
+    #[serde(flatten)]
+    pub evidence: TrailerEvidence,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,
     pub snapshot: Option<ObjectId>,
@@ -80,6 +82,27 @@ pub struct LogEntry {
     pub stop_reason: Option<StopReason>,
     #[serde(skip)]
     pub limit: Option<Limit>,
+}
+
+/// The part of [`Evidence`](super::Evidence) that lists show.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TrailerEvidence {
+    /// `None` in older records, and if no validation ran.
+    pub tests: Option<TestCounts>,
+    pub flags: Vec<FlagCode>,
+    /// The text of the first flag, as the entry in the message has it.
+    #[serde(skip)]
+    pub first_flag: Option<String>,
+    pub refused: Option<FlagCode>,
+    pub reopened: Vec<TaskName>,
+}
+
+/// Counts of tests that a validation printed; `None` if they are not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TestCounts {
+    pub passed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
 }
 
 /// Counts of tasks under the names that `iteration.json` has for them.

@@ -7,6 +7,7 @@ mod cost;
 mod did_you_mean;
 mod escapes;
 mod event;
+mod evidence;
 mod facts;
 mod hex;
 mod ids;
@@ -28,12 +29,13 @@ mod waiting;
 mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
-pub use baseline::Baseline;
+pub use baseline::{Baseline, TrustedState};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Uncounted};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
+pub use evidence::{Acceptance, Evidence, Flag, SecondRun};
 pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
 };
@@ -46,10 +48,10 @@ pub use iteration::{
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::join_truncated;
-pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TrailerCounts};
+pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
 pub use outcome::{
-    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, Limit, Outcome, Status, StopReason,
-    ToolKind,
+    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, Limit, Outcome, Status,
+    StopReason, ToolKind,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use refusal::Refusal;

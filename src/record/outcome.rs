@@ -292,3 +292,34 @@ mod tests {
         );
     }
 }
+
+words! {
+    /// What the judge says of an attempt beside its outcome: a flag of a success, or why one was refused.
+    pub enum FlagCode {
+        /// Only some tests ran: a test is marked to run alone.
+        Focus = "focus",
+        /// An existing test is skipped now.
+        Skip = "skip",
+        /// No test ran, and some ran before.
+        Vanished = "vanished",
+        /// Fewer than half of the tests ran, and none was removed.
+        Shrunk = "shrunk",
+        /// A file that the validation itself consists of was changed.
+        Judge = "judge",
+        NoTests = "no-tests",
+        Fewer = "fewer",
+        Skipped = "skipped",
+        Removed = "removed",
+        Asserts = "asserts",
+        Config = "config",
+        /// Boxes of other tasks were ticked, too.
+        Others = "others",
+        /// Nothing changed.
+        Idle = "idle",
+        Flaky = "flaky",
+        KnownFailures = "known-failures",
+        PutBack = "put-back",
+        /// A person overruled a refusal.
+        Accepted = "accepted",
+    }
+}

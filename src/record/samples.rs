@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     Claims, Durations, Exits, Facts, Iteration, LogEntry, Outcome, RecordKind, SCHEMA, Session, SessionId,
-    Timestamp, Tokens, TrailerCounts,
+    Timestamp, Tokens, TrailerCounts, TrailerEvidence,
 };
 
 /// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
@@ -32,6 +32,8 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
+        reopened: Vec::new(),
+        evidence: None,
         started_at,
         ended_at: "2026-01-31T12:01:00Z".parse().unwrap(),
         duration_ms: Durations::default(),
@@ -126,7 +128,7 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             started_at: Timestamp::from_seconds(seconds),
             ended_at: Timestamp::from_seconds(seconds + 1),
             exit: Exits::default(),
-            duration_ms: Durations { agent: Some(10), validation: None },
+            duration_ms: Durations { agent: Some(10), ..Durations::default() },
             agent: None,
             model: None,
             tokens: Tokens { output: Some(5), ..Tokens::default() },
@@ -134,6 +136,7 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
             tasks: TrailerCounts::default(),
             fingerprint,
+            evidence: TrailerEvidence::default(),
             head_before: None,
             head_after: None,
             snapshot: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, Scope, SessionId, Status, StopReason,
-    Timestamp, Tokens,
+    Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -64,6 +64,17 @@ pub struct Session {
     /// How the validation went before the first iteration. `None` if it did not run, or was stopped.
     #[serde(default)]
     pub baseline: Option<Baseline>,
+    /// Files of the project that the validation itself consists of, from the project's root; parts of a manifest as
+    /// `package.json#scripts.test`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validation_files: Vec<String>,
+    /// Tests that failed before the start and still fail, with `validation.pass = "no-new-failures"`. `None` with `green`,
+    /// and if their names are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legacy_failures: Option<Vec<String>>,
+    /// What its attempts were held against at first. `None` in older records, and if nothing had been measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<TrustedState>,
     pub host: String,
     /// Names the clone in which it runs: host names change, and two machines may have the same.
     #[serde(default)]

@@ -8,7 +8,7 @@ use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, join_truncate
 use crate::store::{Control, Identity, PassedStates, Slot, Spool};
 use crate::validate;
 
-use super::iteration_context::validation_cause;
+use super::iteration_context::{VALIDATION_STREAMS, tally, validation_cause};
 use super::plan::Plan;
 use super::recorder::{Opening, Recorder};
 
@@ -111,6 +111,7 @@ pub fn run(
         exit_reason: validation.exit.reason,
         duration_ms: validation.duration_ms,
         cause,
+        tests: Some(Box::new(tally(slot, VALIDATION_STREAMS, redactor, &plan.project_root)?)),
     }))
 }
 

@@ -244,6 +244,9 @@ fn new_session(
         configuration: plan.config.to_json(),
         hints: Vec::new(),
         baseline: None,
+        validation_files: Vec::new(),
+        legacy_failures: None,
+        trusted: None,
         host: host_name(),
         machine: Some(identity.machine()),
         commands: plan

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
-use failure_excerpt::{Cut, Output, examine};
+use failure_excerpt::{Cut, Output, Tally, examine};
 use redact_stream::Redactor;
 use serde_json::Value;
 
@@ -112,6 +112,39 @@ pub fn validation_cause(
         cwd: Some(directory.as_str()),
     });
     Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
+}
+
+/// The files of a slot that have the output of its validation.
+pub const VALIDATION_STREAMS: (&str, &str) = (names::VALIDATION_STDOUT, names::VALIDATION_STDERR);
+
+/// Returns what a validation printed of its tests into two files of `slot`, with the secrets in their names removed.
+/// Without the numbers where so much was printed that a part of it is not read.
+pub fn tally(
+    slot: &Slot,
+    (stdout, stderr): (&str, &str),
+    redactor: &Redactor,
+    directory: &Utf8Path,
+) -> Result<Tally> {
+    let read = |name: &str| {
+        let path = slot.path(name);
+        let read = || open_plain(&path)?.map(Window::to_count).transpose();
+        read().with_context(|| format!("read {path}")).map(Option::unwrap_or_default)
+    };
+    let (stdout, stderr) = (read(stdout)?, read(stderr)?);
+    let mut tally = examine(&Output {
+        stdout: &stdout.text,
+        stderr: &stderr.text,
+        exit_code: None,
+        cwd: Some(directory.as_str()),
+    })
+    .tally();
+    if stdout.is_cut || stderr.is_cut {
+        return Ok(Tally { runners: tally.runners, ..Tally::default() });
+    }
+    for text in tally.failing.iter_mut().flatten().chain(&mut tally.focused) {
+        *text = redactor.redact_text(text).0;
+    }
+    Ok(tally)
 }
 
 /// Returns the context of a recorded iteration. `begin` is the start or resume record before `entry`; if it is `None`,

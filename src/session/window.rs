@@ -8,6 +8,9 @@ const HEAD_BYTES: usize = 1 << 20;
 /// Bytes that are read from its end, where tests are counted.
 const TAIL_BYTES: usize = 3 << 20;
 
+/// Bytes of a stream up to which all of it is read to count tests.
+const MAX_COUNTED_BYTES: u64 = 64 << 20;
+
 /// A stream, or what matters of it.
 #[derive(Debug, Default)]
 pub struct Window {
@@ -29,6 +32,17 @@ impl Window {
         let mut tail = Vec::new();
         file.take(TAIL_BYTES as u64).read_to_end(&mut tail)?;
         Ok(Self::joined(&head, &tail))
+    }
+
+    /// Returns the whole file, or its head and its tail if it is too long to count what is in it.
+    pub fn to_count(mut file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() > MAX_COUNTED_BYTES {
+            return Self::of_file(file);
+        }
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut file).take(MAX_COUNTED_BYTES).read_to_end(&mut bytes)?;
+        Ok(Self::whole(&bytes))
     }
 
     /// Returns the head and the tail of what comes, in bounded memory.

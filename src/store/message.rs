@@ -6,14 +6,21 @@ use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use crate::record::{
-    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId, Outcome,
-    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
+    Claim, Durations, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId,
+    Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp,
+    Tokens, TrailerEvidence,
 };
 
 use super::trailer_value::{Fields, escape, unescape};
 
 /// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
 const BODY_LIMIT: usize = 16 * 1024;
+
+/// How the line of an entry begins that has the texts of its flags.
+pub const FLAGS_LINE: &str = "**Flags**: ";
+
+/// What is between two flags in that line.
+pub const FLAG_SEPARATOR: &str = "; ";
 
 /// What a message is made of: the JSON that the tree of the same commit holds.
 #[derive(Debug, Clone, Copy)]
@@ -220,8 +227,12 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             optional(&mut lines, "Model", iteration.model.as_ref());
             let Exits { agent, validation } = iteration.exit;
             lines.push(("Exit", format!("agent={} validation={}", known(agent), known(validation))));
-            let Durations { agent, validation } = iteration.duration_ms;
-            lines.push(("Duration-Ms", format!("agent={} validation={}", known(agent), known(validation))));
+            let Durations { agent, validation, second } = iteration.duration_ms;
+            let second = second.map_or(String::new(), |second| format!(" second={second}"));
+            lines.push((
+                "Duration-Ms",
+                format!("agent={} validation={}{second}", known(agent), known(validation)),
+            ));
             if !iteration.tokens.is_unknown() {
                 lines.push(("Tokens", tokens(&iteration.tokens)));
             }
@@ -229,6 +240,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
             lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
             optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
+            lines.extend(evidence(iteration));
             let head = |id: &Option<ObjectId>| id.as_ref().map_or("-", ObjectId::as_str).to_owned();
             lines.push((
                 "Work",
@@ -252,6 +264,26 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
             lines.push(("Tasks", task_counts(counts)));
         }
+    }
+    lines
+}
+
+/// Returns the trailers about what an iteration was judged by.
+fn evidence(iteration: &Iteration) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(evidence) = &iteration.evidence {
+        if let Some(tests) = &evidence.tests {
+            let (passed, failed, skipped) = (known(tests.passed), known(tests.failed), known(tests.skipped));
+            lines.push(("Tests", format!("passed={passed} failed={failed} skipped={skipped}")));
+        }
+        if !evidence.flags.is_empty() {
+            let codes: Vec<&str> = evidence.flags.iter().map(|flag| flag.code.as_str()).collect();
+            lines.push(("Flags", codes.join(",")));
+        }
+        optional(&mut lines, "Refused", evidence.refused.as_ref());
+    }
+    if !iteration.reopened.is_empty() {
+        lines.push(("Reopened", iteration.reopened.join(",")));
     }
     lines
 }
@@ -296,6 +328,14 @@ fn title(message: &str, task: &str) -> Option<String> {
     (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
 }
 
+/// Returns the text of the first flag, from the first lines of the entry: its trailer has the codes alone.
+fn first_flag(message: &str) -> Option<String> {
+    let mut lines = message.lines().skip(2).skip_while(|line| !line.starts_with("**Task**: ")).take(4);
+    lines.find(|line| line.starts_with("**Status**: "))?;
+    let flags = lines.next()?.strip_prefix(FLAGS_LINE)?;
+    Some(flags.split(FLAG_SEPARATOR).next().unwrap_or_default().to_owned())
+}
+
 /// Reads a message back; none if it is no message of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     let pairs: Vec<(&str, Cow<'_, str>)> = last_paragraph(message)
@@ -335,6 +375,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             duration_ms: Durations {
                 agent: duration.number("agent")?,
                 validation: duration.number("validation")?,
+                second: duration.number("second")?,
             },
             agent: find("Agent").map(str::to_owned),
             model: find("Model").map(str::to_owned),
@@ -343,6 +384,16 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             closed: names(tasks.text("closed")),
             tasks: counts(&tasks)?.into(),
             fingerprint: find("Fingerprint").map(str::to_owned),
+            evidence: TrailerEvidence {
+                tests: find("Tests").map(|tests| test_counts(&Fields::of(Some(tests)))).transpose()?,
+                flags: names(find("Flags"))
+                    .iter()
+                    .map(|code| FlagCode::of_record(code))
+                    .collect::<Result<_>>()?,
+                first_flag: first_flag(message),
+                refused: find("Refused").map(FlagCode::of_record).transpose()?,
+                reopened: names(find("Reopened")),
+            },
             head_before: work.text("before").map(id).transpose()?.flatten(),
             head_after: work.text("after").map(id).transpose()?.flatten(),
             snapshot: find("Snapshot").map(str::parse).transpose()?,
@@ -373,6 +424,14 @@ fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
 fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
     let count = |name: &str| Ok::<_, anyhow::Error>(fields.number(name)?.unwrap_or_default());
     Ok(TaskCounts { done: count("done")?, open: count("open")? })
+}
+
+fn test_counts(fields: &Fields<'_>) -> Result<TestCounts> {
+    Ok(TestCounts {
+        passed: fields.number("passed")?,
+        failed: fields.number("failed")?,
+        skipped: fields.number("skipped")?,
+    })
 }
 
 fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
@@ -425,6 +484,7 @@ pub fn unreadable(
         closed: Vec::new(),
         tasks: TaskCounts { done: 0, open: 0 }.into(),
         fingerprint: None,
+        evidence: TrailerEvidence::default(),
         head_before: None,
         head_after: None,
         snapshot: None,
@@ -459,6 +519,30 @@ mod tests {
         assert!(message.starts_with(expected), "{message}");
         assert!(message.contains("\nRalph-Exit: agent=0 validation=101\n"), "{message}");
         assert!(message.contains("\nRalph-Tasks: done=12 open=18 closed=\n"), "{message}");
+    }
+
+    #[test]
+    fn evidence_is_in_trailers_and_the_first_flag_in_the_entry() {
+        let iteration = samples::flagged_iteration();
+        let entry =
+            "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n**Flags**: 39 tests ran; also ticked T005\n";
+        let message = compose(Subject::Iteration(&iteration), entry);
+        for line in [
+            "Ralph-Tests: passed=39 failed=0 skipped=-",
+            "Ralph-Flags: fewer,others",
+            "Ralph-Reopened: T005",
+            "Ralph-Duration-Ms: agent=1 validation=2 second=3",
+        ] {
+            assert!(message.contains(&format!("\n{line}\n")), "{message}");
+        }
+        let entry = read(&message);
+        assert_eq!(entry.evidence.flags, [FlagCode::Fewer, FlagCode::Others]);
+        assert_eq!(entry.evidence.first_flag.as_deref(), Some("39 tests ran"));
+        assert_eq!(entry.evidence.reopened, iteration.reopened);
+        assert_eq!(entry.evidence.tests.unwrap().passed, Some(39));
+        assert_eq!(entry.duration_ms, iteration.duration_ms);
+        let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";
+        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).evidence.first_flag, None);
     }
 
     #[test]

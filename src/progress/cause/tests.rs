@@ -21,7 +21,7 @@ fn agent(agent: &Agent<'_>, expected: &str) {
         exit_reason: agent.reason,
         failure_class: agent.class,
         error: Some(agent.error.to_owned()).filter(|error| !error.is_empty()),
-        duration_ms: Durations { agent: Some(agent.ms), validation: None },
+        duration_ms: Durations { agent: Some(agent.ms), ..Durations::default() },
         ..iteration(Outcome::Failure)
     };
     let evidence = Evidence { final_text: agent.text, agent_stderr: agent.stderr, ..of(&iteration) };
@@ -86,7 +86,7 @@ fn an_agent_that_failed_says_why_itself() {
     let in_command = Iteration {
         exit: Exits { agent: Some(-1), validation: None },
         exit_reason: Some(ExitReason::Timeout),
-        duration_ms: Durations { agent: Some(3_600_012), validation: None },
+        duration_ms: Durations { agent: Some(3_600_012), ..Durations::default() },
         tool_calls: vec![shell("npm ci", ""), shell("npm run dev", UNFINISHED_COMMAND)],
         ..iteration(Outcome::Failure)
     };
@@ -293,7 +293,7 @@ fn a_validation_that_was_stopped_says_so_and_an_agent_that_was_is_no_validation_
         let iteration = Iteration {
             exit,
             exit_reason: Some(ExitReason::Timeout),
-            duration_ms: Durations { agent: Some(2_000), validation: Some(600_000) },
+            duration_ms: Durations { agent: Some(2_000), validation: Some(600_000), second: None },
             validation_command: Some("pytest -q".to_owned()),
             ..iteration(Outcome::Failure)
         };

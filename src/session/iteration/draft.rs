@@ -156,6 +156,7 @@ impl Running<'_> {
         iteration.duration_ms = Durations {
             agent: Some(run.duration_ms),
             validation: validation.map(|validation| validation.duration_ms),
+            second: None,
         };
         iteration.exit = Exits {
             agent: Some(run.exit.code),
@@ -244,6 +245,8 @@ pub(in crate::session) fn unfinished(
         claims: Claims::default(),
         false_claim: Vec::new(),
         closed: Vec::new(),
+        reopened: Vec::new(),
+        evidence: None,
         started_at: begin.started_at,
         ended_at,
         duration_ms: Durations::default(),

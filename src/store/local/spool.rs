@@ -103,6 +103,9 @@ pub mod names {
     pub const AGENT_STDERR: &str = "agent.stderr";
     pub const VALIDATION_STDOUT: &str = "validation.stdout";
     pub const VALIDATION_STDERR: &str = "validation.stderr";
+    /// The streams of the validation's second run.
+    pub const SECOND_STDOUT: &str = "second.stdout";
+    pub const SECOND_STDERR: &str = "second.stderr";
     /// tasks.md as it stood before the agent started: all marks.
     pub const TASKS_BEFORE: &str = "tasks.before.md";
     /// tasks.md as the agent left it, where boxes in it are opened again: all claims.
@@ -114,6 +117,8 @@ pub mod names {
     pub const REFS_BEFORE: &str = "refs.before";
     /// The restoration that takes changes of failed attempts back, from before a file changes.
     pub const ROLLBACK: &str = "rollback.json";
+    /// Files that are being put back, from before the first of them changes.
+    pub const PUT_BACK: &str = "put-back.json";
     pub const OBJECTS: &str = "objects";
     pub const META: &str = "session.json";
 }

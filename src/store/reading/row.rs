@@ -7,8 +7,8 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Claim, Cost, Durations, Exits, FailureClass, Limit, LogEntry, ObjectId, Outcome, RecordKind, SessionId,
-    Status, StopReason, TaskCounts, Timestamp, Tokens, is_run,
+    Claim, Cost, Durations, Exits, FailureClass, FlagCode, Limit, LogEntry, ObjectId, Outcome, RecordKind,
+    SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp, Tokens, TrailerEvidence, is_run,
 };
 
 use crate::store::trailer_value::{escape, unescape};
@@ -31,6 +31,9 @@ pub struct Row<'a> {
     subject: &'a str,
     title: &'a str,
     cause: &'a str,
+    tests: &'a str,
+    flags: &'a str,
+    first_flag: &'a str,
     rest: &'a str,
 }
 
@@ -46,7 +49,7 @@ const NONE: &str = "-";
 impl<'a> Row<'a> {
     /// Reads a line without its end; none if we did not write it.
     pub fn read(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(15, '\t');
+        let mut fields = line.splitn(19, '\t');
         Some(Self {
             kind: fields.next()?.parse().ok()?,
             commit: fields.next()?,
@@ -54,13 +57,20 @@ impl<'a> Row<'a> {
             outcome: word(fields.next()?, Outcome::of_record)?,
             failure_class: word(fields.next()?, FailureClass::of_record)?,
             ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
-            duration_ms: Durations { agent: known(fields.next()?)?, validation: known(fields.next()?)? },
+            duration_ms: Durations {
+                agent: known(fields.next()?)?,
+                validation: known(fields.next()?)?,
+                second: known(fields.next()?)?,
+            },
             attempt: known(fields.next()?)?,
             task: fields.next()?,
             fingerprint: fields.next()?,
             subject: fields.next()?,
             title: fields.next()?,
             cause: fields.next()?,
+            tests: fields.next()?,
+            flags: fields.next()?,
+            first_flag: fields.next()?,
             rest: fields.next()?,
         })
     }
@@ -83,6 +93,26 @@ impl<'a> Row<'a> {
 
     pub fn cause(&self) -> Option<Cow<'a, str>> {
         text(self.cause)
+    }
+
+    /// Returns the counts of tests that its validation printed; `None` if none ran, and in older records.
+    pub fn tests(&self) -> Option<TestCounts> {
+        let mut counts = text(self.tests).is_some().then(|| self.tests.split('/'))?;
+        Some(TestCounts {
+            passed: next(&mut counts)?,
+            failed: next(&mut counts)?,
+            skipped: next(&mut counts)?,
+        })
+    }
+
+    /// Returns the codes of its flags.
+    pub fn flags(&self) -> Vec<FlagCode> {
+        codes(self.flags).unwrap_or_default()
+    }
+
+    /// Returns the text of its first flag.
+    pub fn first_flag(&self) -> Option<Cow<'a, str>> {
+        text(self.first_flag)
     }
 
     /// The commit that HEAD was moved to meanwhile.
@@ -151,6 +181,15 @@ impl<'a> Row<'a> {
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
+        let refused = word(rest.next()?, FlagCode::of_record)?;
+        let reopened = words_of(rest.next()?).map(|name| unescape(name).into_owned()).collect();
+        let evidence = TrailerEvidence {
+            tests: self.tests(),
+            flags: codes(self.flags)?,
+            first_flag: self.first_flag().map(Cow::into_owned),
+            refused,
+            reopened,
+        };
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -179,6 +218,7 @@ impl<'a> Row<'a> {
             closed,
             tasks: tasks.into(),
             fingerprint: self.fingerprint().map(Cow::into_owned),
+            evidence,
             head_before,
             head_after,
             snapshot,
@@ -220,6 +260,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         closed,
         tasks,
         fingerprint,
+        evidence,
         head_before,
         head_after,
         snapshot,
@@ -233,12 +274,19 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, Some(&ended_at.seconds()));
     value(to, duration_ms.agent.as_ref());
     value(to, duration_ms.validation.as_ref());
+    value(to, duration_ms.second.as_ref());
     value(to, attempt.as_ref());
     words(to, task.as_deref());
     words(to, fingerprint.as_deref());
     words(to, Some(subject));
     words(to, title.as_deref());
     words(to, cause.as_deref());
+    let count = |count: Option<u64>| count.map_or_else(|| NONE.to_owned(), |count| count.to_string());
+    let tests = evidence.tests.map(|tests| [tests.passed, tests.failed, tests.skipped].map(count).join("/"));
+    value(to, tests.as_ref());
+    let flags: Vec<&str> = evidence.flags.iter().map(FlagCode::as_str).collect();
+    words(to, Some(&flags.join(",")));
+    words(to, evidence.first_flag.as_deref());
     value(to, exit.agent.as_ref());
     value(to, exit.validation.as_ref());
     value(to, cost_usd.as_ref());
@@ -262,6 +310,8 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
+    value(to, evidence.refused.as_ref());
+    words(to, Some(&evidence.reopened.join(",")));
     for name in closed {
         words(to, Some(name));
     }
@@ -295,8 +345,16 @@ fn owned_text(fields: &mut Split<'_, char>) -> Option<Option<String>> {
 
 /// Claims with commas between them.
 fn claims(field: &str) -> Option<Vec<Claim>> {
-    let words = field.split(',').filter(|word| !word.is_empty());
-    words.map(|word| Claim::of_record(word).ok()).collect()
+    words_of(field).map(|word| Claim::of_record(word).ok()).collect()
+}
+
+/// Codes of flags with commas between them.
+fn codes(field: &str) -> Option<Vec<FlagCode>> {
+    words_of(field).map(|word| FlagCode::of_record(word).ok()).collect()
+}
+
+fn words_of(field: &str) -> impl Iterator<Item = &str> {
+    field.split(',').filter(|word| !word.is_empty())
 }
 
 /// The inner option is the value's; the outer one is `None` for a field that we did not write.
@@ -353,6 +411,8 @@ mod tests {
             comes_back(&entry(&compose(Subject::Session(kind, &session), "")));
         }
         comes_back(&entry(&compose(Subject::Iteration(&samples::iteration(3)), "text")));
+        let flagged = "**Task**: T004 x\n**Status**: ok\n**Flags**: 39 tests ran\n";
+        comes_back(&entry(&compose(Subject::Iteration(&samples::flagged_iteration()), flagged)));
     }
 
     proptest! {

@@ -95,7 +95,13 @@ pub mod tests {
             agent_version: Some("2.1.330".to_owned()),
             permissions: "full",
             validation: Some("pytest -q".to_owned()),
-            baseline: Some(Baseline { exit: 0, exit_reason: None, duration_ms: 4100, cause: None }),
+            baseline: Some(Baseline {
+                exit: 0,
+                exit_reason: None,
+                duration_ms: 4100,
+                cause: None,
+                tests: None,
+            }),
             is_known_to_pass: false,
             scope: None,
             scope_tasks: None,
@@ -121,7 +127,13 @@ pub mod tests {
 
     #[test]
     fn each_line_says_what_is_known() {
-        let red = Baseline { exit: 1, exit_reason: None, duration_ms: 900, cause: Some("x".to_owned()) };
+        let red = Baseline {
+            exit: 1,
+            exit_reason: None,
+            duration_ms: 900,
+            cause: Some("x".to_owned()),
+            tests: None,
+        };
         let with_baseline = |found: Option<Baseline>, known: bool| {
             with(|event| {
                 let Event::SessionStarted { baseline, is_known_to_pass, .. } = event else { return };

@@ -1,0 +1,51 @@
+//! What an attempt was judged by: the tests that ran, what stands out in its changes, and the verdict on both.
+
+use failure_excerpt::Tally;
+use serde::{Deserialize, Serialize};
+
+use super::{FlagCode, Timestamp};
+
+/// The evidence of an attempt. `evidence` in `iteration.json`; older records have none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What the validation printed of its tests; `None` if none ran.
+    pub tests: Option<Tally>,
+    /// The tests of the trusted state that it is compared with; `None` if there is none, or its tests are not known.
+    pub before: Option<Tally>,
+    pub flags: Vec<Flag>,
+    /// Why ticked boxes do not count although the validation passed.
+    pub refused: Option<FlagCode>,
+    pub second: Option<SecondRun>,
+    /// Set on the record by which a person overruled a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Acceptance>,
+}
+
+/// Something that a person should know of a success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    pub code: FlagCode,
+    /// One line: `2 tests removed: tests/a.test.js`.
+    pub text: String,
+    /// The files that it is about, from the repository's root.
+    #[serde(default)]
+    pub paths: Vec<String>,
+}
+
+/// Another run of the validation in the same attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondRun {
+    /// [`FlagCode::Judge`]: with its own files as they were; [`FlagCode::Flaky`]: to see which tests fail again.
+    pub why: FlagCode,
+    pub exit: i32,
+    /// The files that were put back for it.
+    pub paths: Option<Vec<String>>,
+}
+
+/// Who overruled a refusal, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acceptance {
+    pub by: String,
+    pub at: Timestamp,
+}

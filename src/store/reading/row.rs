@@ -230,7 +230,6 @@ impl<'a> Row<'a> {
 }
 
 /// Adds the row of `entry`, with its line end.
-#[expect(clippy::too_many_lines, reason = "one line for each part of a record")]
 pub(super) fn write(entry: &LogEntry, to: &mut String) {
     // Taken apart, so that a new part of an entry cannot be forgotten here.
     let LogEntry {

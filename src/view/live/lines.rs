@@ -67,7 +67,6 @@ impl<W: Write> Lines<W> {
             columns.map_or(WIDTH, |columns| usize::from(columns).saturating_sub(BESIDE).clamp(LEAST, WIDTH));
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         if let Event::SessionStarted { validation, .. } = event {
             self.is_validated = validation.is_some();

@@ -258,7 +258,6 @@ impl App {
     }
 
     /// What shall be on the right, and how it is made.
-    #[expect(clippy::too_many_lines, reason = "one arm for each view")]
     fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
         let row = match chosen.number() {
             Some(number) => session.iteration(number),

@@ -232,7 +232,6 @@ impl Source for Records {
 }
 
 /// What the rows of a session say, as if nobody ran it.
-#[expect(clippy::too_many_lines, reason = "one field after the other")]
 fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
     let (mut iterations, mut causes) = (Vec::new(), Vec::new());
     let (mut first, mut newest, mut with_tasks) = (None, None, None);

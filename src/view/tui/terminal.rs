@@ -207,7 +207,6 @@ fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
 }
 
 /// Shows the screen until the user leaves it.
-#[expect(clippy::too_many_lines, reason = "the terminal is set up and put back in one place")]
 pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
     let looks = watch(source)?;
     let mut readers = [Reader::start(source, "reads")?, Reader::start(source, "reads slowly")?];

@@ -24,7 +24,6 @@ type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<Merge
 
 impl Sync<'_> {
     /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
-    #[expect(clippy::too_many_lines, reason = "the steps of a round all change where both sides stand")]
     pub(super) fn share(&mut self, name: &str, there: Option<&ObjectId>, merge: Merge) -> Result<()> {
         let store = self.store;
         let mut there = there.cloned();

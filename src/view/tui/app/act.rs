@@ -92,7 +92,6 @@ impl App {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each key")]
     fn act(&mut self, act: Act) -> Option<Effect> {
         let areas = self.areas();
         let height = match self.pane {

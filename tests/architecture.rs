@@ -94,7 +94,6 @@ const OPENERS: &[(&str, &str)] = &[
     ("session/ask.rs", "questions in the spool"),
     ("session/commits/committing.rs", "messages in the spool"),
     ("session/recover.rs", "the spool"),
-    ("session/control/steering.rs", "hints in the git directory"),
     ("store/", "the git directory"),
     ("worktree/", "the private index, and checkouts of our own"),
 ];

@@ -1,5 +1,7 @@
 //! Steering a running loop from another terminal: stop, hint, pause, continue, and a live status.
 
+use std::os::unix::fs::PermissionsExt;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -92,12 +94,17 @@ fn hints_go_into_the_next_prompt_and_the_record_in_their_order() {
         .code(0)
         .stdout_has("with its next prompt: use the parser that");
     scene.call(["hint", "and\nno other"]).dir(&other).run().code(0);
-    scene.ralph("status").code(0).stdout_has("2 hints for the next prompt");
+    scene.ralph("status").code(0).stdout_has("2 hints wait");
     go(&scene, 1);
     running.wait_for_file("begun-2");
     assert_eq!(scene.ralph("status --json").code(0).json()["session"]["hints"], 0);
     go(&scene, 2);
-    running.wait().code(0).stdout_has("hint  use the parser that is there");
+    let run = running.wait().code(0).stdout_has("hint  use the parser that is there");
+    assert!(
+        run.talk().contains("hint for the next prompt arrived: use the parser that is there"),
+        "{}",
+        run.talk()
+    );
     let session = scene.session();
     assert_eq!(session.iteration(1)["hints"], json!([]));
     assert_eq!(session.iteration(2)["hints"], json!(["use the parser that is there", "and\nno other"]));
@@ -137,32 +144,84 @@ fn a_hint_that_no_agent_heard_to_the_end_is_said_again() {
     running.wait_for_file("begun-2");
     scene.ralph("hint Second").code(0);
     running.signal(Signal::INT);
-    running.wait().code(130).stdout_has("hints that were not used: Second");
-    assert_eq!(scene.session().end()["hints"], json!(["Second"]));
+    running.wait().code(130).stdout_has("hints that no prompt had wait for the next run: First; Second");
+    assert_eq!(scene.session().end()["hints"], json!(["First", "Second"]));
     go(&scene, 3);
-    scene.ralph("resume").code(0);
+    scene.ralph("resume").code(0).stdout_has("2 hints wait: \"First\", \"Second\"");
     assert_eq!(scene.session().iteration(3)["hints"], json!(["First", "Second"]));
 }
 
 #[test]
-fn a_hint_to_a_stopped_session_goes_into_the_first_prompt_after_its_resumption() {
+fn a_hint_without_a_loop_goes_into_the_first_prompt_of_the_next() {
     let scene = scene();
-    let running = begun(&scene);
-    scene.ralph("stop --now").code(0);
-    running.wait().code(0).stdout_has("hint --session");
-    let id = scene.session().id().to_owned();
     scene
         .ralph("hint Look at src")
         .code(0)
-        .stdout_has(&format!("gets it when it is resumed (`specify ralph resume {id}`)"));
-    scene.ralph("status").code(0).stdout_has("1 hint for the next prompt");
+        .stdout_has("the next prompt for specs/001-login gets it: Look at src");
+    scene.ralph("--dry-run").code(0).stdout_has("- Look at src");
+    let running = begun(&scene);
+    assert_eq!(scene.ralph("hint --json").code(0).json()["hints"][0]["text"], "Look at src");
+    scene.ralph("stop --now").code(0);
+    running.wait().code(0).stdout_has("hint --task T001 'TEXT'").stdout_has("1 hint waits: \"Look at src\"");
+    scene.ralph("status").code(0).stdout_has("1 hint waits; ");
     scene.ralph("hint --session 2020 x").code(3).stderr_has("there is no session 2020");
     go(&scene, 2);
     go(&scene, 3);
     scene.ralph("resume").code(0);
     assert_eq!(scene.session().iteration(2)["hints"], json!(["Look at src"]));
-    scene.ralph("hint Too late").code(3).stderr_has("is completed");
-    assert!(!scene.path(".git/ralph/control").join(&id).exists());
+    assert_eq!(scene.session().iteration(3)["hints"], json!([]));
+    scene.ralph("hint").code(0).stderr_has("no hint waits for specs/001-login");
+}
+
+#[test]
+fn a_hint_for_tasks_is_in_all_their_prompts_until_they_are_done() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [x] T003 Three\n- [ ] T004 Four");
+    scene.agent_script(
+        "[[turn]]\niteration = 1\n[[turn]]\nexpect_prompt = \"Your task\"\ndo = [{ tick = \"current\" }]\n",
+    );
+    scene
+        .ralph("hint --task T01 x")
+        .code(3)
+        .stderr_has("there is no task T01")
+        .stderr_has("did you mean T001?");
+    scene.ralph("hint --task T003 x").code(3).stderr_has("T003 is done in ").stderr_has("hint: ");
+    scene.ralph("hint --task T003-T003 x").code(3).stderr_has("T003 is done");
+    scene.ralph("hint --task T001-T003 semicolons").code(0).stdout_has("every prompt for T001, T002 gets it");
+    scene.ralph("hint --task T004 not this").code(0);
+    scene.ralph("hint").code(0).stdout("1  T001, T002: semicolons\n2  T004: not this\n");
+    scene.ralph("hint --clear 2").code(0).stdout("withdrawn: T004: not this\n");
+    scene.ralph("hint --clear 2").code(3).stderr_has("no hint 2 waits");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("1 hint waits: T001, T002 \"semicolons\"");
+    let session = scene.session();
+    let hints = [1, 2, 3, 4].map(|number| session.iteration(number)["hints"].clone());
+    let both = json!(["semicolons"]);
+    assert_eq!(hints, [both.clone(), both.clone(), both, json!([])]);
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success", "success", "success"]);
+    scene.ralph("hint").code(0).stderr_has("no hint waits");
+}
+
+#[test]
+fn hints_from_many_terminals_at_once_are_all_there() {
+    let scene = scene();
+    let calls: Vec<_> = (0..8).map(|number| scene.spawn(&format!("hint text {number}"))).collect();
+    for call in calls {
+        call.wait().code(0);
+    }
+    let hints = scene.ralph("hint --json").code(0).json();
+    let mut texts: Vec<String> = hints["hints"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hint| hint["text"].as_str().unwrap().to_owned())
+        .collect();
+    texts.sort();
+    assert_eq!(texts, (0..8).map(|number| format!("text {number}")).collect::<Vec<_>>());
+    let mode = scene.path(".git/ralph/hints/001-login.json").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    scene.ralph("hint --clear").code(0);
+    assert_eq!(scene.ralph("hint --json").code(0).json()["hints"], json!([]));
 }
 
 #[test]
@@ -211,7 +270,6 @@ fn where_no_loop_runs_there_is_nothing_to_steer() {
         run.stderr_has("error: no loop is running in this repository\nhint: ");
     }
     scene.ralph(["hint", " "]).code(3).stderr_has("the hint is empty");
-    scene.ralph("hint Do it").code(3).stderr_has("no recorded session can be resumed\nhint: start one");
     assert!(!scene.path(".git/ralph").exists());
     let running = begun(&scene);
     let other = "20200101-000000-00000000";

@@ -13,7 +13,7 @@ use super::context::Everywhere;
 use super::run::{self, RunArgs};
 use super::sessions::OnlySessions;
 use super::{
-    Json, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hooks, init, log, memory,
+    Json, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hint, hooks, init, log, memory,
     notes, play_script, rebuild, report_output, restore, show, status, sync, tasks, trust, util, web,
 };
 
@@ -37,8 +37,9 @@ pub enum Action {
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(control::StopArgs),
-    /// Add a hint to the next prompt, also of a session to resume
-    Hint(control::HintArgs),
+    /// Add a hint to the next prompt, or to those of a task
+    #[command(after_help = help::HINT)]
+    Hint(Box<hint::HintArgs>),
     /// Pause the running loop after its iteration
     Pause(control::PauseArgs),
     /// Continue a paused loop

@@ -6,7 +6,7 @@ Examples:
   specify ralph -n 20 --validate 'npm test'
   specify ralph --agent-command 'sh agent.sh' --tasks PLAN.md
   specify ralph --dry-run                 Print the prompt that the next task would get
-  specify ralph hint 'use the parser'     Add a hint to the next prompt of the running loop
+  specify ralph hint 'use the parser'     Add a hint to the next prompt
   specify ralph stop                      Stop it after its iteration
   specify ralph log --failed              List the iterations that failed
   specify ralph show 3 --stdout           Print the validation's output in iteration 3
@@ -33,6 +33,17 @@ Examples:
   specify ralph log --failed
 
 All commands and flags: specify ralph help --all";
+
+pub(super) const HINT: &str = "\
+Examples:
+  specify ralph hint 'use the parser that is there'
+  specify ralph hint --task T034 'semicolons, as in the old export'
+  specify ralph hint --task T003-T007,T010 'no new dependencies'
+  specify ralph hint                      List the hints that wait, with their numbers
+  specify ralph hint --clear 2            Withdraw one of them
+
+Hints belong to the feature: the running loop uses them, or whichever runs next. A hint without --task goes into one \
+prompt; if that iteration is interrupted, into the next one again.";
 
 pub(super) const LOG: &str = "\
 Examples:

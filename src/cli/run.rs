@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::config::{self, FlagInput};
+use crate::config::{self, Config, FlagInput};
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
 use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionName, Status, TaskCounts};
@@ -17,6 +17,7 @@ use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
+use super::echo::{Echo, Listener};
 use super::output::records;
 use super::pack::Packer;
 use super::settings::terminal_redactor;
@@ -176,11 +177,7 @@ fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
 /// # Errors
 ///
 /// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
-pub fn unfinished(
-    store: &Store,
-    choice: &sessions::SessionChoice,
-    is_taken_over: bool,
-) -> Result<SessionRefs> {
+fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, choice).map_err(refusal)?;
     let status = |log: &SessionLog| sessions::status(store, log, &running);
@@ -268,6 +265,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
             printer.print(&Event::Warning { message: format!("the record could not be packed: {error:#}") });
         }
     };
+    let _echo = echo(feature, &ready.config, context, (voice, moving))?;
     match session::run(plan, &mut listener)? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
@@ -282,6 +280,24 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
             Ok(code)
         }
     }
+}
+
+/// Shows requests from other terminals, where people look on.
+fn echo(
+    feature: &Feature,
+    config: &Config,
+    context: &Context,
+    (voice, moving): (Voice, Moving),
+) -> Result<Option<Echo>> {
+    if voice.is_json || voice.detail == Detail::Quiet {
+        return Ok(None);
+    }
+    Ok(Some(Echo::start(Listener {
+        repository: context.store()?.repository().clone(),
+        feature: feature.path.clone(),
+        redactor: terminal_redactor(config)?,
+        moving,
+    })))
 }
 
 /// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.

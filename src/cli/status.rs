@@ -9,10 +9,10 @@ use clap::Args;
 use redact_stream::Redactor;
 
 use crate::feature::Feature;
-use crate::record::{SessionId, Status};
+use crate::record::{Hint, SessionId, Status};
 use crate::session;
 use crate::store::{
-    Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
+    Control, ControlRequests, Hints, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
 };
 use crate::tasks;
 use crate::view::json::write_line;
@@ -135,7 +135,8 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     .map_err(refusal)?;
     let skipped = overview.as_ref().map_or(0, |overview| overview.totals.skipped.len());
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
-    let session = overview.map(|overview| session_status(store, &running, overview, elsewhere));
+    let hints = hints(store, &running, &feature.path);
+    let session = overview.map(|overview| session_status(store, &running, overview, elsewhere, hints));
     let counts = tasks.counts();
     let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
@@ -147,17 +148,24 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     })
 }
 
+/// Returns how many hints wait for a prompt. Those in the prompt of a running iteration do not.
+fn hints(store: &Store, running: &[Holder], feature: &str) -> usize {
+    let hints = Hints::of(store.repository(), feature).list().unwrap_or_default();
+    let is_taken = |hint: &&Hint| running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session));
+    hints.iter().filter(|hint| !is_taken(hint)).count()
+}
+
 fn session_status(
     store: &Store,
     running: &[Holder],
     Overview { refs, tip, totals }: Overview,
     elsewhere: Option<RemoteRun>,
+    hints: usize,
 ) -> SessionStatus {
     let id = refs.session;
     let holder = running.iter().find(|holder| holder.session == id);
     let left = Control::of(store.repository(), &id);
-    // Of requests to a loop that is gone, hints alone count: they wait for `resume`.
-    let ControlRequests { stop, is_paused, hints } = left.look().unwrap_or_default();
+    let ControlRequests { stop, is_paused } = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
     let in_flight = Spool::in_flight(store.repository(), &id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
@@ -192,7 +200,7 @@ fn session_status(
         waiting,
         is_paused: is_paused && control.is_some(),
         is_stopping: stop.is_some() && control.is_some(),
-        hints: hints.len(),
+        hints,
         left_running,
     }
 }

@@ -21,13 +21,14 @@ use crate::record::{
     AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
 };
 use crate::session::{self, Reason, RecalledHistory};
-use crate::store::{Control, LoopLock, Scratch, Spool, Store, folders};
+use crate::store::{Control, Hints, LoopLock, Scratch, Spool, Store, folders};
 use crate::view::style::inert;
 use crate::view::tui::{
     DiffTarget, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program,
     PromptMemory, Records, Source, Steer, Subcommand,
 };
 
+use super::hint::feature_of;
 use super::own_command::own_program;
 use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
@@ -200,6 +201,17 @@ impl TuiHost {
     }
 }
 
+impl TuiHost {
+    fn add_hint(&self, session: &SessionId, text: &str) -> Result<()> {
+        let holders = LoopLock::holders(self.store.repository())?;
+        let holder = holders.iter().find(|holder| holder.session == *session);
+        let Some(feature) = holder.and_then(|holder| feature_of(&self.store, holder)) else {
+            bail!("session {session} has just ended");
+        };
+        Hints::of(self.store.repository(), &feature).add(text, &[], self.clock.now()).map(drop)
+    }
+}
+
 impl Host for TuiHost {
     fn now(&self) -> Timestamp {
         self.clock.now()
@@ -225,7 +237,7 @@ impl Host for TuiHost {
             Steer::Pause => control.ask_to_pause()?,
             Steer::Continue => drop(control.ask_to_continue()?),
             Steer::Stop(stop) => control.ask_to_stop(*stop)?,
-            Steer::Hint(text) => drop(control.leave_hint(text)?),
+            Steer::Hint(text) => self.add_hint(session, text)?,
         }
         let holders = LoopLock::holders(self.store.repository())?;
         if !holders.iter().any(|holder| holder.session == *session) {

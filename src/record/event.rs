@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, Iteration, ObjectId, Outcome, Scope, Session,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, Scope, Session,
     SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, Waiting,
 };
 
@@ -38,6 +38,9 @@ pub enum Event {
         baseline: Option<Baseline>,
         /// Set if it did not run because it passed on these files before.
         is_known_to_pass: bool,
+        /// Hints that wait for a prompt.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        hints: Vec<Hint>,
     },
     IterationStarted {
         session: SessionId,

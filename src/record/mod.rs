@@ -10,6 +10,7 @@ mod event;
 mod evidence;
 mod facts;
 mod hex;
+mod hint;
 mod ids;
 mod if_there;
 mod iteration;
@@ -40,6 +41,7 @@ pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
 };
 pub use hex::hex;
+pub use hint::{Hint, hint_command};
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{

@@ -7,8 +7,8 @@ use crate::clock::Clock;
 use crate::history::History;
 use crate::process::host_name;
 use crate::record::{
-    Artifact, ArtifactStatus, Baseline, Durations, Event, Iteration, RecordKind, SCHEMA, Session, SessionId,
-    Status, Timestamp, Tokens,
+    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, SCHEMA,
+    Session, SessionId, Status, Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written};
 use crate::tasks::select;
@@ -17,7 +17,8 @@ use crate::worktree::WorkTree;
 use super::agents::active::ActiveAgent;
 use super::baseline::{self, BaselineRun};
 use super::commits::pending::{FoundWork, PendingCommit};
-use super::control::requests::{Hints, Steering};
+use super::control::hints;
+use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
 use super::memory::Memory;
 use super::plan::Plan;
@@ -53,7 +54,14 @@ impl<'a> Running<'a> {
         let work = PendingCommit::begin(&plan, &taken_up.recorded, found)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         let ground = GoodGround::starting(last_passing, session.branch.as_ref());
-        say(&started_event(&session, &plan, tasks, measured, earlier.is_some()));
+        hints::restore(plan.store, &plan.feature.path, &taken_up.unheard, plan.clock.now())?;
+        let hints = hints::waiting(plan.store, &plan.feature.path, tasks)?;
+        say(&started_event(
+            &session,
+            &plan,
+            tasks,
+            Opening { measured, hints, is_resumed: earlier.is_some() },
+        ));
         let started = plan.clock.stopwatch();
         Ok(Self {
             agents: ActiveAgent::new(plan.agents.len(), plan.config.settings.max_wait),
@@ -61,12 +69,7 @@ impl<'a> Running<'a> {
             session,
             recorder,
             local: LocalState { lock, spool, identity },
-            steering: Steering {
-                control,
-                hints: taken_up.hints,
-                was_idle: false,
-                _stop_watcher: stop_watcher,
-            },
+            steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
             past: Past { history, ground, memory, progress },
             task_watch: TaskWatch::default(),
             work,
@@ -180,13 +183,15 @@ fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
     Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at }
 }
 
-fn started_event(
-    session: &Session,
-    plan: &Plan<'_>,
-    tasks: &TaskList,
+/// What is known at the start beside plan and session.
+struct Opening {
     measured: BaselineRun,
+    hints: Vec<Hint>,
     is_resumed: bool,
-) -> Event {
+}
+
+fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: Opening) -> Event {
+    let Opening { measured, hints, is_resumed } = opening;
     let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     Event::SessionStarted {
@@ -206,6 +211,7 @@ fn started_event(
         validation: settings.validation_command.clone(),
         baseline: measured.baseline,
         is_known_to_pass: measured.is_known_to_pass,
+        hints,
     }
 }
 
@@ -263,7 +269,8 @@ fn new_session(
 struct TakenUp {
     /// The number of the last iteration; 0 before the first.
     last: u32,
-    hints: Hints,
+    /// What the prompt of the last one had, if it was interrupted.
+    unheard: Vec<String>,
     recorded: Vec<Iteration>,
 }
 
@@ -284,7 +291,8 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
         };
         session.add(&iteration);
         history.push(&iteration);
-        taken_up.hints = Hints::of_last(&iteration);
+        let is_unheard = iteration.outcome == Outcome::Interrupted;
+        taken_up.unheard = if is_unheard { iteration.hints.clone() } else { Vec::new() };
         taken_up.recorded.push(iteration);
     }
     // After a crash, too, `resume -n 1` means one more run.

@@ -294,13 +294,9 @@ impl Running<'_> {
         self.note_passing_state();
         self.propose_patterns();
         let commit = self.recorder.end(&self.session, ended_at)?;
-        let left = self.session.hints.len();
-        if left > 0 {
-            self.warn(format!("hints that were not used: {}", self.session.hints.join("; ")));
-        }
-        // Who takes the session up again gets them.
-        if reason.status() == Status::Completed {
-            self.hints_are_taken();
+        if !self.session.hints.is_empty() {
+            let hints = self.session.hints.join("; ");
+            self.warn(format!("hints that no prompt had wait for the next run: {hints}"));
         }
         let is_settled = self.recorder.settle_progress();
         for warning in std::mem::take(&mut self.recorder.warnings) {

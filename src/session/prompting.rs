@@ -16,6 +16,7 @@ use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Ta
 use crate::store::Store;
 use crate::tasks;
 
+use super::control::hints::hints_for;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
@@ -318,7 +319,9 @@ impl<'a> Prompting<'a> {
             is_taken_back: false,
             session: None,
         };
-        self.prompt(&turn, store, memory, None).map(Some)
+        let hints = hints_for(store, &self.assignment.feature.path, &task.name)?;
+        let prompting = Self { hints, baseline_failure: self.baseline_failure.clone(), ..*self };
+        prompting.prompt(&turn, store, memory, None).map(Some)
     }
 }
 

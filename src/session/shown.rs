@@ -6,7 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use crate::record::{AgentEvent, Baseline, Closing, Event, NotDone, Phase, Scope, Task, Waiting};
+use crate::record::{AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, Waiting};
 
 /// What stands for a line of a private key whose beginning was in an earlier event.
 const KEY_LINE: &str = "[redacted:private-key]";
@@ -176,9 +176,13 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         validation,
         baseline,
         is_known_to_pass: _,
+        hints,
         cost: _,
     } = event
     {
+        for Hint { number: _, text, tasks, added_at: _, session: _ } in hints {
+            [text].into_iter().chain(tasks).for_each(plain);
+        }
         [feature, agent, loop_type, artifact].into_iter().for_each(plain);
         redact_scope(scope, plain);
         [agent_version, validation].into_iter().for_each(option);

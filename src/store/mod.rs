@@ -34,6 +34,7 @@ pub use files::{FileProof, Manifest};
 pub use leftovers::Leftover;
 pub use local::control::{Control, ControlRequests, Stop};
 pub use local::folders;
+pub use local::hints::Hints;
 pub use local::identity::{Identity, random_bytes};
 pub use local::last_written::{last_written, note_last_written};
 pub use local::lock::{Holder, LoopLock};

@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::record::{
-    Cost, DiffStat, LogEntry, NotDone, Session, SessionId, Status, StopReason, Timestamp, TrailerCounts,
-    Uncounted,
+    Cost, DiffStat, LogEntry, NotDone, RALPH, Session, SessionId, Status, StopReason, Timestamp,
+    TrailerCounts, Uncounted, hint_command,
 };
 use crate::store::{RemoteRun, Row};
 
@@ -193,6 +193,10 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     for (place, need) in needs(not_done).iter().enumerate() {
         let label = if place == 0 { paint.paint(Look::Warn, NEEDS) } else { " ".repeat(NEEDS.len()) };
         writeln!(out, "{INDENT}{label}{}", cut(need, room.unwrap_or(usize::MAX)))?;
+    }
+    if let Some(task) = not_done.first() {
+        let command = hint_command(RALPH, &task.task);
+        writeln!(out, "{INDENT}{}{command}", " ".repeat(NEEDS.len()))?;
     }
     match changes_and_claims(*changes, false_claims) {
         Some(line) => writeln!(out, "{INDENT}{}", cut(&line, most.saturating_sub(INDENT.len()))),

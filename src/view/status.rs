@@ -65,7 +65,7 @@ pub struct SessionStatus {
     /// What a running session was asked for.
     pub is_paused: bool,
     pub is_stopping: bool,
-    /// Hints that no prompt has taken yet.
+    /// Hints of the feature that wait for a prompt.
     pub hints: usize,
     /// What a session that died left behind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -165,7 +165,8 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         writeln!(out, "  {}", paint.paint(Look::Warn, &asked))?;
     }
     if session.hints > 0 {
-        writeln!(out, "  {} for the next prompt", Count(session.hints as u64, "hint"))?;
+        let wait = if session.hints == 1 { "waits" } else { "wait" };
+        writeln!(out, "  {} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"))?;
     }
     write_left_running(out, &session.left_running, paint)
 }

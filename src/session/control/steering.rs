@@ -1,11 +1,10 @@
-//! Requests from other terminals to a running session: to stop, to pause, and what the next prompt should say.
+//! Requests from other terminals to a running session: to stop and to pause.
 
 use std::time::Duration;
 
-use crate::record::{Event, Iteration, StopReason};
+use crate::record::{Event, StopReason};
 use crate::store::ControlRequests;
 
-use super::requests::Hints;
 use crate::session::running::{Ending, NextStep, Running};
 
 /// Time between two checks for requests.
@@ -21,7 +20,6 @@ impl Running<'_> {
                 ControlRequests::default()
             }
         };
-        self.steering.hints.new = requests.hints;
         if requests.stop.is_some() {
             return Some(NextStep::Stop(Ending::of(StopReason::Interrupted)));
         }
@@ -45,42 +43,5 @@ impl Running<'_> {
     /// Returns true if a stop was requested, at once or after the iteration.
     pub(in crate::session) fn is_to_stop(&self) -> bool {
         self.plan.interrupt.signal().is_some() || self.steering.is_stop_requested()
-    }
-
-    /// Returns the hints for the next prompt.
-    pub(in crate::session) fn hints(&mut self) -> Vec<String> {
-        let mut texts = self.steering.hints.kept.clone();
-        let mut complaints = Vec::new();
-        for path in &self.steering.hints.new {
-            match std::fs::read(path) {
-                Ok(bytes) => texts.push(String::from_utf8_lossy(&bytes).trim().to_owned()),
-                Err(error) => complaints.push(format!("the hint in {path} cannot be read: {error}")),
-            }
-        }
-        for complaint in complaints {
-            self.warn(complaint);
-        }
-        texts
-    }
-
-    /// Removes the files of hints that are in the spool by now.
-    pub(in crate::session) fn hints_are_taken(&mut self) {
-        for path in std::mem::take(&mut self.steering.hints.new) {
-            if let Err(error) = self.steering.control.take_away(&path) {
-                self.warn(format!("a hint may come twice: {error:#}"));
-            }
-        }
-    }
-
-    /// Repeats the hints of an iteration whose agent did not finish.
-    pub(in crate::session) fn hints_were_in(&mut self, iteration: &Iteration) {
-        self.steering.hints = Hints::of_last(iteration);
-    }
-
-    /// Returns the hints that were in no prompt at the end of the session.
-    pub(in crate::session) fn left_hints(&mut self) -> Vec<String> {
-        let new = self.steering.control.look().map(|requests| requests.hints).unwrap_or_default();
-        self.steering.hints = Hints { kept: Vec::new(), new };
-        self.hints()
     }
 }

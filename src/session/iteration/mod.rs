@@ -42,9 +42,10 @@ impl Running<'_> {
         let number = self.state.next;
         let slot = self.local.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
+        let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
         let mut begin = Begin {
-            hints: self.hints(),
-            unit_tasks: unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default(),
+            hints: self.take_hints(&task.name, &unit_tasks),
+            unit_tasks,
             ..self.begin_iteration(task, number)?
         };
         self.prepare_attempt(&slot, &mut begin)?;
@@ -57,7 +58,6 @@ impl Running<'_> {
             read => read.context("read the task list")?,
         };
         slot.begin(&begin, &prompt.text, &task_list)?;
-        self.hints_are_taken();
         slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
         self.announce_memory(number, &prompt);

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::record::{SessionId, Waiting};
 use crate::repository::{Repository, Sharing};
@@ -19,8 +19,6 @@ const STOP_NOW: &str = "stop-now";
 const PAUSE: &str = "pause";
 const WAITING: &str = "waiting.json";
 const PHASE: &str = "phase";
-/// Prefix of a hint.s file name, before its number.
-const HINT: &str = "hint-";
 
 /// The directory of the requests to one session.
 #[derive(Debug, Clone)]
@@ -41,8 +39,6 @@ pub enum Stop {
 pub struct ControlRequests {
     pub stop: Option<Stop>,
     pub is_paused: bool,
-    /// Files of hints that no prompt has taken yet, in the order in which they came.
-    pub hints: Vec<Utf8PathBuf>,
 }
 
 impl Control {
@@ -59,7 +55,6 @@ impl Control {
                 STOP_NOW => requests.stop = Some(Stop::Now),
                 STOP if requests.stop.is_none() => requests.stop = Some(Stop::AfterIteration),
                 PAUSE => requests.is_paused = true,
-                name if hint_number(name).is_some() => requests.hints.push(path),
                 _ => {}
             }
         }
@@ -86,29 +81,6 @@ impl Control {
     /// Takes the options to pause back. Returns true if there was one.
     pub fn ask_to_continue(&self) -> Result<bool> {
         disk::remove_file_if_there(&self.dir.join(PAUSE))
-    }
-
-    /// Queues a hint. Returns its file.
-    pub fn leave_hint(&self, text: &str) -> Result<Utf8PathBuf> {
-        let draft = self.draft(text.as_bytes())?;
-        let placed = loop {
-            let numbers = disk::children(&self.dir)?.into_iter();
-            let last = numbers.filter_map(|path| hint_number(path.file_name()?)).max().unwrap_or(0);
-            let path = self.dir.join(format!("{HINT}{:06}", last.saturating_add(1)));
-            match fs::hard_link(&draft, &path) {
-                Ok(()) => break Ok(path),
-                // Another process took that number: try the next one.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => break Err(error).with_context(|| format!("write {path}")),
-            }
-        };
-        disk::remove_file_if_there(&draft)?;
-        placed
-    }
-
-    /// Removes a hint that is in a prompt or that no loop will take. Returns true if it was still there.
-    pub fn take_away(&self, hint: &Utf8Path) -> Result<bool> {
-        disk::remove_file_if_there(hint)
     }
 
     /// Returns what the loop waits for, if it does.
@@ -140,12 +112,10 @@ impl Control {
         disk::remove_file_if_there(&self.dir.join(PHASE)).map(drop)
     }
 
-    /// Removes all requests but the hints: they were meant for an earlier loop.
+    /// Removes all requests: they were meant for an earlier loop.
     pub fn clear(&self) -> Result<()> {
         for path in disk::children(&self.dir)? {
-            if path.file_name().and_then(hint_number).is_none() {
-                disk::remove_file_if_there(&path)?;
-            }
+            disk::remove_file_if_there(&path)?;
         }
         match fs::remove_dir(&self.dir) {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
@@ -173,10 +143,6 @@ impl Control {
     }
 }
 
-fn hint_number(name: &str) -> Option<u64> {
-    name.strip_prefix(HINT)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,10 +150,6 @@ mod tests {
     fn control(folder: &tempfile::TempDir) -> Control {
         let dir = Utf8PathBuf::from_path_buf(folder.path().join("control/session")).unwrap();
         Control { dir, sharing: None }
-    }
-
-    fn texts(requests: &ControlRequests) -> Vec<String> {
-        requests.hints.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
     #[test]
@@ -224,22 +186,5 @@ mod tests {
         assert!(control.look().unwrap().is_paused);
         assert!(control.ask_to_continue().unwrap());
         assert!(!control.look().unwrap().is_paused);
-    }
-
-    #[test]
-    fn hints_keep_their_order_and_outlive_other_requests() {
-        let folder = tempfile::tempdir().unwrap();
-        let control = control(&folder);
-        for text in ["one", "two\nlines", "three"] {
-            control.leave_hint(text).unwrap();
-        }
-        control.ask_to_pause().unwrap();
-        control.clear().unwrap();
-        let requests = control.look().unwrap();
-        assert_eq!(texts(&requests), ["one", "two\nlines", "three"]);
-        assert!(control.take_away(&requests.hints[0]).unwrap());
-        control.leave_hint("four").unwrap();
-        assert_eq!(texts(&control.look().unwrap()), ["two\nlines", "three", "four"]);
-        assert!(!control.take_away(&requests.hints[0]).unwrap(), "it is gone");
     }
 }

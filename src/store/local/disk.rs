@@ -1,8 +1,8 @@
 //! Files that must survive a power cut: the only place that syncs.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -94,9 +94,18 @@ fn sync_file_system(_dir: &Utf8Path) -> Result<bool> {
 
 /// Writes a file so that after a crash there is either all of it or what was there before.
 pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_with_mode(path, bytes, 0o666)
+}
+
+/// Does the same with a file for the user alone.
+pub fn write_private(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_with_mode(path, bytes, 0o600)
+}
+
+fn write_with_mode(path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
     let draft = Utf8PathBuf::from(format!("{path}.new"));
     let write = || -> io::Result<()> {
-        let mut file = File::create(&draft)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, path)

@@ -1,7 +1,7 @@
 //! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
 
 use super::header::USUAL;
-use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, join_truncated};
+use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
 use crate::view::ending::{ending, given_up, named, uncounted};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
@@ -145,9 +145,7 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
             next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
         }
     } else {
-        if failed.is_some() {
-            next.push((format!("{RALPH} hint --session {id} 'TEXT'"), "add a hint to the next prompt"));
-        }
+        next.extend(failed.map(|task| (hint_command(RALPH, &task.task), "tell its next attempts something")));
         next.push((format!("{RALPH} resume {id}"), "go on from here"));
     }
     next.push((format!("{RALPH} log --session {id}"), "every iteration"));
@@ -202,10 +200,10 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
     rank 'a' instead of 'b'
   2 false claims caught: #10, #23
   next:
-    specify ralph show 20260101-120000-00000001:7                 why it failed
-    specify ralph hint --session 20260101-120000-00000001 'TEXT'  add a hint to the next prompt
-    specify ralph resume 20260101-120000-00000001                 go on from here
-    specify ralph log --session 20260101-120000-00000001          every iteration
+    specify ralph show 20260101-120000-00000001:7         why it failed
+    specify ralph hint --task T019 'TEXT'                 tell its next attempts something
+    specify ralph resume 20260101-120000-00000001         go on from here
+    specify ralph log --session 20260101-120000-00000001  every iteration
 ";
         assert_eq!(text(&ended, &closing), expected);
     }

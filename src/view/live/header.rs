@@ -1,10 +1,13 @@
 //! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
 
-use crate::record::{Baseline, Event};
+use crate::record::{Baseline, Event, join_truncated};
 use crate::view::style::{Count, cut, duration, one_line};
 
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
+
+/// Most hints that a line quotes.
+const MAX_HINTS: usize = 3;
 
 /// The lines for a `SessionStarted`, of at most `width` characters of words from outside each. None for any other event.
 pub fn lines(event: &Event, width: usize) -> Vec<String> {
@@ -23,6 +26,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         is_known_to_pass,
         scope,
         scope_tasks,
+        hints,
         session: _,
         cost: _,
     } = event
@@ -51,6 +55,12 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     add("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word"));
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
     add("stops", &stops(*max_iterations, open));
+    if !hints.is_empty() {
+        let wait = if hints.len() == 1 { "waits" } else { "wait" };
+        let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
+        let listed = join_truncated(&listed, MAX_HINTS);
+        add("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint")));
+    }
     lines
 }
 
@@ -105,6 +115,7 @@ pub mod tests {
             is_known_to_pass: false,
             scope: None,
             scope_tasks: None,
+            hints: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::record::{NotDone, RALPH_ELSEWHERE, Status};
+use crate::record::{NotDone, RALPH_ELSEWHERE, Status, hint_command};
 use crate::view::local_time::span_of;
 use crate::view::style::{Count, cut, duration, grouped};
 
@@ -101,7 +101,10 @@ pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
 /// How to go on.
 fn commands(report: &Report) -> Vec<String> {
     let id = &report.session.id;
-    let hint = format!("{RALPH_ELSEWHERE} hint --session {id} 'TEXT'");
+    let hint = match report.not_done.first() {
+        Some(task) => hint_command(RALPH_ELSEWHERE, &task.task),
+        None => format!("{RALPH_ELSEWHERE} hint 'TEXT'"),
+    };
     let resume = format!("{RALPH_ELSEWHERE} resume {id}");
     match report.session.status {
         Status::Completed => Vec::new(),

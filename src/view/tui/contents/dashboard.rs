@@ -2,7 +2,7 @@
 
 use tasklist::Item;
 
-use crate::record::{Cost, DiffStat, NotDone, Outcome, TrailerCounts};
+use crate::record::{Cost, DiffStat, NotDone, Outcome, RALPH, TrailerCounts, hint_command};
 use crate::tasks::{not_done, parse};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{duration, sign};
@@ -125,5 +125,6 @@ fn not_done_rows(not_done: &[NotDone]) -> Vec<Row> {
         let cause = cause.map(|cause| Row::of(Look::Bad, format!("   {}", brief(cause))).indented(3));
         [head, facts].into_iter().chain(cause)
     });
-    rows.collect()
+    let command = not_done.first().map(|task| format!("   {}", hint_command(RALPH, &task.task)));
+    rows.chain(command.map(|command| Row::of(Look::Dim, brief(&command)).indented(3))).collect()
 }

@@ -1,0 +1,169 @@
+//! Shows in the loop's own terminal, at once, what other terminals ask of it: until the agent has ended, minutes can pass.
+
+use std::io::{Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use redact_stream::Redactor;
+
+use crate::record::{Hint, join_truncated};
+use crate::repository::Repository;
+use crate::store::{Control, ControlRequests, Hints, LoopLock, Stop};
+use crate::view::live::Moving;
+use crate::view::style::one_line;
+
+/// Time between two looks.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Most tasks that a line names.
+const MAX_NAMED: usize = 8;
+
+/// Looks for requests as long as this value lives.
+pub struct Echo {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    /// If no thread can be started, requests are seen in what the loop does about them.
+    pub fn start(listener: Listener) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let look = move || {
+            let mut state = Heard::default();
+            listener.look(&mut state);
+            while !seen.load(Ordering::SeqCst) {
+                thread::park_timeout(POLL_INTERVAL);
+                for line in listener.look(&mut state) {
+                    listener.print(&line);
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("echo".to_owned()).spawn(look).ok();
+        Self { is_over, thread }
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It holds nothing that its panic could have broken.
+            drop(thread.join());
+        }
+    }
+}
+
+/// What is looked at, and how it is shown.
+pub struct Listener {
+    pub repository: Repository,
+    /// Path of the feature.
+    pub feature: String,
+    /// `None` if the user wants to see everything.
+    pub redactor: Option<Redactor>,
+    pub moving: Moving,
+}
+
+/// What was there at the last look.
+#[derive(Debug, Default)]
+struct Heard {
+    requests: ControlRequests,
+    /// The number of the newest hint.
+    last_hint: u32,
+}
+
+impl Heard {
+    /// Returns a line for each request that is new.
+    fn lines(&mut self, requests: ControlRequests, hints: &[Hint]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for hint in hints.iter().filter(|hint| hint.number > self.last_hint) {
+            let what = match hint.tasks.as_slice() {
+                [] => "the next prompt".to_owned(),
+                names => join_truncated(names, MAX_NAMED),
+            };
+            lines.push(format!("hint for {what} arrived: {}", one_line(&hint.text)));
+        }
+        if requests.stop != self.requests.stop {
+            lines.extend(requests.stop.map(|stop| match stop {
+                Stop::AfterIteration => "stop requested: the session ends after this iteration".to_owned(),
+                Stop::Now => "stop requested: the session ends now".to_owned(),
+            }));
+        }
+        if requests.is_paused && !self.requests.is_paused {
+            lines.push("pause requested: the session pauses after this iteration".to_owned());
+        }
+        self.last_hint = hints.last().map_or(0, |hint| hint.number).max(self.last_hint);
+        self.requests = requests;
+        lines
+    }
+}
+
+impl Listener {
+    /// What cannot be read now can be read at the next look.
+    fn look(&self, heard: &mut Heard) -> Vec<String> {
+        let hints = Hints::of(&self.repository, &self.feature).list().unwrap_or_default();
+        let ours = |holder: &crate::store::Holder| holder.pid == std::process::id();
+        let holder = LoopLock::holder_here(&self.repository).ok().flatten().filter(ours);
+        let control = holder.map(|holder| Control::of(&self.repository, &holder.session));
+        let requests = control.and_then(|control| control.look().ok()).unwrap_or_default();
+        heard.lines(requests, &hints)
+    }
+
+    fn print(&self, line: &str) {
+        let line =
+            self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.redact_text(line).0);
+        let back = if self.moving == Moving::Stderr { "\r\x1b[K" } else { "" };
+        // If no terminal is left, the record still says what was asked.
+        let _closed = stderr().write_all(format!("{back}  {line}\n").as_bytes()).is_err();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Timestamp;
+
+    fn hint(number: u32, tasks: &[&str]) -> Hint {
+        Hint {
+            number,
+            text: format!("text\n{number}"),
+            tasks: tasks.iter().map(|&name| name.to_owned()).collect(),
+            added_at: Timestamp::from_seconds(0),
+            session: None,
+        }
+    }
+
+    #[test]
+    fn each_request_is_shown_once() {
+        let asked = |stop, is_paused| ControlRequests { stop, is_paused };
+        let mut heard = Heard::default();
+        heard.lines(ControlRequests::default(), &[hint(1, &[])]);
+        for (requests, hints, expected) in [
+            (asked(None, false), vec![hint(1, &[])], ""),
+            (
+                asked(None, false),
+                vec![hint(1, &[]), hint(2, &[])],
+                "hint for the next prompt arrived: text 2",
+            ),
+            (
+                asked(None, true),
+                vec![hint(2, &[])],
+                "pause requested: the session pauses after this iteration",
+            ),
+            (asked(None, true), vec![], ""),
+            (asked(None, false), vec![hint(3, &["T1", "T2"])], "hint for T1, T2 arrived: text 3"),
+            (
+                asked(Some(Stop::AfterIteration), false),
+                vec![],
+                "stop requested: the session ends after this iteration",
+            ),
+            (asked(Some(Stop::Now), false), vec![], "stop requested: the session ends now"),
+            (asked(Some(Stop::Now), false), vec![], ""),
+        ] {
+            assert_eq!(heard.lines(requests, &hints).join("|"), expected);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The hints of the feature: which of them a prompt gets, and when they are done with.
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use crate::record::{Hint, Iteration, Outcome, SessionId, TaskName, Timestamp};
+use crate::session::running::Running;
+use crate::store::{Hints, LoopLock, Store};
+
+impl Running<'_> {
+    /// Returns the hints for a prompt that asks for these tasks, and marks those that go with it.
+    pub(in crate::session) fn take_hints(&mut self, task: &str, unit: &[TaskName]) -> Vec<String> {
+        match take(self.plan.store, &self.plan.feature.path, &self.session.id, &tasks_of(task, unit)) {
+            Ok(texts) => texts,
+            Err(error) => {
+                self.warn(format!("the prompt has no hints: {error:#}"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Forgets the hints that the agent of an iteration heard to its end, and those for tasks that are done now.
+    pub(in crate::session) fn hints_were_in(&mut self, iteration: &Iteration) {
+        let session = &self.session.id;
+        let is_heard = iteration.outcome != Outcome::Interrupted;
+        let settled = Hints::of(self.plan.store.repository(), &self.plan.feature.path).retain(|hint| {
+            if hint.session.as_ref() == Some(session) {
+                hint.session = None;
+                return !is_heard;
+            }
+            let had_tasks = !hint.tasks.is_empty();
+            hint.tasks.retain(|task| !iteration.closed.contains(task));
+            !had_tasks || !hint.tasks.is_empty()
+        });
+        if let Err(error) = settled {
+            self.warn(format!("a hint may come twice: {error:#}"));
+        }
+    }
+
+    /// Returns the hints that wait for the next prompt, whatever its task.
+    pub(in crate::session) fn left_hints(&self) -> Vec<String> {
+        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
+        let left = hints.unwrap_or_default().into_iter().filter(|hint| hint.tasks.is_empty());
+        left.map(|hint| hint.text).collect()
+    }
+}
+
+fn tasks_of<'a>(task: &'a str, unit: &'a [TaskName]) -> Vec<&'a str> {
+    if unit.is_empty() { vec![task] } else { unit.iter().map(String::as_str).collect() }
+}
+
+fn take(store: &Store, feature: &str, session: &SessionId, tasks: &[&str]) -> Result<Vec<String>> {
+    let holders = LoopLock::holders(store.repository())?;
+    let is_free = |hint: &Hint| {
+        // Where its session is gone, nobody heard it.
+        let other = hint.session.as_ref().filter(|other| *other != session);
+        other.is_none_or(|other| holders.iter().all(|holder| holder.session != *other))
+    };
+    let mut texts = Vec::new();
+    Hints::of(store.repository(), feature).retain(|hint| {
+        if is_free(hint) && tasks.iter().any(|task| hint.is_for(task)) {
+            texts.push(hint.text.clone());
+            hint.session = hint.tasks.is_empty().then(|| session.clone());
+        }
+        true
+    })?;
+    Ok(texts)
+}
+
+/// Returns the texts of the hints that the next prompt for a task would have. Marks none.
+pub fn hints_for(store: &Store, feature: &str, task: &str) -> Result<Vec<String>> {
+    let hints = Hints::of(store.repository(), feature).list()?;
+    Ok(hints.into_iter().filter(|hint| hint.is_for(task)).map(|hint| hint.text).collect())
+}
+
+/// Forgets hints for tasks that are done by now, and returns those that wait.
+pub(in crate::session) fn waiting(store: &Store, feature: &str, tasks: &TaskList) -> Result<Vec<Hint>> {
+    let hints = Hints::of(store.repository(), feature);
+    hints.retain(|hint| {
+        let had_tasks = !hint.tasks.is_empty();
+        hint.tasks.retain(|name| tasks.find(name).is_none_or(|item| !item.done));
+        !had_tasks || !hint.tasks.is_empty()
+    })?;
+    hints.list()
+}
+
+/// Takes over hints of an interrupted iteration that was recorded in another clone, or by an earlier version. Where this
+/// clone had hints itself, it knows those that nobody heard.
+pub(in crate::session) fn restore(
+    store: &Store,
+    feature: &str,
+    unheard: &[String],
+    now: Timestamp,
+) -> Result<()> {
+    let hints = Hints::of(store.repository(), feature);
+    if !hints.are_known() {
+        for text in unheard {
+            hints.add(text, &[], now)?;
+        }
+    }
+    Ok(())
+}

@@ -248,7 +248,8 @@ pub fn final_message(input: &[u8]) {
 pub fn excerpt(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (stdout, stderr) = text.split_once('\u{1}').unwrap_or((&text, ""));
-    let examined = examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p") });
+    let output = Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), is_partial: false };
+    let examined = examine(&output);
     for budget in [0, 10, 200, 1000] {
         let excerpt = examined.excerpt(budget);
         assert!(excerpt.chars().count() <= budget, "{excerpt:?}");
@@ -262,8 +263,11 @@ pub fn excerpt(input: &[u8]) {
     if !text.contains(['\u{1b}', '\r', '\u{8}']) {
         let coloured = |text: &str| text.replace('\n', "\u{1b}[0m\r\n\u{1b}[31m");
         let (stdout, stderr) = (coloured(stdout), coloured(stderr));
-        let output = Output { stdout: &stdout, stderr: &stderr, exit_code: Some(1), cwd: Some("/w/p") };
-        assert_eq!(examine(&output).fingerprint(), levels);
+        let output =
+            Output { stdout: &stdout, stderr: &stderr, exit_code: Some(1), cwd: Some("/w/p"), is_partial: false };
+        let again = examine(&output);
+        assert_eq!(again.fingerprint(), levels);
+        assert_eq!(again.tally(), examined.tally());
     }
     let both = [Features::of(&examined), Features::of(&examined)];
     let likeness = Neighbours::new(&both).likeness(0, 1);

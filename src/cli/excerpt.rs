@@ -87,7 +87,13 @@ pub fn run(args: &ExcerptArgs, context: &Context) -> Result<ExitCode> {
 }
 
 fn examined(stdout: &Window, stderr: &Window, cwd: &Utf8Path, exit_code: Option<i32>) -> Examination {
-    examine(&Output { stdout: &stdout.text, stderr: &stderr.text, exit_code, cwd: Some(cwd.as_str()) })
+    examine(&Output {
+        stdout: &stdout.text,
+        stderr: &stderr.text,
+        exit_code,
+        cwd: Some(cwd.as_str()),
+        is_partial: stdout.is_cut || stderr.is_cut,
+    })
 }
 
 /// Returns a stream that the user named.

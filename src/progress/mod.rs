@@ -100,6 +100,7 @@ impl IterationContext {
             stderr: &self.stderr,
             exit_code: Some(self.exit.code),
             cwd: Some(&self.directory),
+            ..Output::default()
         }))
     }
 

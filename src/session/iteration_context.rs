@@ -110,6 +110,7 @@ pub fn validation_cause(
         stderr: &redacted(&stderr.text),
         exit_code: Some(validation.exit.code),
         cwd: Some(directory.as_str()),
+        ..Output::default()
     });
     Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
 }
@@ -118,7 +119,7 @@ pub fn validation_cause(
 pub const VALIDATION_STREAMS: (&str, &str) = (names::VALIDATION_STDOUT, names::VALIDATION_STDERR);
 
 /// Returns what a validation printed of its tests into two files of `slot`, with the secrets in their names removed.
-/// Without the numbers where so much was printed that a part of it is not read.
+/// Where so much was printed that a part of it is not read, the numbers are known only from a single summary.
 pub fn tally(
     slot: &Slot,
     (stdout, stderr): (&str, &str),
@@ -136,11 +137,9 @@ pub fn tally(
         stderr: &stderr.text,
         exit_code: None,
         cwd: Some(directory.as_str()),
+        is_partial: stdout.is_cut || stderr.is_cut,
     })
     .tally();
-    if stdout.is_cut || stderr.is_cut {
-        return Ok(Tally { runners: tally.runners, ..Tally::default() });
-    }
     for text in tally.failing.iter_mut().flatten().chain(&mut tally.focused) {
         *text = redactor.redact_text(text).0;
     }

@@ -57,6 +57,8 @@ pub struct Output<'a> {
     pub exit_code: Option<i32>,
     /// Paths below this directory are shown relative to it.
     pub cwd: Option<&'a str>,
+    /// True if the middle of a stream was left out.
+    pub is_partial: bool,
 }
 
 /// The analysis of an output, which gives excerpts of any length and can be compared with others.
@@ -110,7 +112,8 @@ impl<'a> Summary<'a> {
 /// assert_eq!(examined.summaries()[0].file, "src/main.rs");
 /// ```
 pub fn examine(output: &Output<'_>) -> Examination {
-    let page = Page::new(output.stdout, output.stderr, output.cwd);
+    let mut page = Page::new(output.stdout, output.stderr, output.cwd);
+    page.is_partial |= output.is_partial;
     let mut failures = scan::scan(&page);
     if let Some(started) = hang::unfinished_test(&page) {
         add_unfinished_test(&mut failures, started, output.exit_code);

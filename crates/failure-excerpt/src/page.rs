@@ -1,5 +1,6 @@
 //! The lines of both streams: plain text, with paths relative to the project.
 
+use super::reports::Counted;
 use super::{clean, reports};
 
 /// Maximum length of a line, in bytes; longer lines are truncated in the middle.
@@ -20,6 +21,10 @@ pub(super) struct Page {
     spans: Vec<(usize, usize)>,
     /// The index of the first line of stderr.
     stderr_start: usize,
+    /// True if something is left out in the middle of a stream.
+    pub(super) is_partial: bool,
+    /// The tests that reports for programs count, by runner.
+    pub(super) counted: Vec<(&'static str, Counted)>,
 }
 
 impl Page {
@@ -31,24 +36,39 @@ impl Page {
         page
     }
 
+    /// Returns a page of lines that are plain text already.
+    pub(super) fn of_lines(lines: &[&str]) -> Self {
+        let mut page = Self::default();
+        for line in lines {
+            page.push_line(line);
+        }
+        page.stderr_start = page.spans.len();
+        page
+    }
+
     fn push_stream(&mut self, stream: &str, cwd: Option<&str>) {
         let short = truncate_middle(stream, MAX_STREAM_BYTES);
+        self.is_partial |= short.is_some();
         let stream = short.as_deref().unwrap_or(stream);
-        let report = reports::plain(stream);
-        let text = relativize_paths(&clean(report.as_deref().unwrap_or(stream)), cwd);
+        let reports = reports::read(stream);
+        self.counted.extend(reports.counted);
+        let text = relativize_paths(&clean(reports.text.as_deref().unwrap_or(stream)), cwd);
         let mut lines: Vec<&str> = text.lines().collect();
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();
         }
         for line in lines {
-            let line = line.trim_end();
-            let start = self.text.len();
-            match truncate_middle(line, MAX_LINE_BYTES) {
-                Some(short) => self.text.push_str(&short),
-                None => self.text.push_str(line),
-            }
-            self.spans.push((start, self.text.len()));
+            self.push_line(line.trim_end());
         }
+    }
+
+    fn push_line(&mut self, line: &str) {
+        let start = self.text.len();
+        match truncate_middle(line, MAX_LINE_BYTES) {
+            Some(short) => self.text.push_str(&short),
+            None => self.text.push_str(line),
+        }
+        self.spans.push((start, self.text.len()));
     }
 
     pub(super) fn len(&self) -> usize {

@@ -17,7 +17,7 @@ fn padding() -> String {
 }
 
 fn examined(stdout: &str, stderr: &str) -> Examination {
-    examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p") })
+    examine(&Output { stdout, stderr, exit_code: Some(1), cwd: Some("/w/p"), ..Output::default() })
 }
 
 /// Name, expectations and output of each fixture.

@@ -4,7 +4,24 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
+use super::counts::{Counted, ReportCounts};
 use super::plain_form::{bullet, pytest};
+
+/// Linters that report a file without a problem as a test that passed.
+const LINTERS: &[&str] = &[
+    "ruff",
+    "eslint",
+    "flake8",
+    "pylint",
+    "shellcheck",
+    "stylelint",
+    "golangci-lint",
+    "phpcs",
+    "rubocop",
+    "checkstyle",
+    "org.eslint",
+    "org.stylelint",
+];
 
 /// What was said of one test.
 #[derive(Debug, Default)]
@@ -16,15 +33,26 @@ struct Case {
     suite: String,
     /// What each failure says: the message of its attribute, and its text.
     said: Vec<(String, String)>,
+    was_skipped: bool,
 }
 
-/// Writes the tests that failed in the report at the start of `text`, and returns its length. `None` if it is none, or does not end.
-pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
+/// What was read of a report so far.
+#[derive(Debug, Default)]
+struct Suite {
+    name: String,
+    case: Option<Case>,
+    /// True inside a failure.
+    is_failure: bool,
+    counted: Counted,
+    is_linter: bool,
+}
+
+/// Writes and counts the tests that failed in the report at the start of `text`, and returns its length. `None` if it is none, or does
+/// not end.
+pub(super) fn report(text: &str, out: &mut String, counts: &mut ReportCounts) -> Option<usize> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = false;
-    let mut case: Option<Case> = None;
-    let mut suite = String::new();
-    let mut is_failure = false;
+    let mut suite = Suite::default();
     let mut depth = 0_u32;
     let mut found = String::new();
     loop {
@@ -34,35 +62,29 @@ pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
                     return None;
                 }
                 depth += 1;
-                open(&element, &mut suite, &mut case, &mut is_failure);
+                suite.open(&element);
             }
             Event::Empty(element) => {
                 if depth == 0 {
                     return None;
                 }
-                open(&element, &mut suite, &mut case, &mut is_failure);
+                suite.open(&element);
                 if element.name().into_inner() == "testcase" {
-                    case = None;
+                    suite.end_case(&mut found);
                 }
-                is_failure = false;
+                suite.is_failure = false;
             }
-            Event::Text(said) if is_failure => {
-                push(&mut case, &said);
-            }
-            Event::GeneralRef(reference) if is_failure => {
+            Event::Text(said) if suite.is_failure => suite.push(&said),
+            Event::GeneralRef(reference) if suite.is_failure => {
                 let entity = format!("&{};", &*reference);
-                push(&mut case, &unescape(&entity).ok()?);
+                suite.push(&unescape(&entity).ok()?);
             }
-            Event::CData(said) if is_failure => push(&mut case, &said),
+            Event::CData(said) if suite.is_failure => suite.push(&said),
             Event::End(element) => {
                 depth = depth.saturating_sub(1);
                 match element.name().into_inner() {
-                    "failure" | "error" => is_failure = false,
-                    "testcase" => {
-                        if let Some(case) = case.take() {
-                            write(&case, &mut found);
-                        }
-                    }
+                    "failure" | "error" => suite.is_failure = false,
+                    "testcase" => suite.end_case(&mut found),
                     _ => {}
                 }
                 if depth == 0 {
@@ -80,39 +102,68 @@ pub(super) fn report(text: &str, out: &mut String) -> Option<usize> {
         }
     }
     out.push_str(&found);
+    if !suite.is_linter {
+        counts.add("junit", suite.counted);
+    }
     usize::try_from(reader.buffer_position()).ok()
 }
 
-fn open(element: &BytesStart<'_>, suite: &mut String, case: &mut Option<Case>, is_failure: &mut bool) {
-    let attribute = |name: &str| {
-        let found = element.try_get_attribute(name).ok().flatten();
-        let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
-        unescaped.unwrap_or_default()
-    };
-    match element.name().into_inner() {
-        "testsuite" => *suite = attribute("name"),
-        "testcase" => {
-            *case = Some(Case {
-                suite: suite.clone(),
-                class: attribute("classname"),
-                name: attribute("name"),
-                file: attribute("file"),
-                said: Vec::new(),
-            });
-        }
-        "failure" | "error" => {
-            *is_failure = true;
-            if let Some(case) = case {
-                case.said.push((attribute("message"), String::new()));
+impl Suite {
+    fn open(&mut self, element: &BytesStart<'_>) {
+        let attribute = |name: &str| {
+            let found = element.try_get_attribute(name).ok().flatten();
+            let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
+            unescaped.unwrap_or_default()
+        };
+        match element.name().into_inner() {
+            kind @ ("testsuites" | "testsuite") => {
+                let name = attribute("name");
+                let package = attribute("package");
+                self.is_linter |= LINTERS.iter().any(|linter| name == *linter || package == *linter);
+                if kind == "testsuite" {
+                    self.name = name;
+                }
             }
+            "testcase" => {
+                self.case = Some(Case {
+                    suite: self.name.clone(),
+                    class: attribute("classname"),
+                    name: attribute("name"),
+                    file: attribute("file"),
+                    said: Vec::new(),
+                    was_skipped: matches!(attribute("status").as_str(), "skipped" | "notrun" | "disabled"),
+                });
+            }
+            "failure" | "error" => {
+                self.is_failure = true;
+                if let Some(case) = &mut self.case {
+                    case.said.push((attribute("message"), String::new()));
+                }
+            }
+            "skipped" => {
+                if let Some(case) = &mut self.case {
+                    case.was_skipped = true;
+                }
+            }
+            _ => {}
         }
-        _ => {}
     }
-}
 
-fn push(case: &mut Option<Case>, text: &str) {
-    if let Some((_, said)) = case.as_mut().and_then(|case| case.said.last_mut()) {
-        said.push_str(text);
+    fn push(&mut self, text: &str) {
+        if let Some((_, said)) = self.case.as_mut().and_then(|case| case.said.last_mut()) {
+            said.push_str(text);
+        }
+    }
+
+    fn end_case(&mut self, out: &mut String) {
+        let Some(case) = self.case.take() else { return };
+        let count = match &case {
+            case if !case.said.is_empty() => &mut self.counted.failed,
+            case if case.was_skipped => &mut self.counted.skipped,
+            _ => &mut self.counted.passed,
+        };
+        *count += 1;
+        write(&case, out);
     }
 }
 

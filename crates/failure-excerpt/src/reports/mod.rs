@@ -3,6 +3,7 @@
 //! What is not known stays as it is. Everything after this module reads text alone, so that a failure has the same
 //! excerpt and the same fingerprint in either form.
 
+mod counts;
 mod events;
 mod junit;
 mod linters;
@@ -11,19 +12,32 @@ mod runners;
 
 use serde_json::{Deserializer, Value};
 
+use counts::ReportCounts;
 use events::Events;
+
+pub(super) use counts::Counted;
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;
 
-/// Returns `text` with reports for programs as text for people, or `None` if it holds no such report.
-pub(super) fn plain(text: &str) -> Option<String> {
+/// A text with reports for programs.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    /// The text with the reports as text for people, or `None` if it holds no such report.
+    pub(super) text: Option<String>,
+    /// The tests that the reports count, by runner.
+    pub(super) counted: Vec<(&'static str, Counted)>,
+}
+
+/// Reads the reports in a text.
+pub(super) fn read(text: &str) -> Reports {
     if !text.lines().any(is_start) {
-        return None;
+        return Reports::default();
     }
     let mut reader = Reader {
         out: String::with_capacity(text.len()),
         events: Events::default(),
+        counts: ReportCounts::default(),
         documents: 0,
         found: false,
     };
@@ -38,7 +52,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
         rest = &rest[taken..];
     }
     reader.events.finish(&mut reader.out);
-    reader.found.then_some(reader.out)
+    Reports { text: reader.found.then_some(reader.out), counted: reader.counts.finish() }
 }
 
 /// Returns true if a report may begin in a line.
@@ -50,6 +64,7 @@ fn is_start(line: &str) -> bool {
 struct Reader {
     out: String,
     events: Events,
+    counts: ReportCounts,
     documents: usize,
     found: bool,
 }
@@ -63,7 +78,7 @@ impl Reader {
             if self.documents > MAX_DOCUMENTS {
                 return None;
             }
-            let length = junit::report(rest, &mut self.out)?;
+            let length = junit::report(rest, &mut self.out, &mut self.counts)?;
             self.found = true;
             return Some(length);
         }
@@ -87,6 +102,7 @@ impl Reader {
 
     /// Writes what a value says. Returns false if it is no report.
     fn add_value(&mut self, value: &Value) -> bool {
+        self.counts.add_value(value);
         let is_known = self.events.take(value, &mut self.out)
             || runners::report(value, &mut self.out)
             || linters::report(value, &mut self.out);

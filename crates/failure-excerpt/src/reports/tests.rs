@@ -1,4 +1,4 @@
-use super::plain;
+use super::read;
 
 /// A report, and the text that it is read as; `None` if it stays as it is.
 const REPORTS: [(&str, Option<&str>); 16] = [
@@ -62,6 +62,6 @@ const REPORTS: [(&str, Option<&str>); 16] = [
 #[test]
 fn reports_for_programs_are_read_as_what_they_say() {
     for (report, expected) in REPORTS {
-        assert_eq!(plain(report).as_deref(), expected, "{report}");
+        assert_eq!(read(report).text.as_deref(), expected, "{report}");
     }
 }

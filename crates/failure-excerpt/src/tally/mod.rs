@@ -1,7 +1,11 @@
 //! How many tests passed, failed and were skipped, as the runners themselves say it.
 
 mod formats;
+mod go;
+mod names;
+mod prefix;
 mod scan;
+mod tap;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -10,6 +14,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::Examination;
+use super::failure::Failure;
 use super::page::Page;
 
 /// What an output counts.
@@ -118,11 +123,34 @@ impl Serialize for Tally {
 impl Examination {
     /// Counts the tests that the output speaks of. The command and the exit code play no part in it.
     pub fn tally(&self) -> Tally {
-        of_page(&self.page)
+        of_page(&self.page, &self.failures)
     }
 }
 
-fn of_page(page: &Page) -> Tally {
-    let lines: Vec<&str> = (0..page.len()).map(|at| page.line(at)).collect();
-    scan::scan(&lines).tally()
+fn of_page(page: &Page, failures: &[Failure]) -> Tally {
+    let lines: Vec<&str> = (0..page.len()).map(|at| prefix::strip_time(page.line(at))).collect();
+    let mut found = scan::scan(&lines);
+    let mut plain: Option<Vec<&str>> = None;
+    if let Some(groups) = prefix::split(&lines) {
+        let mut split = scan::Scan::default();
+        for group in &groups {
+            split.add_all(scan::scan(group));
+        }
+        if split.weight() > found.weight() {
+            found = split;
+            plain = Some(groups.concat());
+        }
+    }
+    found.add_reports(&page.counted);
+    let mut tally = found.tally(page.is_partial);
+    if let Some(failed) = tally.failed.filter(|_| tally.broken == 0 && tally.not_run == 0) {
+        let has_times = || (0..page.len()).any(|at| lines[at].len() < page.line(at).len());
+        // Names have no prefix, nor a time.
+        let plain = plain.or_else(|| (failed > 0 && has_times()).then(|| lines.clone()));
+        tally.failing = match plain {
+            Some(plain) => names::failing(&crate::scan::scan(&Page::of_lines(&plain)), failed),
+            None => names::failing(failures, failed),
+        };
+    }
+    tally
 }

@@ -2,7 +2,11 @@
 
 use std::sync::LazyLock;
 
+use crate::reports::Counted;
+
 use super::formats::{FOCUS, FORMATS, Format, SENTENCES, Sum};
+use super::go::Go;
+use super::tap::Tap;
 use super::template::{Counts, Field, counts_in};
 use super::{Groups, Level, Ran, Tally};
 
@@ -17,7 +21,6 @@ const REPEATED: &[(&str, &str)] = &[
     ("sbt", "scalatest"),
     ("googletest", "ctest"),
     ("catch2", "ctest"),
-    ("playwright", "pytest-sugar"),
 ];
 
 /// The formats that may match a line, by its first byte.
@@ -50,84 +53,238 @@ fn may_begin_with(template: &str, byte: u8) -> bool {
     template.as_bytes().first() == Some(&byte)
 }
 
-/// What was read so far.
+/// What one runner counts.
+#[derive(Debug)]
+struct Runner {
+    name: &'static str,
+    sum: Sum,
+    counts: Counts,
+    /// The number of its summaries; more than one if its tests were counted line by line.
+    summaries: u64,
+}
+
+/// The sums of what each runner counts.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    tools: Vec<(&'static str, Sum, Counts)>,
+    runners: Vec<Runner>,
     broken: u64,
     focused: Option<String>,
     groups: Option<Groups>,
+}
+
+/// What is known only after the last line.
+#[derive(Debug, Default)]
+struct State {
+    tap: Tap,
+    go: Go,
     /// True after pytest reported errors from before the tests.
     is_collecting: bool,
+    /// True below the heading of pytest-sugar's summary, which has a line for each count.
+    is_in_results: bool,
+    /// The marks of `pytest -qq`, which has no summary.
+    dots: Counts,
+    /// Lines with the sign of a test that passed.
+    check_marks: u64,
+    /// True after Gradle named a task that tests.
+    has_gradle_task: bool,
+    gradle_tests: Counts,
+    /// Tests that googletest started.
+    googletest_started: u64,
 }
 
 /// Reads the lines of one stream.
 pub(super) fn scan(lines: &[&str]) -> Scan {
     let mut scan = Scan::default();
+    let mut state = State::default();
     for line in lines {
         if line.len() <= MAX_LINE_BYTES && !line.is_empty() {
-            scan.read(line);
+            scan.read(line, &mut state);
         }
     }
+    scan.finish(state);
     scan
 }
 
 impl Scan {
-    fn read(&mut self, line: &str) {
+    fn read(&mut self, line: &str, state: &mut State) {
         let text = strip_level(line.trim());
         if self.focused.is_none() && FOCUS.iter().any(|words| text.contains(words)) {
             self.focused = Some(text.to_owned());
         }
-        if text.contains("ERROR collecting") || text.contains("during collection") {
-            self.is_collecting = true;
+        if state.is_in_results {
+            if let Some(counts) = counts_in("{w}", text) {
+                return self.add("pytest", Sum::Add, &counts);
+            }
+            state.is_in_results = text.is_empty();
         }
         let found = format_of(line).or_else(|| format_of(text)).or_else(|| format_of(strip_sign(text)));
-        if let Some((format, counts)) = found {
-            self.add(format, counts);
+        if let Some((format, mut counts)) = found {
+            if format.0 == "pytest" && std::mem::take(&mut state.is_collecting) {
+                counts.move_all(Field::Errors, Field::Broken);
+            }
+            state.is_in_results = text.starts_with("Results (");
+            self.add(format.0, format.1, &counts);
+        } else if !state.tap.read(line) && !state.go.read(line) {
+            state.read(line, text);
         }
     }
 
-    fn add(&mut self, &(tool, sum, _): &Format, mut counts: Counts) {
-        if tool == "pytest" && std::mem::take(&mut self.is_collecting) {
-            counts.move_all(Field::Errors, Field::Broken);
+    /// Adds what follows from all lines together.
+    fn finish(&mut self, mut state: State) {
+        let has = |scan: &Self, name: &str| scan.runners.iter().any(|runner| runner.name == name);
+        if let Some(counts) = state.tap.counts().filter(|_| !has(self, "cargo test")) {
+            // tape counts its assertions again below them; Node's own summary knows which points are tests.
+            self.runners
+                .retain(|runner| runner.name != "node" || runner.counts.get(Field::Skipped).is_some());
+            if let Some(prove) = self.find("prove") {
+                if counts.executed_and_skipped() == prove.counts.get(Field::Total).unwrap_or(0) {
+                    prove.counts = counts;
+                }
+            } else if !has(self, "node") {
+                self.add_lines("tap", &counts);
+            }
         }
-        self.broken += counts.get(Field::Broken).unwrap_or(0);
-        if tool.is_empty() {
+        let (go, groups) = state.go.counts();
+        if let Some(go) = go.filter(|_| !has(self, "gotestsum")) {
+            self.add_lines("go test", &go);
+            self.groups = groups;
+        }
+        if state.has_gradle_task && !has(self, "gradle") && !has(self, "junit") {
+            if state.gradle_tests == Counts::default() {
+                self.add_lines("gradle", &Counts::default());
+                self.groups.get_or_insert_default().passed += 1;
+            } else {
+                self.add_lines("gradle", &state.gradle_tests);
+            }
+        }
+        if state.googletest_started > 0 && !has(self, "googletest") && !has(self, "ctest") {
+            let mut counts = Counts::default();
+            counts.add(Field::Unknown, state.googletest_started);
+            counts.add(Field::Broken, 1);
+            self.add_lines("googletest", &counts);
+        }
+        if self.runners.is_empty() && state.dots != Counts::default() {
+            self.add_lines("pytest", &state.dots);
+        }
+        if let Some(ava) = self.find("ava").filter(|ava| ava.counts.get(Field::Passed).is_none()) {
+            ava.counts.add(Field::Passed, state.check_marks);
+            ava.summaries += state.check_marks;
+        }
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Runner> {
+        self.runners.iter_mut().find(|runner| runner.name == name)
+    }
+
+    /// Adds what a summary says.
+    fn add(&mut self, name: &'static str, sum: Sum, counts: &Counts) {
+        self.broken = self.broken.saturating_add(counts.get(Field::Broken).unwrap_or(0));
+        if name.is_empty() {
             return;
         }
-        match self.tools.iter_mut().find(|known| known.0 == tool) {
-            Some((_, Sum::Last, known)) => *known = counts,
-            Some((_, _, known)) => known.add_all(&counts),
-            None => self.tools.push((tool, sum, counts)),
+        let is_summary = counts.get(Field::Passed).is_some() || counts.get(Field::Total).is_some();
+        self.merge(Runner { name, sum, counts: *counts, summaries: u64::from(is_summary) }, sum);
+    }
+
+    /// Adds the sum of lines that are about one test each.
+    fn add_lines(&mut self, name: &'static str, counts: &Counts) {
+        self.add(name, Sum::Add, counts);
+        if let Some(runner) = self.find(name) {
+            runner.summaries = u64::MAX;
         }
     }
 
-    /// Returns what all runners together say.
-    pub(super) fn tally(mut self) -> Tally {
+    fn merge(&mut self, other: Runner, sum: Sum) {
+        match self.find(other.name) {
+            Some(known) if sum == Sum::Last => known.counts = other.counts,
+            Some(known) => {
+                known.counts.add_all(&other.counts);
+                known.summaries = known.summaries.saturating_add(other.summaries);
+            }
+            None => self.runners.push(other),
+        }
+    }
+
+    /// Adds what another stream counts.
+    pub(super) fn add_all(&mut self, other: Self) {
+        for runner in other.runners {
+            self.merge(runner, Sum::Add);
+        }
+        self.broken = self.broken.saturating_add(other.broken);
+        self.focused = self.focused.take().or(other.focused);
+        if let Some(groups) = other.groups {
+            let sum = self.groups.get_or_insert_default();
+            sum.passed += groups.passed;
+            sum.failed += groups.failed;
+            sum.none += groups.none;
+        }
+    }
+
+    /// Returns how many tests or groups were found, and how many runners: of two readings of the same lines, the one with more is right.
+    pub(super) fn weight(&self) -> (u64, usize) {
+        let groups = self.groups.map_or(0, |groups| groups.passed + groups.failed + groups.none);
+        let tests = |counts: &Counts| results(counts).iter().copied().fold(0, u64::saturating_add);
+        (
+            self.runners.iter().map(|runner| tests(&runner.counts)).fold(groups, u64::saturating_add),
+            self.runners.len(),
+        )
+    }
+
+    /// Adds what reports count, unless the same run has a text with more.
+    pub(super) fn add_reports(&mut self, counted: &[(&'static str, Counted)]) {
+        let of_reports = counted.iter().map(|(_, counted)| counted.executed()).fold(0, u64::saturating_add);
+        let of_text = self.runners.iter().map(|runner| results(&runner.counts));
+        let of_text = of_text.map(|[passed, failed, _]| passed.saturating_add(failed));
+        if counted.is_empty() || of_text.fold(0, u64::saturating_add) > of_reports {
+            return;
+        }
+        self.runners.clear();
+        for (runner, counted) in counted {
+            let mut counts = Counts::default();
+            counts.add(Field::Passed, counted.passed);
+            counts.add(Field::Failed, counted.failed);
+            counts.add(Field::Skipped, counted.skipped);
+            counts.add(Field::Broken, counted.broken);
+            self.add(runner, Sum::Add, &counts);
+        }
+    }
+
+    /// Returns what all runners together say. Of streams with a gap, the numbers are known only if there is one summary in all.
+    pub(super) fn tally(mut self, is_partial: bool) -> Tally {
         self.drop_repeated();
         let mut tally =
             Tally { broken: self.broken, focused: self.focused, groups: self.groups, ..Tally::default() };
-        if self.tools.is_empty() {
+        if self.runners.is_empty() {
             return tally;
         }
         let mut sums = [0_u64; 3];
-        let mut is_exact = true;
-        let mut is_any_executed = false;
-        for (tool, _, counts) in &self.tools {
-            tally.runners.push((*tool).to_owned());
+        let (mut is_exact, mut is_skipped_known) = (self.groups.is_none(), true);
+        let mut executed = 0_u64;
+        let mut summaries = 0_u64;
+        for Runner { name, counts, summaries: of_runner, .. } in &self.runners {
+            tally.runners.push((*name).to_owned());
             let result = results(counts);
-            is_exact &= counts.get(Field::Unknown).is_none();
-            is_any_executed |= counts.get(Field::Unknown).unwrap_or(0) + result[0] + result[1] > 0;
             for (sum, count) in sums.iter_mut().zip(result) {
                 *sum = sum.saturating_add(count);
             }
+            let unknown = counts.get(Field::Unknown);
+            is_exact &= unknown.is_none();
+            executed = executed.max(unknown.unwrap_or(0)).max(result[0]).max(result[1]);
+            summaries = summaries.saturating_add(*of_runner);
+            // prove counts tests that were skipped as passed.
+            is_skipped_known &= *name != "prove" || counts.get(Field::Total).is_none_or(|total| total == 0);
             tally.not_run = tally.not_run.saturating_add(not_run(counts));
         }
-        tally.level = if is_exact { Level::Tests } else { Level::Groups };
+        is_exact &= !is_partial || summaries == 1;
         if is_exact {
-            (tally.passed, tally.failed, tally.skipped) = (Some(sums[0]), Some(sums[1]), Some(sums[2]));
+            tally.level = Level::Tests;
+            (tally.passed, tally.failed) = (Some(sums[0]), Some(sums[1]));
+            tally.skipped = is_skipped_known.then_some(sums[2]);
+        } else {
+            tally.level = Level::Groups;
+            tally.failed = self.groups.filter(|_| !is_partial).map(|_| sums[1]);
         }
-        tally.ran = match (is_any_executed, is_exact) {
+        tally.ran = match (executed > 0, is_exact) {
             (true, _) => Ran::Some,
             (false, true) => Ran::None,
             (false, false) => Ran::Unknown,
@@ -136,12 +293,70 @@ impl Scan {
     }
 
     fn drop_repeated(&mut self) {
-        self.tools.retain(|(_, sum, counts)| *sum != Sum::Parts || counts.get(Field::Total).is_some());
-        let names: Vec<&str> = self.tools.iter().map(|tool| tool.0).collect();
-        self.tools.retain(|(tool, ..)| {
-            !REPEATED.iter().any(|(repeated, by)| repeated == tool && names.contains(by))
+        // Several runners have the same lines in their lists of sums.
+        if let Some(at) = self.runners.iter().position(|runner| runner.name == "summary") {
+            let parts = self.runners.remove(at);
+            if let Some(known) =
+                self.runners.iter_mut().find(|runner| matches!(runner.name, "uvu" | "vstest" | "meson"))
+            {
+                known.counts.add_all(&parts.counts);
+            }
+        }
+        let has = |counts: &Counts, fields: &[Field]| fields.iter().all(|field| counts.get(*field).is_some());
+        self.runners.retain(|Runner { sum, counts, .. }| {
+            *sum != Sum::Parts
+                || has(counts, &[Field::Total])
+                || has(counts, &[Field::Passed, Field::Failed, Field::Skipped])
+        });
+        let names: Vec<&str> = self.runners.iter().map(|runner| runner.name).collect();
+        self.runners.retain(|runner| {
+            !REPEATED.iter().any(|(repeated, by)| *repeated == runner.name && names.contains(by))
         });
     }
+}
+
+impl State {
+    /// Takes in a line that is no summary.
+    fn read(&mut self, line: &str, text: &str) {
+        if text.contains("ERROR collecting") || text.contains("during collection") {
+            self.is_collecting = true;
+        } else if line.starts_with("  ✔ ") || line.starts_with("  ✓ ") {
+            self.check_marks += 1;
+        } else if text.starts_with("[ RUN      ] ") {
+            self.googletest_started += 1;
+        } else if let Some(task) = text.strip_prefix("> Task :") {
+            let (name, outcome) = task.split_once(' ').unwrap_or((task, ""));
+            self.has_gradle_task |= name.to_ascii_lowercase().ends_with("test") && outcome != "NO-SOURCE";
+        } else if self.has_gradle_task && text.contains(" > ") {
+            let outcomes =
+                [(" PASSED", Field::Passed), (" FAILED", Field::Failed), (" SKIPPED", Field::Skipped)];
+            if let Some((_, field)) = outcomes.iter().find(|(outcome, _)| text.ends_with(outcome)) {
+                self.gradle_tests.add(*field, 1);
+            }
+        } else if let Some(dots) = dots(text) {
+            self.dots.add_all(&dots);
+        }
+    }
+}
+
+/// Reads `tests/test_a.py ..F.s   [100%]`.
+fn dots(text: &str) -> Option<Counts> {
+    let (marks, percent) = text.strip_suffix("%]")?.rsplit_once('[')?;
+    percent.trim().parse::<u8>().ok()?;
+    let marks = marks.trim_end();
+    let marks = marks.split_once(".py ").map_or(marks, |(_, marks)| marks);
+    let mut counts = Counts::default();
+    for mark in marks.chars() {
+        let field = match mark {
+            '.' | 'X' => Field::Passed,
+            'F' | 'E' => Field::Failed,
+            's' | 'x' => Field::Skipped,
+            'R' => continue,
+            _ => return None,
+        };
+        counts.add(field, 1);
+    }
+    Some(counts)
 }
 
 /// Returns the first format that matches a line, and the numbers in it.
@@ -172,9 +387,9 @@ fn strip_sign(text: &str) -> &str {
 /// Returns how many tests passed, failed and were skipped. What is not said follows from the total.
 fn results(counts: &Counts) -> [u64; 3] {
     let get = |field| counts.get(field).unwrap_or(0);
-    let (passed, skipped) = (counts.get(Field::Passed), get(Field::Skipped));
-    let mut failed = get(Field::Failed).saturating_add(get(Field::Errors));
-    let total = counts.get(Field::Total);
+    let (passed, skipped, spurious) = (counts.get(Field::Passed), get(Field::Skipped), get(Field::Spurious));
+    let mut failed = get(Field::Failed).saturating_add(get(Field::Errors).saturating_sub(spurious));
+    let total = counts.get(Field::Total).map(|total| total.saturating_sub(spurious));
     if counts.get(Field::Failed).is_none()
         && let (Some(total), Some(passed)) = (total, passed)
     {

@@ -9,7 +9,7 @@
 //! | `{=}` | equals signs |
 //! | `{+b}` | nothing, and counts one |
 //! | `{*}` | any text up to the literal that follows, or to the end |
-//! | `~` | white space, or none |
+//! | `~` | white space, or none; `{~}` is the character |
 //! | `<text>` | the text, or nothing |
 
 /// What a number in a line counts.
@@ -27,6 +27,8 @@ pub(super) enum Field {
     NotRun,
     /// Tests that ran with an unknown result.
     Unknown,
+    /// What the runner counts as a test, and is none.
+    Spurious,
     /// Assertions, warnings, files.
     Other,
 }
@@ -45,6 +47,7 @@ impl Field {
             "b" => Self::Broken,
             "n" => Self::NotRun,
             "u" => Self::Unknown,
+            "x" => Self::Spurious,
             "_" => Self::Other,
             _ => return None,
         })
@@ -71,6 +74,12 @@ impl Counts {
                 *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
         }
+    }
+
+    /// Returns the number of tests with a result.
+    pub(super) fn executed_and_skipped(&self) -> u64 {
+        let fields = [Field::Passed, Field::Failed, Field::Skipped];
+        fields.iter().filter_map(|field| self.get(*field)).fold(0, u64::saturating_add)
     }
 
     /// Counts what is in one field in another one.
@@ -192,6 +201,7 @@ fn placeholder<'t>(name: &str, after: &str, text: &'t str, counts: &mut Counts) 
         }
         "#" => skip_some(text, |c| c.is_ascii_digit() || matches!(c, '.' | ':')),
         "=" => skip_some(text, |c| c == '='),
+        "~" => text.strip_prefix('~'),
         "w" => list(text, counts, counted_word),
         "k" => list(text, counts, word_with_count),
         _ => {

@@ -1,0 +1,216 @@
+//! Undoes what programs write before each line of the commands that they run: the name of the package, or the time.
+
+use std::collections::HashMap;
+
+/// Maximum length of a prefix, in bytes.
+const MAX_PREFIX_BYTES: usize = 80;
+/// Lines that a prefix must have to count as one.
+const MIN_LINES: usize = 3;
+/// Maximum number of prefixes; further ones are text.
+const MAX_PREFIXES: usize = 500;
+
+/// Words that stand before a colon, and are the start of a message.
+const MESSAGE_WORDS: &[&str] = &[
+    "error",
+    "warning",
+    "note",
+    "fail",
+    "failed",
+    "ok",
+    "test",
+    "info",
+    "tests",
+    "time",
+    "total",
+    "passed",
+    "ran",
+    "result",
+    "suites",
+    "snapshots",
+    "e",
+    "failures",
+    "executed",
+    "help",
+    "not",
+    "at",
+    "npm",
+    "make",
+    "skipped",
+    "duration",
+    "files",
+    "traceback",
+    "stack",
+    "cause",
+    "usage",
+    "finished",
+    "in",
+    "file",
+    "rootdir",
+    "platform",
+    "plugins",
+    "configfile",
+    "testpaths",
+    "cachedir",
+    "seed",
+    "expected",
+    "actual",
+    "got",
+    "code",
+    "thread",
+    "started",
+    "pass",
+    "tap",
+    "bail",
+    "debug",
+    "success",
+    "warn",
+    "doctest",
+    "xpass",
+    "received",
+    "assertionerror",
+];
+
+/// Returns a line without the time that CI writes before it.
+pub(super) fn strip_time(line: &str) -> &str {
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let (stamp, rest) = match line.split_once(' ') {
+        Some((stamp, rest)) if line.starts_with(|c: char| c.is_ascii_digit() || c == '[') => (stamp, rest),
+        // The time of an empty line.
+        None if line.len() >= 20 && line.ends_with('Z') => (line, ""),
+        _ => return line,
+    };
+    let shape: String = stamp.chars().take(40).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let has_clock = |clock: &str| {
+        let fraction = clock.strip_prefix("00:00:00")?;
+        Some(fraction.is_empty() || fraction.strip_prefix('.')?.bytes().all(|byte| byte == b'0'))
+    };
+    let is_clock = |clock: &str| has_clock(clock) == Some(true);
+    let date = shape.strip_prefix("0000-00-00T").and_then(|clock| clock.strip_suffix('Z'));
+    let bracketed = shape.strip_prefix('[').and_then(|clock| clock.strip_suffix(']'));
+    if date.is_some_and(is_clock) || bracketed.is_some_and(is_clock) {
+        return rest;
+    }
+    match rest.strip_prefix("| ") {
+        Some(rest) if is_clock(&shape) => rest,
+        _ => line,
+    }
+}
+
+/// Returns the lines of each prefix, without it, and those that have none first. `None` if no prefix recurs.
+pub(super) fn split<'t>(lines: &[&'t str]) -> Option<Vec<Vec<&'t str>>> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut keyed = Vec::with_capacity(lines.len());
+    for line in lines {
+        let found = prefix(line).filter(|(key, _)| counts.len() < MAX_PREFIXES || counts.contains_key(key));
+        if let Some((key, _)) = found {
+            *counts.entry(key).or_default() += 1;
+        }
+        keyed.push(found);
+    }
+    let is_prefix = |key: &str| counts[key] >= MIN_LINES || (counts[key] > 1 && names_script(key));
+    if !counts.keys().any(|key| is_prefix(key)) {
+        return None;
+    }
+    let mut groups: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut indices: HashMap<&str, usize> = HashMap::new();
+    for (line, found) in lines.iter().zip(keyed) {
+        match found {
+            Some((key, text)) if is_prefix(key) => {
+                let index = *indices.entry(key).or_insert_with(|| {
+                    groups.push(Vec::new());
+                    groups.len() - 1
+                });
+                groups[index].push(text);
+            }
+            _ => groups[0].push(line),
+        }
+    }
+    Some(groups)
+}
+
+fn names_script(key: &str) -> bool {
+    let script = key.rsplit([' ', ':', '#']).next().unwrap_or("");
+    key.contains([' ', ':', '#'])
+        && ["test", "check", "ci", "verify"].iter().any(|name| script.starts_with(name))
+}
+
+/// Splits a prefix from a line: `web:test: ` of turbo, `web: ` of lerna, `[web] ` of concurrently and yarn, `web-1  | ` of compose,
+/// `packages/web test: ` of pnpm.
+fn prefix(line: &str) -> Option<(&str, &str)> {
+    let (key, rest) = if line.starts_with('[') {
+        let end = line.find(']')?;
+        let key = &line[1..end];
+        let rest = &line[end + 1..];
+        (key, rest.strip_prefix(':').unwrap_or(rest))
+    } else {
+        let end = line.bytes().take(MAX_PREFIX_BYTES).position(|byte| !is_name(byte)).unwrap_or(line.len());
+        let (name, after) = line.split_at(end.min(MAX_PREFIX_BYTES).min(line.len()));
+        if let Some(name) = name.strip_suffix(':') {
+            (name, after)
+        } else if let Some(rest) =
+            after.trim_start_matches(' ').strip_prefix('|').filter(|_| after.starts_with(' '))
+        {
+            (name, rest)
+        } else {
+            let script = after.strip_prefix(' ')?;
+            let colon = script.bytes().position(|byte| byte == b':' || !is_name(byte))?;
+            let key = &line[..end + 1 + colon];
+            (names_script(key).then_some(key)?, script[colon..].strip_prefix(':')?)
+        }
+    };
+    let is_gap = rest.is_empty() || rest.starts_with(' ');
+    let is_word = key.is_empty()
+        || !key.bytes().all(is_name)
+        || MESSAGE_WORDS.iter().any(|word| key.eq_ignore_ascii_case(word));
+    let is_worker =
+        key.strip_prefix("gw").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let has_script = key.contains(' ') && names_script(key);
+    let is_key = !is_worker && (!is_word || has_script) && key.len() <= MAX_PREFIX_BYTES;
+    (is_gap && is_key).then(|| (key, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'.' | b'/' | b'-' | b'_' | b':' | b'#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_come_off() {
+        for (line, expected) in [
+            ("2026-01-02T03:04:05.1234567Z 3 passed", "3 passed"),
+            ("2026-01-02T03:04:05Z", ""),
+            ("[03:04:05] 3 passed", "3 passed"),
+            ("03:04:05.123 | 3 passed", "3 passed"),
+            ("00:01 +3: All tests passed!", "00:01 +3: All tests passed!"),
+            ("3 passed", "3 passed"),
+            ("[web] 3 passed", "[web] 3 passed"),
+        ] {
+            assert_eq!(strip_time(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn prefixes_of_packages_are_known() {
+        for (line, expected) in [
+            ("@shop/web:test: 3 passed", Some(("@shop/web:test", "3 passed"))),
+            ("web:test:", Some(("web:test", ""))),
+            ("web#test:   3 passing", Some(("web#test", "  3 passing"))),
+            ("web: 3 passed", Some(("web", "3 passed"))),
+            ("[web] 3 passed", Some(("web", "3 passed"))),
+            ("[@shop/web]: 3 passed", Some(("@shop/web", "3 passed"))),
+            ("web-1  | 3 passed", Some(("web-1", "3 passed"))),
+            ("packages/web test: 3 passed", Some(("packages/web test", "3 passed"))),
+            ("error: no", None),
+            ("Tests: 3 passed", None),
+            ("[INFO] Tests run: 3", None),
+            ("[gw0] PASSED a.py::test_b", None),
+            ("src/a.rs:3:5 no", None),
+            ("it adds: no", None),
+        ] {
+            assert_eq!(prefix(line), expected, "{line}");
+        }
+    }
+}

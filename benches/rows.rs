@@ -377,7 +377,7 @@ impl Bench<'_> {
             let git = BenchCommand::git(&dir, &["diff", &one, &other]);
             let work = format!("diff of two iterations, {name} files, 250 changes; git diff");
             self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
-            let ours = BenchCommand::ralph(&dir, &["diff", "5"]);
+            let ours = BenchCommand::ralph(&dir, &["diff", "5", ".."]);
             let git = BenchCommand::workload(&dir, ["diff-by-git", &one])?;
             let work = "diff of an iteration and the work tree; git add -A, git diff --cached";
             self.pair(work, Goal::None, |_| ours.measure(), |_| git.measure())?;

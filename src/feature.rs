@@ -11,7 +11,7 @@ use crate::project_files::ProjectFiles;
 use search::{FEATURE_FILE, Search};
 
 pub use files::Feature;
-pub use search::without_dots;
+pub use search::{is_part, without_dots};
 
 /// Everything that may name a feature. Values of the environment come in from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

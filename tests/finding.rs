@@ -89,6 +89,30 @@ fn a_name_of_a_task_and_of_a_commit_is_ambiguous() {
     scene.ralph(format!("show {id}:ADD1").as_str()).code(0);
 }
 
+#[test]
+fn a_feature_is_named_by_a_part_and_where_a_command_is_expected_the_command_is_named() {
+    let scene = with_commits();
+    scene.write("specs/002-logout/tasks.md", "- [ ] T001 One\n");
+    for words in
+        ["log --feature login", "status --feature LOGIN", "show --feature ogin", "--dry-run --feature out"]
+    {
+        scene.ralph(words).code(0);
+    }
+    scene.ralph("log --feature log").code(0).stdout_has("001-login");
+    scene.ralph("status --feature log").code(1).stderr_has("`log` is ambiguous: 001-login, 002-logout");
+    for (words, command) in [
+        ("001-login", "specify ralph --feature 001-login"),
+        ("specs/002-logout", "specify ralph --feature 002-logout"),
+        ("run logout -n 3", "specify ralph run -n 3 --feature 002-logout"),
+        ("log 001", "specify ralph log --feature 001-login"),
+    ] {
+        let run = scene.ralph(words).code(2);
+        run.stderr_has(" is a feature, not a command\n").stderr_has(&format!("hint: `{command}`\n"));
+    }
+    let unknown = scene.ralph("nowhere").code(2).talk();
+    assert!(!unknown.contains("is a feature"), "{unknown}");
+}
+
 const STORY: &str = r#"
 [[turn]]
 task = "T001"
@@ -117,6 +141,51 @@ fn with_ports() -> Sandbox {
     scene
 }
 
+const GIVEN_UP: &str = r#"
+[[turn]]
+task = "T001"
+do = [{ write = { path = "bad", text = "x" } }, { say = "Tried." }, { tick = "current" }]
+[[turn]]
+do = [{ remove = "bad" }, { say = "Done." }, { tick = "current" }]
+"#;
+
+#[test]
+fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
+    let scene = Sandbox::new();
+    let list = "- [ ] T001 One\n- [ ] T002 Two (depends on T001)\n- [ ] T003 Three\n- [x] T005 Five\n- [ ] T006 Six\n";
+    scene.tasks(list).agent_script(GIVEN_UP).validate("test ! -e bad || { cat why; exit 3; }");
+    scene.write("why", "FAILED bad: is there\n");
+    scene.config("skip-after = 3").commit("Ready");
+    scene.ralph("-n 4").code(4);
+    let shown = scene.ralph("show T001").code(0).stdout_has("✘ iteration 3: T001 failed\n");
+    let shown = shown.stdout_has("\nafterwards  given up after this attempt\n").text();
+    for part in ["FAILED bad: is there", "T001 One", "Tried."] {
+        assert_eq!(shown.matches(part).count(), 1, "{part} in {shown}");
+    }
+    scene.ralph("show T003").code(0).stdout_has("✔ iteration 5: T003 done");
+    for (task, why) in [
+        (
+            "T002",
+            "T002 was not tried: it waits for T001, which failed 3 times\nhint: `specify ralph show T001`",
+        ),
+        ("t005", "T005 was not tried: its box was ticked, and by no recorded iteration"),
+        ("T006", "T006 was not tried: the last session ended before T006's turn: stopped (limit reached)"),
+        ("T009", "no iteration of specs/001-login worked on a task `T009`, and it names no commit"),
+    ] {
+        scene.ralph(&format!("show {task}")).code(1).stdout("").stderr_has(&format!("error: {why}"));
+    }
+    scene.ralph("diff T001 --name-only").code(0).stdout_lacks("progress.txt");
+    scene.tasks(&list.replace("[ ] T003", "[x] T003")).validate("true").ralph("--task T001").code(0);
+    let first = scene.sessions()[0].id().to_owned();
+    let latest = scene.sessions()[1].id().to_owned();
+    scene.ralph("show T001").code(0).stdout_has("✔ iteration 1: T001 done").stdout_lacks("afterwards");
+    scene
+        .ralph(&format!("show {first}:T001"))
+        .code(0)
+        .stdout_has(&format!("afterwards  given up after this attempt, done in {latest}:1\n"));
+    scene.ralph("show T006").code(1).stderr_has("T006 was not tried: the last session was for T001\n");
+}
+
 /// The tasks and outcomes of the iterations that `log` lists.
 fn listed(scene: &Sandbox, words: &[&str]) -> String {
     let text = scene.ralph(&format!("log --format task,outcome {}", words.join(" "))).code(0).text();
@@ -135,17 +204,13 @@ fn iterations_are_found_by_paths_exits_and_fields() {
         (&["--", "*.md", ":!specs"], "T002-"),
         (&["-n", "1", "--", "port"], "T001+"),
         (&["-n", "2", "--reverse", "--", "src", "docs"], "T002-, T001-"),
-        (&["--", "nothing"], ""),
         (&["--exit", "3"], "T001-"),
         (&["--exit", "7"], "T002-"),
-        (&["--exit", "validation=7"], ""),
         (&["--exit", "agent=0", "--failed"], "T001-"),
-        (&["--class", "quota"], ""),
         (&["--where", "captured.port=8080"], "T001-"),
         (&["--where", "captured.port=9090", "--where", "task=T002"], "T002-, T002+"),
         (&["--where", "exit.agent=7"], "T002-"),
         (&["--where", "files_changed=docs/b.md"], "T002-"),
-        (&["--where", "captured.host=8080"], ""),
         (&["--where", "task_text=Two", "-n", "1"], "T002+"),
     ] {
         assert_eq!(listed(&scene, words), expected, "{words:?}");
@@ -158,6 +223,79 @@ fn iterations_are_found_by_paths_exits_and_fields() {
     let lines = scene.ralph("log --jsonl --where captured.port=9090 --reverse").code(0).json_lines();
     let whole: Vec<_> = [4, 3, 2].map(|number| scene.session().iteration(number)).into();
     assert_eq!(lines, whole);
+}
+
+#[test]
+fn a_filter_that_matches_nothing_says_which_values_there_are() {
+    let scene = with_ports();
+    for (words, complaint, values) in [
+        ("--phase 99", "no iteration is of a phase `99`", "phases there are: Tasks: Login"),
+        ("--agent claude", "no iteration is of an agent `claude`", "agents there are: scripted"),
+        ("--task T009", "no iteration worked on a task `T009`", "did you mean T001?"),
+        ("--since garbage", "`garbage` is not a date", "--since takes what git takes: 2026-11-24,"),
+        ("--until 1990-01-01", "no iteration matches `--until 1990-01-01`", "times there are: 20"),
+        (
+            "--outcome skipped",
+            "no iteration matches `--outcome skipped`",
+            "outcomes there are: failure, success",
+        ),
+        ("--class quota", "no iteration matches `--class quota`", "the iterations here have no classes"),
+        (
+            "--exit validation=7",
+            "no iteration matches `--exit validation=7`",
+            "exit codes there are: agent=0, agent=7, validation=0, validation=3",
+        ),
+        (
+            "--where captured.port=1",
+            "no iteration matches `--where captured.port=1`",
+            "values there are: 8080, 9090",
+        ),
+        (
+            "--where captured.host=1",
+            "no iteration matches `--where captured.host=1`",
+            "the iterations here have no values",
+        ),
+        (
+            "-- nothing",
+            "no iteration matches `-- nothing`",
+            "changed files there are: docs/b.md, port, specs/001-login/tasks.md, src/deep/a.txt",
+        ),
+        (
+            "--grep nowhere",
+            "no iteration matches `--grep nowhere`",
+            "outputs, answers and diffs were searched",
+        ),
+        (
+            "--exit 7 --grep 8080",
+            "no iteration matches `--exit 7` and `--grep 8080`",
+            "each of them alone may match some: leave one out",
+        ),
+    ] {
+        let run = scene.ralph(format!("log {words}").as_str()).code(1).stdout("");
+        run.stderr_has(&format!("error: {complaint}\nhint: {values}"));
+    }
+    // For programs, and where nothing found is good news, nothing is an answer.
+    for words in ["--json --grep nowhere", "--jsonl --class quota", "--failed --grep nowhere", "-n 0"] {
+        scene.ralph(format!("log {words}").as_str()).code(0);
+    }
+    for words in ["--json --phase 99", "--jsonl --since garbage", "--failed --agent claude"] {
+        scene.ralph(format!("log {words}").as_str()).code(1).stdout("");
+    }
+}
+
+#[test]
+fn a_search_shows_the_line_that_it_found() {
+    let scene = with_ports();
+    for (words, found) in [
+        ("--grep 8080", "validation: port 8080"),
+        ("--grep 8080 --in answer", "answer: Listening on port 8080."),
+        ("--grep 8080 --in diff", "port: 8080"),
+        ("--grep Done", "answer: Done."),
+        ("--grep Two --in prompt", "prompt: "),
+    ] {
+        scene.ralph(format!("log {words}").as_str()).code(0).stdout_has(&format!("      {found}"));
+    }
+    scene.ralph("log --in prompt").code(2).stderr_has("--grep <REGEX>");
 }
 
 #[test]

@@ -146,13 +146,15 @@ fn iterations_are_named_by_number_place_task_and_session() {
 #[test]
 fn a_diff_is_gits_own() {
     let scene = recorded_scene();
-    let (one, three) = (snapshot(&scene, 1), snapshot(&scene, 3));
+    let [one, two, three] = [1, 2, 3].map(|number| snapshot(&scene, number));
     let start = scene.git(["rev-parse", &format!("{one}^1")]);
     let exclude = [":(top)", ":(top,exclude)specs/001-login/progress.txt"];
     for (words, options, from, to) in [
         ("diff 1 3", "", &one, &three),
         ("diff 3 1 --stat", "--stat", &three, &one),
         ("diff 0 @ --name-only", "--name-only", &start, &three),
+        ("diff 1", "", &start, &one),
+        ("diff T003 --stat", "--stat", &two, &three),
         ("--color always diff 1 3", "--color", &one, &three),
         ("show 1 --patch", "", &start, &one),
     ] {
@@ -176,16 +178,16 @@ fn a_diff_is_gits_own() {
 #[test]
 fn a_diff_with_the_work_tree_sees_untracked_files_and_writes_nothing() {
     let scene = recorded_scene();
-    read(&scene, "diff @").code(0).stdout("");
+    read(&scene, "diff @ ..").code(0).stdout("");
     scene.write("src/a", "three\n").write("untracked", "quite another text\n").write(".env", "SECRET=1\n");
     fs::remove_file(scene.path("ü n/ß")).unwrap();
-    read(&scene, "diff @ --name-only").code(0).stdout("src/a\nuntracked\n\"\\303\\274 n/\\303\\237\"\n");
-    read(&scene, "diff @")
+    read(&scene, "diff @ .. --name-only").code(0).stdout("src/a\nuntracked\n\"\\303\\274 n/\\303\\237\"\n");
+    read(&scene, "diff @ ..")
         .code(0)
         .stdout_has("-two\n+three\n")
         .stdout_has("+quite another text\n")
         .stdout_lacks("SECRET");
-    read(&scene, "diff @ -- untracked").code(0).stdout_lacks("three").stdout_has("+quite");
+    read(&scene, "diff @ .. -- untracked").code(0).stdout_lacks("three").stdout_has("+quite");
 }
 
 #[test]
@@ -378,7 +380,7 @@ fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
     let (from, to) = (scene.repo().to_str().unwrap(), clone.to_str().unwrap());
     scene.git(["clone", "--quiet", &format!("file://{from}"), to]);
     scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
-    for words in ["restore 1", "diff 1 2", "show 2 --patch", "diff 0"] {
+    for words in ["restore 1", "diff 1 2", "show 2 --patch", "diff 2", "diff 0 .."] {
         let run = scene.call(words).dir(&clone).run().code(1);
         run.stderr_has("is not here").stderr_has("hint: `specify ralph sync --snapshots` fetches it");
     }
@@ -434,7 +436,7 @@ fn filters_and_line_ends_come_back_as_git_writes_them() {
     assert_eq!(scene.bytes("x.txt"), b"a\r\nb\r\n");
     assert_eq!(scene.read("loud.up"), "HELLO\n");
     assert_eq!(content(scene.repo()), by_git(&scene, &snapshot(&scene, 1)));
-    scene.ralph("diff 1").code(0).stdout("");
+    scene.ralph("diff 1 ..").code(0).stdout("");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::store::{Row, SessionRefs};
 use crate::tasks;
 
 use super::context::Everywhere;
+use super::diff::DiffEnd;
 use super::settings::load_here;
 use super::{Context, Flags};
 
@@ -60,6 +61,13 @@ pub fn with_values(command: Command, words: &[OsString]) -> Command {
     walk(command, &Arc::new(Given::new(words)))
 }
 
+/// Returns the names of the features in the project that the command line is about.
+pub fn feature_names(words: &[OsString]) -> Result<Vec<String>> {
+    // Here the last word is whole.
+    let given = Given::new(&[words, &[OsString::new()]].concat());
+    Ok(given.features()?.into_iter().map(|(name, _)| name).collect())
+}
+
 /// Returns true if a value means the same to every shell without quotes.
 pub fn is_plain(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "._-+@%,=/:".contains(c))
@@ -73,7 +81,7 @@ impl Values {
         let parsed = argument.get_value_parser().type_id();
         if parsed == TypeId::of::<SessionName>() {
             return Some(Self::Sessions);
-        } else if parsed == TypeId::of::<IterationName>() {
+        } else if parsed == TypeId::of::<IterationName>() || parsed == TypeId::of::<DiffEnd>() {
             return Some(Self::Iterations);
         }
         let names = argument.get_value_names().unwrap_or_default();

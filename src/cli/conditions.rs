@@ -1,5 +1,6 @@
 //! What `log` compares with values of a record: `--where FIELD=VALUE`, `--exit N`, `--class NAME`.
 
+use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Error, Result, bail};
@@ -23,6 +24,12 @@ pub struct ExitCondition {
     code: i32,
 }
 
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.field, self.value)
+    }
+}
+
 impl FromStr for Condition {
     type Err = Error;
 
@@ -39,10 +46,24 @@ impl FromStr for Condition {
 }
 
 impl Condition {
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
     /// Returns true if the condition holds of JSON that may lack the field; `None` if it does.
     pub fn holds(&self, json: &Value) -> Option<bool> {
         let value = lookup(json, &self.field).filter(|value| !value.is_null())?;
         Some(is_value(value, &self.value))
+    }
+}
+
+impl fmt::Display for ExitCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { agent: true, validation: true, code } => write!(f, "{code}"),
+            Self { agent: true, code, .. } => write!(f, "agent={code}"),
+            Self { code, .. } => write!(f, "validation={code}"),
+        }
     }
 }
 

@@ -1,4 +1,6 @@
-//! `specify ralph diff`: the code of two iterations, or of one and the work tree, by git's own diff.
+//! `specify ralph diff`: what an iteration changed, or how two moments differ, by git's own diff.
+
+use std::str::FromStr;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ColorChoice};
@@ -16,9 +18,9 @@ pub struct DiffArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
     #[arg(value_name = "A")]
     pub from: IterationName,
-    /// Another iteration [default: the work tree]
+    /// Another iteration, or `..` for the work tree [default: only what A changed]
     #[arg(value_name = "B")]
-    pub to: Option<IterationName>,
+    pub to: Option<DiffEnd>,
     /// Print a diffstat
     #[arg(long)]
     pub stat: bool,
@@ -30,6 +32,26 @@ pub struct DiffArgs {
     /// Only these files and folders [default: all but progress.txt]
     #[arg(last = true, value_name = "PATHS")]
     pub paths: Vec<String>,
+}
+
+/// Where a comparison ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiffEnd {
+    /// `..`
+    WorkTree,
+    /// After this iteration.
+    Iteration(IterationName),
+}
+
+impl FromStr for DiffEnd {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            ".." => Ok(Self::WorkTree),
+            name => name.parse().map(Self::Iteration),
+        }
+    }
 }
 
 /// What git's diff is asked for.
@@ -48,16 +70,19 @@ const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let before = iterations::find(store, &args.from, &args.choice)?;
-    let from = before.snapshot(store)?;
+    let from = iterations::find(store, &args.from, &args.choice)?;
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
-    let request = Request { context, journal: before.files(store).progress, option, paths: &args.paths };
+    let request = Request { context, journal: from.files(store).progress, option, paths: &args.paths };
     match &args.to {
-        Some(name) => {
-            let to = iterations::find(store, name, &args.choice)?.snapshot(store)?;
-            hand_over(request, &from, &to, Vec::new())
+        Some(DiffEnd::Iteration(name)) => {
+            let to = iterations::find(store, name, &args.choice)?;
+            hand_over(request, &from.snapshot(store)?, &to.snapshot(store)?, Vec::new())
         }
-        None => with_work_tree(request, store, &from),
+        // Nothing changed before the first iteration: what is meant is all that changed since.
+        None if from.number() > 0 => {
+            hand_over(request, &from.snapshot_before(store)?, &from.snapshot(store)?, Vec::new())
+        }
+        Some(DiffEnd::WorkTree) | None => with_work_tree(request, store, &from.snapshot(store)?),
     }
 }
 

@@ -16,7 +16,7 @@ use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, agents, bisect, clean, completions, config, control, demo, diff, doctor,
-    fsck, help_topic, hint, hooks, init, log, memory, notes, output, pack, play_script, rebuild, report,
+    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack, play_script, rebuild, report,
     restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
 };
 
@@ -68,6 +68,10 @@ fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[
     match parse(arguments) {
         Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
+            if let Some(explained) = misplaced_feature::explain(&error, arguments) {
+                output::report(&explained, &mut stderr());
+                return ExitCode::Usage;
+            }
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
             // If stdout is closed, nothing is left to report.

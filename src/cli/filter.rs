@@ -5,16 +5,20 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use crate::history::failure_key::FailureKey;
-use crate::process::Tool;
-use crate::record::{FailureClass, Outcome, Timestamp, did_you_mean};
+use crate::record::{FailureClass, Outcome, Timestamp, did_you_mean, join_truncated};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
 use super::Context;
 use super::conditions::{self, Condition, ExitCondition};
+use super::grep::SearchedPart;
+use super::moment::moment;
+
+/// Most values that an error names.
+const MAX_VALUES: usize = 20;
 
 /// Which iterations are listed: those that pass all that are given.
 #[derive(Debug, Default, PartialEq, Args)]
@@ -42,9 +46,12 @@ pub struct FilterArgs {
     /// Only iterations that ended before this time
     #[arg(long, value_name = "DATE", visible_alias = "before")]
     pub until: Option<String>,
-    /// Only iterations with a line that matches this regular expression, in the prompt or an output
+    /// Only iterations with a line that matches this regular expression, in an output, an answer or the diff
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub grep: Option<String>,
+    /// Where --grep looks (can be repeated) [default: answer,output,diff]
+    #[arg(long = "in", value_name = "PART", value_delimiter = ',', requires = "grep")]
+    pub searched: Vec<SearchedPart>,
     /// Ignore case in --grep
     #[arg(short = 'i', long, requires = "grep")]
     pub ignore_case: bool,
@@ -91,12 +98,11 @@ pub struct Filter<'a> {
 impl<'a> Filter<'a> {
     pub fn new(args: &'a FilterArgs, context: &Context) -> Result<Self> {
         let outcomes = if args.failed { vec![Outcome::Failure] } else { args.outcome.clone() };
-        let [since, until] = [("--since", &args.since), ("--until", &args.until)];
         Ok(Self {
             args,
             outcomes,
-            since: moment(context, since)?,
-            until: moment(context, until)?,
+            since: moment(context, "--since", args.since.as_deref())?,
+            until: moment(context, "--until", args.until.as_deref())?,
             phase: args.phase.as_deref().map(phase).transpose()?,
             tasks: HashSet::new(),
             repeated: None,
@@ -105,18 +111,31 @@ impl<'a> Filter<'a> {
 
     /// Looks over all that is listed from, where that must be known before the first is shown.
     pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) -> Result<()> {
-        if !self.args.repeats && self.args.task.is_empty() {
+        let needs_entry = self.phase.is_some() || self.args.agent.is_some();
+        if !self.args.repeats && self.args.task.is_empty() && !needs_entry {
             return Ok(());
         }
-        let mut known = BTreeSet::new();
+        let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut counts: HashMap<(&str, FailureKey), usize> = HashMap::new();
         for session in sessions {
             for row in session.rows() {
                 known.extend(row.task().map(Cow::into_owned));
+                if needs_entry && row.is_iteration() {
+                    let entry = row.entry()?;
+                    phases.extend(entry.phase.filter(|phase| !phase.is_empty()));
+                    agents.extend(entry.agent);
+                }
                 if let Some(key) = failure_key(&row) {
                     *counts.entry((session.feature, key)).or_default() += 1;
                 }
             }
+        }
+        if let (Some(wanted), Some(phase)) = (&self.args.phase, &self.phase) {
+            let is_known = phases.iter().any(|known| phase.is_match(known.as_bytes()));
+            require(is_known, "is of a phase", wanted, ("phases", &phases))?;
+        }
+        if let Some(wanted) = &self.args.agent {
+            require(agents.contains(wanted), "is of an agent", wanted, ("agents", &agents))?;
         }
         for wanted in &self.args.task {
             self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
@@ -149,14 +168,6 @@ impl<'a> Filter<'a> {
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
 
-    /// Returns what `--grep` looks for.
-    pub fn pattern(&self) -> Result<Option<Regex>> {
-        let Some(pattern) = &self.args.grep else { return Ok(None) };
-        let mut builder = RegexBuilder::new(pattern);
-        let regex = builder.multi_line(true).case_insensitive(self.args.ignore_case).build();
-        regex.map(Some).context("read --grep")
-    }
-
     /// Returns true if nothing is left out.
     pub fn is_open(&self) -> bool {
         *self.args == FilterArgs::default()
@@ -177,6 +188,20 @@ fn phase(text: &str) -> Result<Regex> {
         _ => format!("(?i){}", regex::escape(text)),
     };
     Regex::new(&pattern).context("read --phase")
+}
+
+/// Fails if nothing that is recorded has a value.
+fn require(is_known: bool, what: &str, wanted: &str, (noun, known): (&str, &BTreeSet<String>)) -> Result<()> {
+    if is_known {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(|name| one_line(name)).collect();
+    let hint = if known.is_empty() {
+        format!("the iterations here have no {noun}")
+    } else {
+        format!("{noun} there are: {}", join_truncated(&known, MAX_VALUES))
+    };
+    bail!("no iteration {what} `{}`\nhint: {hint}", one_line(wanted))
 }
 
 /// Returns the recorded tasks of that name: as it is written, else in any letter case.
@@ -202,17 +227,6 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
         (None, None, _) => "no recorded iteration matches".to_owned(),
     };
     bail!("no iteration worked on a task `{}`\nhint: {hint}", one_line(wanted))
-}
-
-/// Returns a time as git reads it.
-fn moment(context: &Context, (flag, text): (&str, &Option<String>)) -> Result<Option<Timestamp>> {
-    let Some(text) = text else { return Ok(None) };
-    let answer =
-        Tool::git_as_called(&context.directory).args(["rev-parse", &format!("{flag}={text}")]).line()?;
-    // `--max-age=1795294000`, or `--min-age`.
-    let seconds = answer.rsplit('=').next().unwrap_or_default();
-    let seconds = seconds.parse().with_context(|| format!("read what git makes of `{flag}={text}`"))?;
-    Ok(Some(Timestamp::from_seconds(seconds)))
 }
 
 #[cfg(test)]

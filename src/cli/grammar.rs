@@ -55,7 +55,7 @@ pub enum Action {
     /// Browse sessions in a terminal UI, and follow the running one
     #[command(after_help = help::TUI)]
     Tui(OnlySessions),
-    /// Show the changes between two iterations, or to the work tree
+    /// Show what an iteration changed, or how two moments differ
     #[command(after_help = help::DIFF)]
     Diff(diff::DiffArgs),
     /// Find the first iteration after which a command fails

@@ -50,6 +50,7 @@ Examples:
   specify ralph log                       All iterations, oldest first
   specify ralph log --failed --task T004
   specify ralph log --since yesterday --grep 'connection refused'
+  specify ralph log --grep TODO --in diff
   specify ralph log -n 5 --reverse --oneline
   specify ralph log -- src docs/api.md    Iterations that changed these paths
   specify ralph log --where captured.port=8080 --exit validation=101
@@ -77,11 +78,11 @@ Examples:
   specify ralph show                      The latest iteration of the latest session
   specify ralph show 3 --stdout           The exact bytes of the validation's stdout
   specify ralph show 3 --agent | less
-  specify ralph show T004 --patch         What the last iteration on T004 changed
+  specify ralph show T004                 The last attempt at T004, and what became of it
   specify ralph show 20261121-2:@         The last iteration of that session
   specify ralph show HEAD                 The iteration that made the checked-out commit
 
-An iteration is named by its number, @ (the last), @~2 (two before it) or a task (the last one that worked on it), \
+An iteration is named by its number, @ (the last), @~2 (two before it) or a task (the last attempt at it), \
 after SESSION: if it is not of the latest session; or by a commit: of a record, of a snapshot, or made in the iteration";
 
 pub(super) const RESTORE: &str = "\
@@ -112,9 +113,11 @@ Keys (? lists all of them; the mouse works, too):
 
 pub(super) const DIFF: &str = "\
 Examples:
+  specify ralph diff 5                    What iteration 5 changed
+  specify ralph diff T004 -- src          What the last attempt at T004 changed in src
   specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
-  specify ralph diff 0 @ --stat           All changes of the session
-  specify ralph diff 5 -- src             From iteration 5 to the work tree, only in src
+  specify ralph diff 5 ..                 From the end of iteration 5 to the work tree
+  specify ralph diff 0 .. --stat          All changes since the session began
   specify ralph diff 20261121-2:@ @
 
 Runs git's diff with your settings and your pager. Snapshots contain untracked files, but not \

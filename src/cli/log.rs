@@ -1,5 +1,7 @@
 //! `specify ralph log`: the iterations, or the sessions, of the whole repository.
 
+use std::collections::HashMap;
+
 use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
 
@@ -14,10 +16,11 @@ use crate::view::log::{
 };
 
 use super::filter::{Filter, FilterArgs, failure_key};
+use super::grep::{Grep, regex};
 use super::record_filter::RecordFilter;
 use super::session_changes::{changes, needs};
 use super::sessions::OnlySessions;
-use super::{Context, ExitCode, Json, note, pager, print, sessions, warn};
+use super::{Context, ExitCode, Json, no_match, note, pager, print, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -84,6 +87,9 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         }
     }
     let rows = || listed.iter().flat_map(|session| &session.rows);
+    if rows().next().is_none() && !args.sessions && args.max_count != Some(0) {
+        check_empty(args, &filter, context, &found().collect::<Vec<_>>())?;
+    }
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
         return print(|out| write_json(out, rows()));
@@ -122,9 +128,10 @@ fn listed<'a>(
     sessions: impl Iterator<Item = SessionRows<'a>>,
 ) -> Result<Vec<Listed<'a>>> {
     let running = sessions::running(store)?;
-    let pattern = filter.pattern()?;
-    let is_match = |bytes: &[u8]| pattern.as_ref().is_some_and(|pattern| pattern.is_match(bytes));
-    let mut search = pattern.is_some().then(|| store.search(&is_match)).transpose()?;
+    let FilterArgs { grep, ignore_case, searched, .. } = &args.filter;
+    let pattern = grep.as_ref().map(|pattern| regex(pattern, *ignore_case)).transpose()?;
+    let find = |bytes: &[u8]| Some(pattern.as_ref()?.find(bytes)?.range());
+    let mut grep = pattern.is_some().then(|| Grep::new(store, searched, &find)).transpose()?;
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
     for session in sessions {
@@ -135,9 +142,7 @@ fn listed<'a>(
         let is_running = running.iter().any(|holder| holder.session == *id);
         let mut head = SessionHead::new(id.clone(), session.feature.to_owned(), is_running);
         let all: Vec<Row<'a>> = session.rows().collect();
-        for row in &all {
-            head.count(row);
-        }
+        all.iter().for_each(|row| head.count(row));
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
             head.end(&tip, session.tasks()?);
@@ -148,40 +153,54 @@ fn listed<'a>(
                 head.runs_elsewhere(store.elsewhere_since(session.refs, &begin, &tip));
             }
         }
-        let mut chosen = Vec::new();
+        let (mut chosen, mut matches) = (Vec::new(), HashMap::new());
         if args.sessions {
             left -= 1;
         } else {
             for row in all.iter().rev() {
-                if left == 0 {
+                if grep.is_none() && chosen.len() == left {
                     break;
-                }
-                if !filter.takes(row, session.feature)? {
-                    continue;
-                }
-                let is_said = match &mut search {
-                    Some(search) => search.is_in(&row.commit.parse()?)?,
-                    None => true,
-                };
-                if is_said && records.takes(row)? {
+                } else if filter.takes(row, session.feature)? && records.takes(row)? {
                     chosen.push(*row);
-                    left -= 1;
                 }
             }
+            if let Some(grep) = &mut grep {
+                let found = grep.matches(&session, chosen, left)?;
+                matches = found.iter().map(|(row, line)| (row.iteration, line.clone())).collect();
+                chosen = found.into_iter().map(|(row, _)| row).collect();
+            }
+            left -= chosen.len();
         }
         let is_open = filter.is_open() && args.paths.is_empty() && args.max_count.is_none();
-        let is_shown = args.sessions || is_open || !chosen.is_empty();
-        if is_shown {
+        if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && listed.is_empty() {
                 head.summarize(summary(store, &session, &all));
             }
             let causes = all.iter().filter(|_| is_for_people(args));
             let causes = causes.map(|row| (row.iteration, failure_key(row)));
-            listed.push(Listed { head, rows: chosen, repeats: repeats(causes) });
+            listed.push(Listed { head, rows: chosen, repeats: repeats(causes), matches });
         }
     }
     Ok(listed)
+}
+
+/// Fails if nothing is listed because of a filter that a person expects to match something.
+fn check_empty(
+    args: &LogArgs,
+    filter: &Filter<'_>,
+    context: &Context,
+    sessions: &[SessionRows<'_>],
+) -> Result<()> {
+    let has_iterations = || sessions.iter().any(|session| session.rows().any(|row| row.is_iteration()));
+    if args.json.json || args.jsonl || filter.is_open() && args.paths.is_empty() || !has_iterations() {
+        return Ok(());
+    }
+    if args.filter.failed {
+        note("no iteration that failed matches");
+        return Ok(());
+    }
+    Err(no_match::explain(&args.filter, &args.paths, context, sessions)?)
 }
 
 /// What cannot be counted is left out: the rows are what was asked for.

@@ -7,6 +7,8 @@ use camino::Utf8Path;
 
 use crate::process::Tool;
 use crate::record::ObjectId;
+use crate::store::{Matcher, line};
+use crate::view::log::MatchingLine;
 use crate::view::report::Text;
 
 /// Returns the patches between pairs of snapshots by the later one, each cut at `most` bytes. Equal pairs have none.
@@ -16,18 +18,103 @@ pub fn between(
     journal: &str,
     most: usize,
 ) -> Result<HashMap<ObjectId, Text>> {
-    if pairs.is_empty() {
-        return Ok(HashMap::new());
+    let mut reader = Patches { most, line: Vec::new(), length: 0, now: None, done: HashMap::new() };
+    if !pairs.is_empty() {
+        diff_tree(pairs, top, journal).stream(&mut |bytes| reader.take(bytes))?;
     }
+    Ok(reader.finish())
+}
+
+fn diff_tree(pairs: &[(ObjectId, ObjectId)], top: &Utf8Path, journal: &str) -> Tool {
     let wanted: String = pairs.iter().map(|(before, after)| format!("{after} {before}\n")).collect();
-    let git = Tool::git(top)
+    Tool::git(top)
         .args(["diff-tree", "--stdin", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"])
         // The journal is a view of the record, and grows with every iteration.
         .args(["--", ":(top)", &format!(":(top,exclude,literal){journal}")])
-        .stdin(wanted);
-    let mut reader = Patches { most, line: Vec::new(), length: 0, now: None, done: HashMap::new() };
-    git.stream(&mut |bytes| reader.take(bytes))?;
-    Ok(reader.finish())
+        .stdin(wanted)
+}
+
+/// Returns the first matching line that was added or removed between pairs of snapshots, by the later one.
+pub fn matching_lines(
+    pairs: &[(ObjectId, ObjectId)],
+    top: &Utf8Path,
+    journal: &str,
+    find: Matcher<'_>,
+) -> Result<HashMap<ObjectId, MatchingLine>> {
+    let mut reader = ChangedLines {
+        find,
+        rest: Vec::new(),
+        now: None,
+        file: String::new(),
+        is_body: false,
+        found: HashMap::new(),
+    };
+    if !pairs.is_empty() {
+        diff_tree(pairs, top, journal).stream(&mut |bytes| reader.take(bytes))?;
+    }
+    reader.end_line();
+    Ok(reader.found)
+}
+
+/// Longest part of a line that is looked at, in bytes.
+const MAX_LINE_BYTES: usize = 1 << 16;
+
+/// Looks at the changed lines of the output, one after the other.
+struct ChangedLines<'a> {
+    find: Matcher<'a>,
+    /// The start of the line that is being read.
+    rest: Vec<u8>,
+    /// The later snapshot of the pair that is being read, as long as nothing is found in it.
+    now: Option<ObjectId>,
+    /// The file in it.
+    file: String,
+    /// True behind the first line `@@ `.
+    is_body: bool,
+    found: HashMap<ObjectId, MatchingLine>,
+}
+
+impl ChangedLines<'_> {
+    fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.add(&bytes[..end]);
+            self.end_line();
+            bytes = &bytes[end + 1..];
+        }
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = MAX_LINE_BYTES - self.rest.len();
+        self.rest.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        let text = std::mem::take(&mut self.rest);
+        match text.first() {
+            // Within a patch no line begins with a digit.
+            Some(b'0'..=b'9' | b'a'..=b'f') => {
+                let id = std::str::from_utf8(&text).ok().and_then(|line| line.parse::<ObjectId>().ok());
+                if id.is_some() {
+                    self.now = id;
+                    self.file.clear();
+                } else if let Some(name) = text.strip_prefix(b"diff --git ") {
+                    let name = String::from_utf8_lossy(name);
+                    self.file = name.rsplit_once(" b/").map_or("", |(_, name)| name).to_owned();
+                    self.is_body = false;
+                }
+            }
+            Some(b'@') => self.is_body = true,
+            Some(b'+' | b'-') if self.is_body => self.look(&text[1..]),
+            _ => {}
+        }
+    }
+
+    fn look(&mut self, text: &[u8]) {
+        let Some(line) = self.now.as_ref().and_then(|_| line(text, self.find)) else { return };
+        if let Some(id) = self.now.take() {
+            self.found.insert(id, MatchingLine { place: self.file.clone(), line });
+        }
+    }
 }
 
 /// Splits the output into patches, and keeps the start of each.
@@ -106,6 +193,35 @@ mod tests {
             let long = &found[&one.parse().unwrap()];
             assert_eq!((long.text.len(), long.bytes, long.is_cut), (100, 521, true), "{}", long.text);
             assert_eq!(found[&other.parse().unwrap()], Text::whole("+short\n".to_owned()));
+        }
+    }
+
+    #[test]
+    fn only_changed_lines_are_looked_at_however_the_bytes_arrive() {
+        let ids = ["1", "2", "3"].map(|digit| digit.repeat(40));
+        let file = "diff --git a/x b/needle\nindex 1..2\n--- a/x\n+++ b/needle\n";
+        let text = format!(
+            "{}\n{file}@@ -1 +1 @@ needle\n needle\n+no\n{}\n{file}@@ -1 +1 @@\n--- a needle\n+needle 2\n{}\n{file}@@ -1 +1 @@\n+last needle",
+            ids[0], ids[1], ids[2]
+        );
+        let find = |bytes: &[u8]| {
+            let at = bytes.windows(6).position(|part| part == b"needle")?;
+            Some(at..at + 6)
+        };
+        for step in [1, 7, 4096] {
+            let mut reader = ChangedLines {
+                find: &find,
+                rest: Vec::new(),
+                now: None,
+                file: String::new(),
+                is_body: false,
+                found: HashMap::new(),
+            };
+            text.as_bytes().chunks(step).for_each(|part| reader.take(part));
+            reader.end_line();
+            let line = |id: &str| reader.found.get(&id.parse().unwrap()).map(|found| found.line.as_str());
+            assert_eq!(ids.each_ref().map(|id| line(id)), [None, Some("-- a needle"), Some("last needle")]);
+            assert!(reader.found.values().all(|found| found.place == "needle"));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 
+use crate::feature;
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use crate::store::{
     Holder, Listing, LoopLock, Overview, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
@@ -99,8 +100,8 @@ fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
     Ok(tips.into_inner())
 }
 
-/// Returns the path of the one recorded feature that is meant: by its path or the end of it, or by the number in front
-/// of its name, as `run` takes it.
+/// Returns the path of the one recorded feature that is meant: by its path or the end of it, by the number in front
+/// of its name, or by a part of it, as `run` takes it.
 fn recorded_feature<'a>(
     wanted: &str,
     recorded: impl Iterator<Item = &'a str>,
@@ -130,16 +131,18 @@ fn recorded_feature<'a>(
     }
 }
 
-/// Returns the closest kind of likeness wins.
+/// Returns the paths that `wanted` may mean: of the closest kind of likeness alone.
 fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
     let wanted = wanted.trim_start_matches("./").trim_end_matches('/');
     let end = format!("/{wanted}");
     let number = format!("{wanted}-");
     let name = |path: &'a str| path.rsplit('/').next().unwrap_or_default();
-    let kinds: [&dyn Fn(&'a str) -> bool; 3] =
-        [&|path| path == wanted, &|path| path.ends_with(&end), &|path| {
-            !wanted.contains('/') && name(path).starts_with(&number)
-        }];
+    let kinds: [&dyn Fn(&'a str) -> bool; 4] = [
+        &|path| path == wanted,
+        &|path| path.ends_with(&end),
+        &|path| !wanted.contains('/') && name(path).starts_with(&number),
+        &|path| !wanted.contains('/') && feature::is_part(wanted, name(path)),
+    ];
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -179,6 +182,12 @@ pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> 
     let sessions = with_warnings(|unreadable| readable(store, choice, unreadable))?;
     sessions.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(sessions)
+}
+
+/// Returns the sessions of the feature at a path, oldest first.
+pub fn of_feature(store: &Store, path: &str) -> Result<Vec<SessionLog>> {
+    let of_feature = ResolvedChoice { session: None, feature: Some(path.to_owned()) };
+    with_warnings(|unreadable| store.sessions_where(|tip| of_feature.takes_tip(tip), unreadable))
 }
 
 /// As [`chosen`], but returns what cannot be read instead of warning about it.

@@ -88,7 +88,7 @@ impl Search {
         explain("open", path, error)
     }
 
-    /// `--feature`: a path, a name in `specs/`, or the number before one.
+    /// `--feature`: a path, a name in `specs/`, the number before one, or a part of it.
     pub(super) fn named(&self, flag: &str) -> Result<Feature> {
         let as_name = self.root.join("specs").join(flag);
         let is_plain = !flag.is_empty() && !flag.contains('/') && !flag.starts_with('.');
@@ -107,18 +107,26 @@ impl Search {
                 );
             }
         }
-        let numbered: Vec<_> = self
-            .names()?
-            .into_iter()
-            .filter(|name| is_plain && name.starts_with(&format!("{flag}-")))
-            .collect();
-        match numbered.as_slice() {
+        match self.like(flag)?.as_slice() {
             [only] => self.of_directory(&self.root.join("specs").join(only)),
             [] => bail!("there is no feature `{flag}`\n{}", self.candidates_hint()),
             several => {
                 bail!("`{flag}` is ambiguous: {}\nhint: pass the whole name to --feature", several.join(", "))
             }
         }
+    }
+
+    /// Returns the names in `specs/` that begin with the number `flag`, or else those of which it is a part.
+    pub(super) fn like(&self, flag: &str) -> Result<Vec<String>> {
+        let is_name = !flag.is_empty() && !flag.contains('/') && !flag.starts_with('.');
+        let names = if is_name { self.names()? } else { Vec::new() };
+        let number = format!("{flag}-");
+        let (numbered, others): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| name.starts_with(&number));
+        if !numbered.is_empty() {
+            return Ok(numbered);
+        }
+        Ok(others.into_iter().filter(|name| is_part(flag, name)).collect())
     }
 
     /// Returns a directory that a setting called `origin` names, from the project's root.
@@ -230,6 +238,11 @@ impl Search {
         names.sort();
         Ok(names)
     }
+}
+
+/// Returns true if `part` stands somewhere in the name of a feature, in any letter case.
+pub fn is_part(part: &str, name: &str) -> bool {
+    !part.is_empty() && name.to_lowercase().contains(&part.to_lowercase())
 }
 
 fn ambiguous(what: &str, several: &[&String]) -> Error {

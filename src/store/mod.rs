@@ -49,7 +49,7 @@ pub use reading::overview::{Overview, Totals};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
 pub use reading::row::Row;
-pub use reading::search::Search;
+pub use reading::search::{Matcher, Search, line};
 pub use reading::session_log::{SessionLog, status_of};
 pub use refs::naming::{SessionRefs, slug};
 pub use refs::queries::Refs;

@@ -37,6 +37,16 @@ pub struct Listed<'a> {
     pub rows: Vec<Row<'a>>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
+    /// What `--grep` found in them.
+    pub matches: HashMap<u32, MatchingLine>,
+}
+
+/// A line that a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchingLine {
+    /// `validation`, `answer`, or the path of a file that changed.
+    pub place: String,
+    pub line: String,
 }
 
 /// What is said of a session in one line, counted from its records.
@@ -140,9 +150,25 @@ pub fn write_iterations(
                 out.write_all(paint.paint(look, &text).as_bytes())?;
             }
             out.write_all(b"\n")?;
+            if let Some(found) = listed.matches.get(&line.number) {
+                write_match(out, found, paint, room)?;
+            }
         }
     }
     Ok(())
+}
+
+/// The line that a search found, below its iteration.
+fn write_match(
+    out: &mut dyn Write,
+    found: &MatchingLine,
+    paint: Paint,
+    room: Option<usize>,
+) -> io::Result<()> {
+    let place = one_line(&found.place);
+    let room = room.map_or(usize::MAX, |room| room.saturating_sub(2 * INDENT.len() + columns(&place) + 2));
+    let text = cut(&one_line(&found.line), room);
+    writeln!(out, "{INDENT}{INDENT}{INDENT}{} {text}", paint.paint(Look::Dim, &format!("{place}:")))
 }
 
 pub fn write_sessions(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {

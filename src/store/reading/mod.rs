@@ -3,6 +3,7 @@
 pub(super) mod belonging;
 pub(super) mod blobs;
 pub(super) mod chain;
+mod json_texts;
 pub(super) mod listing;
 pub(super) mod listing_cache;
 pub(super) mod overview;

@@ -1,0 +1,126 @@
+//! `log --grep`: which iterations have a line that matches, and that line.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::record::ObjectId;
+use crate::store::{Matcher, Row, Search, SessionRows, Store};
+use crate::view::log::MatchingLine;
+
+use super::iterations::files_of;
+use super::patches::matching_lines;
+
+/// Where `--grep` looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchedPart {
+    /// What the agent printed
+    Answer,
+    /// What the validation printed, and the agent's stderr
+    Output,
+    /// Lines that were added or removed
+    Diff,
+    /// The prompt
+    Prompt,
+}
+
+impl SearchedPart {
+    /// Returns the files of the record, with what people call them.
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Answer => &[("agent/stdout", "answer")],
+            Self::Output => &[
+                ("validation/stdout", "validation"),
+                ("validation/stderr", "validation"),
+                ("agent/stderr", "agent's stderr"),
+            ],
+            Self::Diff => &[],
+            Self::Prompt => &[("prompt.md", "prompt")],
+        }
+    }
+}
+
+/// Returns what `--grep` looks for.
+pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex> {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.multi_line(true).case_insensitive(ignore_case).build().context("read --grep")
+}
+
+/// A search through the iterations of one session after the other.
+pub struct Grep<'a> {
+    store: &'a Store,
+    find: Matcher<'a>,
+    search: Search<'a>,
+    parts: &'a [SearchedPart],
+}
+
+impl<'a> Grep<'a> {
+    pub fn new(store: &'a Store, parts: &'a [SearchedPart], find: Matcher<'a>) -> Result<Self> {
+        // A prompt quotes earlier iterations, and would be found with each of them.
+        const DEFAULT: [SearchedPart; 3] = [SearchedPart::Output, SearchedPart::Answer, SearchedPart::Diff];
+        let parts = if parts.is_empty() { &DEFAULT } else { parts };
+        Ok(Self { store, find, search: store.search(find)?, parts })
+    }
+
+    /// Returns the first `most` of `rows` that have a matching line, with that line.
+    pub fn matches<'r>(
+        &mut self,
+        session: &SessionRows<'_>,
+        rows: Vec<Row<'r>>,
+        most: usize,
+    ) -> Result<Vec<(Row<'r>, MatchingLine)>> {
+        let mut in_files = HashMap::new();
+        for row in &rows {
+            if in_files.len() == most {
+                break;
+            }
+            if let Some(line) = self.in_files(&row.commit.parse()?)? {
+                in_files.insert(row.iteration, line);
+            }
+        }
+        let is_open = |row: &&Row<'_>| !in_files.contains_key(&row.iteration);
+        let mut in_diffs = if self.parts.contains(&SearchedPart::Diff) {
+            self.in_diffs(session, rows.iter().filter(is_open))?
+        } else {
+            HashMap::new()
+        };
+        let found = rows.into_iter().filter_map(|row| {
+            let line = in_files.remove(&row.iteration).or_else(|| in_diffs.remove(&row.snapshot()?))?;
+            Some((row, line))
+        });
+        Ok(found.take(most).collect())
+    }
+
+    fn in_files(&mut self, commit: &ObjectId) -> Result<Option<MatchingLine>> {
+        for (path, place) in self.parts.iter().flat_map(|part| part.files()) {
+            if let Some(line) = self.search.line_in(commit, path)? {
+                return Ok(Some(MatchingLine { place: (*place).to_owned(), line }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the matching lines of what these iterations changed, by their snapshots. Snapshots that are not here are
+    /// left out.
+    fn in_diffs<'r>(
+        &self,
+        session: &SessionRows<'_>,
+        rows: impl Iterator<Item = &'r Row<'r>>,
+    ) -> Result<HashMap<ObjectId, MatchingLine>> {
+        let Some(top) = &self.store.repository().top else { return Ok(HashMap::new()) };
+        let reader = self.search.reader();
+        let mut pairs = Vec::new();
+        for after in rows.filter_map(Row::snapshot) {
+            if reader.has(&after)?
+                && let Some(before) = reader.snapshot_before(&after)?
+            {
+                pairs.push((before, after));
+            }
+        }
+        let first = session.first().filter(|first| !first.is_iteration()).map(|first| first.entry());
+        let own = files_of(self.store, session.feature, first.transpose()?.as_ref());
+        matching_lines(&pairs, top, &own.progress, self.find)
+    }
+}

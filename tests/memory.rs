@@ -139,7 +139,7 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
     assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
     assert!(scene.progress().contains("```\nfatal: the frob is missing\n```\n---\n"), "{}", scene.progress());
     scene.ralph("history --with-history").code(0).stdout_has("fatal: the frob is missing");
-    scene.ralph("show").code(0).stdout_has("error       fatal: the frob is missing\n");
+    scene.ralph("show").code(0).stdout_has("fatal: the frob is missing");
     scene.ralph("show --agent-stderr").code(0).stdout("fatal: the frob is missing\n");
 }
 

@@ -190,6 +190,7 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         assert_eq!(session.iteration(1)["failure_class"], class);
         assert_eq!(session.end()["stop_reason"], "agent_unusable");
         assert!(!scene.path("validated").exists(), "{class}: there is nothing to validate");
+        scene.ralph("show").code(0).stdout_has("validation  touch validated, not run\n");
     }
 }
 

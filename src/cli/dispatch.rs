@@ -16,8 +16,8 @@ use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, agents, bisect, clean, completions, config, control, demo, diff, doctor,
-    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack, play_script, rebuild, report,
-    restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
+    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack, play_script,
+    rebuild, report, restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use camino::Utf8Path;
 
 use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, did_you_mean};
@@ -10,7 +10,7 @@ use crate::store::{Remote, SessionLog, Store, cleaned_refs};
 use crate::view::style::one_line;
 
 use super::commits::{self, Commit, Moment, Owner};
-use super::{SessionChoice, sessions};
+use super::{SessionChoice, sessions, task_attempts};
 
 /// A moment of a session: after one of its iterations, or before the first of them.
 #[derive(Debug, Clone)]
@@ -148,7 +148,7 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     Ok(Point { entry: find_in(&log, name)?.cloned(), log })
 }
 
-/// Returns the last iteration on a task, or the one that a commit belongs to.
+/// Returns the last attempt at a task, or the iteration that a commit belongs to.
 fn find_named(
     store: &Store,
     name: &IterationName,
@@ -158,13 +158,17 @@ fn find_named(
 ) -> Result<Point> {
     let of_task = of_task(store, text, log, choice)?;
     // Git is asked only where that can change the answer.
-    if name.session.is_some() || of_task.is_some() && !commits::is_like_id(text) {
-        return of_task.ok_or_else(|| anyhow!("{}", unknown(log, name, text, choice)));
+    if let Some(point) = &of_task
+        && (name.session.is_some() || !commits::is_like_id(text))
+    {
+        return Ok(point.clone());
+    } else if name.session.is_some() {
+        return Err(unknown(store, log, name, text, choice)?);
     }
     match (of_task, commits::parse(store, text)?) {
         (Some(point), None) => Ok(point),
         (None, Some(commit)) => of_commit(store, &commit, choice),
-        (None, None) => bail!("{}", unknown(log, name, text, choice)),
+        (None, None) => Err(unknown(store, log, name, text, choice)?),
         (Some(point), Some(commit)) => {
             bail!(
                 "`{text}` is a task and names commit {commit}\nhint: {}:{} is the last iteration on the task; the whole id names the commit",
@@ -175,18 +179,20 @@ fn find_named(
     }
 }
 
-/// Returns the last iteration on a task: of the session that is meant, or else of an earlier one of the same feature.
+/// Returns the last attempt at a task: of the session that is meant, or else of an earlier one of the same feature.
 fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) -> Result<Option<Point>> {
-    if let Some(point) = last_of(log, task) {
+    if let Some(point) = last_of(store, log, task)? {
         return Ok(Some(point));
     }
     if choice.session.is_some() {
         return Ok(None);
     }
-    let feature = log.feature().to_owned();
-    let logs = sessions::chosen(store, &SessionChoice { session: None, feature: Some(feature.clone()) })?;
-    let mut same = logs.iter().rev().filter(|other| other.feature() == feature);
-    Ok(same.find_map(|other| last_of(other, task)))
+    for other in sessions::of_feature(store, log.feature())?.iter().rev() {
+        if let Some(point) = last_of(store, other, task)? {
+            return Ok(Some(point));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the moment that a commit belongs to, which must be of the session and the feature that the flags name.
@@ -250,12 +256,9 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
     }
 }
 
-fn last_of(log: &SessionLog, task: &str) -> Option<Point> {
-    let last = |is_it: &dyn Fn(&str) -> bool| {
-        log.iterations().rev().find(|entry| entry.task.as_deref().is_some_and(is_it))
-    };
-    let entry = last(&|name| name == task).or_else(|| last(&|name| name.eq_ignore_ascii_case(task)))?.clone();
-    Some(Point { log: log.clone(), entry: Some(entry) })
+fn last_of(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Point>> {
+    let entry = task_attempts::last_in(store, log, task)?.cloned();
+    Ok(entry.map(|entry| Point { log: log.clone(), entry: Some(entry) }))
 }
 
 fn as_session(name: &IterationName) -> String {
@@ -264,9 +267,20 @@ fn as_session(name: &IterationName) -> String {
     )
 }
 
-fn unknown(log: &SessionLog, name: &IterationName, task: &str, choice: &SessionChoice) -> String {
+fn unknown(
+    store: &Store,
+    log: &SessionLog,
+    name: &IterationName,
+    task: &str,
+    choice: &SessionChoice,
+) -> Result<Error> {
     if name.is_like_session() {
-        return as_session(name);
+        return Ok(anyhow!("{}", as_session(name)));
+    }
+    if choice.session.is_none()
+        && let Some(why) = task_attempts::why_not_tried(store, log.feature(), task)?
+    {
+        return Ok(why);
     }
     let known = log.iterations().filter_map(|entry| entry.task.as_deref());
     let hint = match did_you_mean(task, known) {
@@ -281,5 +295,6 @@ fn unknown(log: &SessionLog, name: &IterationName, task: &str, choice: &SessionC
         None => one_line(log.feature()),
     };
     let commit = if name.session.is_none() { ", and it names no commit" } else { "" };
-    format!("no iteration of {scope} worked on a task `{}`{commit}\nhint: {hint}", one_line(task))
+    let task = one_line(task);
+    Ok(anyhow!("no iteration of {scope} worked on a task `{task}`{commit}\nhint: {hint}"))
 }

@@ -69,6 +69,7 @@ mod show;
 mod stats;
 mod status;
 mod sync;
+mod task_attempts;
 mod tasks;
 mod trust;
 mod tui;

@@ -13,7 +13,7 @@ use crate::view::style::{inert, one_line};
 
 use super::diff::{self, Request};
 use super::output::records;
-use super::{Context, ExitCode, SessionChoice, iterations, print, say};
+use super::{Context, ExitCode, SessionChoice, iterations, print, say, task_attempts};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
@@ -93,11 +93,13 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     };
     let causes = shown.log.iterations();
     let causes = causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
+    let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
     let found = view::show::IterationDetails {
         final_message: &final_message(store, entry, &iteration)?,
         iteration: &iteration,
         commit: entry.commit.as_str(),
         entry: &text,
+        afterwards: afterwards.as_deref(),
         repeated: repeats(causes).get(&iteration.iteration).copied(),
     };
     print(|out| view::show::write(out, &found, context.paint))

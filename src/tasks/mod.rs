@@ -5,6 +5,7 @@ mod marks;
 mod not_done;
 mod read;
 mod scope;
+mod standing;
 
 use tasklist::{Counts, Item};
 
@@ -15,6 +16,7 @@ pub use marks::set_marks;
 pub use not_done::{Attempt, not_done};
 pub use read::{may_have_open_tasks, parse, read, read_if_there, read_named, require_tasks};
 pub use scope::{named, part_of, select};
+pub use standing::{Standing, Untried, standing};
 
 impl From<&Item> for Task {
     fn from(item: &Item) -> Self {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::record::{Iteration, LeftOut, Outcome, Tokens, join_truncated};
+use crate::record::{ExitReason, Iteration, LeftOut, Outcome, Tokens, join_truncated};
 
 use super::local_time::local_with_offset;
 use super::markdown::render;
@@ -31,13 +31,15 @@ pub struct IterationDetails<'a> {
     pub final_message: &'a str,
     /// The first iteration of the session that failed in the same way.
     pub repeated: Option<u32>,
+    /// What became of its task: `given up after this attempt`, `done in #31`.
+    pub afterwards: Option<&'a str>,
 }
 
 /// The facts, what the agent said last, the entry of progress.txt, and how to see the rest.
 pub fn write(out: &mut dyn Write, found: &IterationDetails<'_>, paint: Paint) -> io::Result<()> {
-    let IterationDetails { iteration, commit: _, entry, final_message, repeated: _ } = *found;
+    let IterationDetails { iteration, entry, final_message, .. } = *found;
     let (look, mark) = sign(iteration.outcome);
-    let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&iteration.story()));
+    let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&title(iteration)));
     writeln!(out, "{}", paint.paint(look, &head))?;
     for (name, value) in facts(found) {
         writeln!(out, "{} {value}", paint.paint(Look::Dim, &format!("{name:<11}")))?;
@@ -60,6 +62,14 @@ pub fn write(out: &mut dyn Write, found: &IterationDetails<'_>, paint: Paint) ->
     )
 }
 
+/// Returns its story, but for a cause that has a line of its own.
+fn title(iteration: &Iteration) -> String {
+    match (&iteration.task, &iteration.cause, iteration.outcome) {
+        (Some(task), Some(_), Outcome::Failure) => format!("{task} failed"),
+        _ => iteration.story(),
+    }
+}
+
 type Facts = Vec<(&'static str, String)>;
 
 /// Returns all that is known of it in a line each, safe on a terminal.
@@ -80,17 +90,22 @@ fn main_facts(found: &IterationDetails<'_>) -> Facts {
         let text = iteration.task_text.as_deref().unwrap_or_default();
         facts.push(("task", format!("{} {}", one_line(task), cut(&one_line(text), 100))));
     }
+    facts.extend(found.afterwards.map(|words| ("afterwards", one_line(words))));
     facts.extend(iteration.cause.as_ref().map(|cause| ("cause", one_line(cause))));
     // No agent runs for the record of a skip.
     if iteration.outcome != Outcome::Skipped {
         let model =
             iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
-        let how = end(iteration.exit.agent, iteration.duration_ms.agent);
+        let how = end(iteration, iteration.exit.agent, iteration.duration_ms.agent);
         facts.push(("agent", format!("{}{model}{how}", one_line(&iteration.agent))));
     }
-    facts.extend(iteration.error.as_ref().map(|words| ("error", cut(&one_line(words), ERROR))));
+    // A cause that has the agent's own words needs no second line for them.
+    let is_new =
+        |words: &&String| iteration.cause.as_ref().is_none_or(|cause| !cause.contains(words.as_str()));
+    facts
+        .extend(iteration.error.as_ref().filter(is_new).map(|words| ("error", cut(&one_line(words), ERROR))));
     if let Some(command) = &iteration.validation_command {
-        let end = end(iteration.exit.validation, iteration.duration_ms.validation);
+        let end = end(iteration, iteration.exit.validation, iteration.duration_ms.validation);
         facts.push(("validation", format!("{}{end}", one_line(command))));
     }
     let again = repeated.map(|first| format!("same failure as iteration {first}"));
@@ -164,7 +179,8 @@ fn lists<'a>(iteration: &'a Iteration, entry: &str) -> impl Iterator<Item = (&'s
 ///
 /// If no validation failed, the excerpt of an entry is the end of the final message.
 fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
-    const SHOWN: [&str; 5] = ["## Iteration ", "**Task**:", "**Status**:", "**Cause**:", "**Validation**:"];
+    const SHOWN: [&str; 6] =
+        ["## Iteration ", "**Task**:", "**Status**:", "**Cause**:", "**Validation**:", "**Restored**:"];
     let entry = entry.trim_end().trim_end_matches("---");
     let (head, excerpt) = entry.split_at(entry.find("\n```").unwrap_or(entry.len()));
     let lines = head.lines().filter(|line| !SHOWN.iter().any(|shown| line.starts_with(shown)));
@@ -173,10 +189,21 @@ fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> Strin
         .collect();
     let head = head.replace("\n**Learnings**:\n- none\n", "");
     match iteration.exit.validation {
-        Some(code) if code != 0 => format!("{head}\n**Output of the validation**:\n{excerpt}"),
+        Some(code) if code != 0 && says_more(excerpt, iteration) => {
+            format!("{head}\n**Output of the validation**:\n{excerpt}")
+        }
+        Some(code) if code != 0 => head,
         _ if final_message.trim().is_empty() => format!("{head}{excerpt}"),
         _ => head,
     }
+}
+
+/// Returns true if an excerpt has more than the line that is the cause.
+fn says_more(excerpt: &str, iteration: &Iteration) -> bool {
+    let mut lines =
+        excerpt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```"));
+    let (first, rest) = (lines.next(), lines.next());
+    rest.is_some() || first.is_some() && first != iteration.cause.as_deref().map(str::trim)
 }
 
 fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
@@ -208,11 +235,16 @@ fn write_tool_calls(out: &mut dyn Write, iteration: &Iteration, paint: Paint) ->
     Ok(())
 }
 
-fn end(code: Option<i32>, milliseconds: Option<u64>) -> String {
-    match (code, milliseconds) {
-        (Some(code), Some(time)) => format!(", exit {code} after {}", duration(time)),
-        (Some(code), None) => format!(", exit {code}"),
-        (None, _) => ", did not end by itself".to_owned(),
+fn end(iteration: &Iteration, code: Option<i32>, milliseconds: Option<u64>) -> String {
+    let after = milliseconds.map_or(String::new(), |time| format!(" after {}", duration(time)));
+    match (code, &iteration.exit_reason) {
+        (Some(-1), Some(reason)) => format!(", {}{after}", reason.description()),
+        (Some(code), _) => format!(", exit {code}{after}"),
+        // It was running when the loop died: how it ended is not known.
+        (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
+            ", did not end by itself".to_owned()
+        }
+        (None, _) => ", not run".to_owned(),
     }
 }
 
@@ -233,13 +265,17 @@ mod tests {
         let learned = format!("{head}{files}**Learnings**:\n- port 5433\n---\n");
         let cases = [
             (&failed, Some(2), "Done.", format!("\n{files}\n**Output of the validation**:\n\n{excerpt}")),
+            (&failed.replace("boom\n```", "its cause\n```"), Some(2), "Done.", format!("\n{files}")),
             (&passed, Some(0), "boom", format!("\n{files}")),
             (&passed, None, "", format!("\n{files}\n{excerpt}")),
             (&learned, Some(0), "Done.", format!("\n{files}\n**Learnings**:\n- port 5433\n")),
         ];
         for (entry, validation, final_message, expected) in cases {
-            let iteration =
-                Iteration { exit: Exits { agent: Some(0), validation }, ..iteration(Outcome::Failure) };
+            let iteration = Iteration {
+                exit: Exits { agent: Some(0), validation },
+                cause: Some("its cause".to_owned()),
+                ..iteration(Outcome::Failure)
+            };
             let shown = as_sections(entry, &iteration, final_message);
             assert_eq!(shown, expected, "{entry}");
         }
@@ -255,9 +291,49 @@ mod tests {
                 entry: "",
                 final_message: "",
                 repeated: None,
+                afterwards: None,
             };
             let has_agent = facts(&found).iter().any(|(name, _)| *name == "agent");
             assert_eq!(has_agent, expected, "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn what_did_not_run_and_what_did_not_end_are_told_apart() {
+        for (agent, validation, reason, expected) in [
+            (Some(0), Some(1), None, ["exit 0", "exit 1"]),
+            (Some(7), None, None, ["exit 7", "not run"]),
+            (Some(-1), None, Some(ExitReason::Timeout), ["timed out", "not run"]),
+            (Some(0), Some(-1), Some(ExitReason::Interrupted), ["exit 0", "was interrupted"]),
+            (None, None, Some(ExitReason::Interrupted), ["did not end by itself", "did not end by itself"]),
+        ] {
+            let iteration = Iteration {
+                exit: Exits { agent, validation },
+                exit_reason: reason.clone(),
+                ..iteration(Outcome::Failure)
+            };
+            let shown = [agent, validation].map(|code| end(&iteration, code, None));
+            assert_eq!(shown, expected.map(|end| format!(", {end}")), "{agent:?} {validation:?}");
+        }
+    }
+
+    #[test]
+    fn a_cause_and_the_agents_words_are_shown_once() {
+        let mut iteration = iteration(Outcome::Failure);
+        iteration.cause = Some("agent exited 1: no such model".to_owned());
+        iteration.error = Some("no such model".to_owned());
+        let mut out = Vec::new();
+        let found = IterationDetails {
+            iteration: &iteration,
+            commit: "c",
+            entry: "",
+            final_message: "",
+            repeated: None,
+            afterwards: Some("done in #31"),
+        };
+        write(&mut out, &found, Paint::Plain).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("no such model").count(), 1, "{text}");
+        assert!(text.contains("\nafterwards  done in #31\n"), "{text}");
     }
 }

@@ -17,7 +17,14 @@ pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let mut rows = vec![Row::of(look, format!("{mark} {}", shown(&iteration.story())))];
     rows.extend(iteration.phase.as_ref().map(|phase| Row::fact("phase", phase)));
     let commit = row.commit.as_str();
-    let found = IterationDetails { iteration, commit, entry: "", final_message: "", repeated: row.repeats };
+    let found = IterationDetails {
+        iteration,
+        commit,
+        entry: "",
+        final_message: "",
+        repeated: row.repeats,
+        afterwards: None,
+    };
     // The list names the session, and nobody reads the whole commit id first.
     let known = facts(&found).into_iter().filter(|(name, _)| !matches!(*name, "session" | "commit"));
     rows.extend(known.chain([("commit", commit.to_owned())]).map(|(name, value)| Row::fact(name, value)));

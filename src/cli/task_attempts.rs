@@ -1,0 +1,146 @@
+//! The last attempt at a task, what became of the task after it, and why a task was never tried.
+
+use anyhow::{Error, Result, anyhow};
+
+use crate::record::{LogEntry, Outcome, RALPH};
+use crate::store::{RecordReader, SessionLog, Store};
+use crate::tasks::{Standing, Untried, parse, standing};
+use crate::view::ending::{SkippedTasks, state};
+use crate::view::style::one_line;
+
+use super::sessions;
+
+/// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
+pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Option<&'a LogEntry>> {
+    let Some(name) = recorded_name(log, task) else { return unit_attempt(&store.reader()?, log, task, 0) };
+    let is_its = |entry: &&LogEntry| {
+        is_attempt(entry)
+            && (entry.task.as_deref() == Some(name) || entry.closed.iter().any(|done| done == name))
+    };
+    let reader = store.reader()?;
+    let Some(own) = log.iterations().rev().find(is_its) else {
+        let cut_short = |entry: &&LogEntry| {
+            entry.outcome == Some(Outcome::Interrupted) && entry.task.as_deref() == Some(name)
+        };
+        let of_unit = unit_attempt(&reader, log, name, 0)?;
+        return Ok(of_unit.or_else(|| log.iterations().rev().find(cut_short)));
+    };
+    // Only where an iteration has several tasks, one may have had it without a word in its message.
+    let has_unit = reader.iteration(own).is_ok_and(|record| !record.unit_tasks.is_empty());
+    let later =
+        if has_unit { unit_attempt(&reader, log, name, own.iteration.unwrap_or_default())? } else { None };
+    Ok(later.or(Some(own)))
+}
+
+/// Returns the last attempt after iteration `after` that had the task to do beside others.
+fn unit_attempt<'a>(
+    reader: &RecordReader<'_>,
+    log: &'a SessionLog,
+    task: &str,
+    after: u32,
+) -> Result<Option<&'a LogEntry>> {
+    for entry in log.iterations().rev().filter(|entry| is_attempt(entry)) {
+        if entry.iteration.unwrap_or_default() <= after {
+            break;
+        }
+        let is_its = |name: &String| name.eq_ignore_ascii_case(task);
+        // What cannot be read says nothing of the task.
+        if reader.iteration(entry).is_ok_and(|record| record.unit_tasks.iter().any(is_its)) {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns true if an agent's work was judged.
+fn is_attempt(entry: &LogEntry) -> bool {
+    matches!(entry.outcome, Some(Outcome::Success | Outcome::Failure | Outcome::Later(_)))
+}
+
+/// Returns the name of a task as the records have it: as it is written, else in any letter case.
+fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
+    let names =
+        || log.iterations().flat_map(|entry| entry.task.iter().chain(&entry.closed)).map(String::as_str);
+    names().find(|name| *name == task).or_else(|| names().find(|name| name.eq_ignore_ascii_case(task)))
+}
+
+/// Returns what became of the task of an attempt that did not close it: `given up after this attempt`, `done in #31`.
+pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<String>> {
+    let Some(task) = entry.task.as_ref().filter(|task| !entry.closed.contains(task)) else { return Ok(None) };
+    if !is_attempt(entry) {
+        return Ok(None);
+    }
+    let later = || log.iterations().filter(|other| other.iteration > entry.iteration);
+    let next = later().find(|other| other.task.as_ref() == Some(task));
+    let is_given_up = next.is_some_and(|next| next.outcome == Some(Outcome::Skipped));
+    let closes = |other: &&LogEntry| other.closed.contains(task);
+    let done = match later().find(closes) {
+        Some(done) => Some(format!("done in #{}", done.iteration.unwrap_or_default())),
+        None => done_later(store, log, task)?,
+    };
+    let parts: Vec<String> =
+        is_given_up.then(|| "given up after this attempt".to_owned()).into_iter().chain(done).collect();
+    Ok((!parts.is_empty()).then(|| parts.join(", ")))
+}
+
+/// Returns which iteration of a later session of the feature closed a task.
+fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<String>> {
+    let later = sessions::of_feature(store, log.feature())?;
+    Ok(later.iter().filter(|other| other.id() > log.id()).find_map(|other| {
+        let done = other.iterations().find(|entry| entry.closed.iter().any(|name| name == task))?;
+        Some(format!("done in {}:{}", other.id(), done.iteration.unwrap_or_default()))
+    }))
+}
+
+/// Returns why there is no attempt at a task of the feature's list; `None` if the list has no such task.
+pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<Error>> {
+    let logs = sessions::of_feature(store, feature)?;
+    let Some(newest) = logs.last() else { return Ok(None) };
+    let reader = store.reader()?;
+    // The record of an end has none.
+    let lists = newest.entries.iter().rev().map(|entry| reader.file(&entry.commit, "tasks.md"));
+    let Some(bytes) = lists.filter_map(Result::transpose).next().transpose()? else { return Ok(None) };
+    let Ok(list) = parse(&bytes) else { return Ok(None) };
+    let Some(Untried { name, standing }) = standing(&list, task) else { return Ok(None) };
+    let (why, hint) = match standing {
+        Standing::Done => {
+            ("its box was ticked, and by no recorded iteration".to_owned(), format!("{RALPH} status --tasks"))
+        }
+        Standing::WaitsFor(other) => {
+            let (how, hint) = how_it_stands(&logs, &other);
+            (format!("it waits for {}, {how}", one_line(&other)), hint)
+        }
+        Standing::Ready => (before_its_turn(store, newest, &name)?, format!("{RALPH} status")),
+    };
+    Ok(Some(anyhow!("{} was not tried: {why}\nhint: `{hint}`", one_line(&name))))
+}
+
+/// Returns how a task stands that another waits for, and the command that shows it.
+fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
+    let is_failure =
+        |entry: &&LogEntry| entry.outcome == Some(Outcome::Failure) && entry.task.as_deref() == Some(task);
+    let failures = logs.iter().flat_map(SessionLog::iterations).filter(is_failure).count();
+    let how = match failures {
+        0 => return ("which is open".to_owned(), format!("{RALPH} status --tasks")),
+        1 => "which failed once".to_owned(),
+        count => format!("which failed {count} times"),
+    };
+    (how, format!("{RALPH} show {}", one_line(task)))
+}
+
+/// Returns why a session that could have tried a task did not.
+fn before_its_turn(store: &Store, log: &SessionLog, name: &str) -> Result<String> {
+    let running = sessions::running(store)?;
+    let (status, _) = sessions::status(store, log, &running);
+    let session = log.entries.iter().rev().find(|entry| entry.kind.begins());
+    let scope = session.and_then(|begin| store.readable_session(begin)?.scope);
+    if let Some(scope) = scope.filter(|scope| !scope.is_all()) {
+        return Ok(format!("the last session was for {}", one_line(&scope.to_string())));
+    }
+    if log.tip().status.is_none() && running.iter().any(|holder| holder.session == *log.id()) {
+        return Ok("its turn has not come yet".to_owned());
+    }
+    let skipped = SkippedTasks::default();
+    let how = state(status, log.tip().stop_reason, &skipped);
+    Ok(format!("the last session ended before {}'s turn: {how}", one_line(name)))
+}

@@ -1,0 +1,64 @@
+//! How a task of a list stands that no iteration tried.
+
+use tasklist::{Item, TaskList};
+
+/// A task, and what is between it and an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untried {
+    /// As the list has it.
+    pub name: String,
+    pub standing: Standing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    Done,
+    /// Another task must be done first.
+    WaitsFor(String),
+    /// Nothing is in its way.
+    Ready,
+}
+
+/// Returns how a task stands, named as it is written or in another letter case; `None` if the list has no such task.
+pub fn standing(list: &TaskList, task: &str) -> Option<Untried> {
+    let is_named = |item: &&Item| item.name.eq_ignore_ascii_case(task);
+    let item = list.find(task).or_else(|| list.tasks().find(is_named))?;
+    let standing = match waited_for(list, item) {
+        _ if item.done => Standing::Done,
+        Some(other) => Standing::WaitsFor(other.name.clone()),
+        None => Standing::Ready,
+    };
+    Some(Untried { name: item.name.clone(), standing })
+}
+
+/// Returns an open task that must be done before `item`: one below it, or one that it depends on.
+fn waited_for<'a>(list: &'a TaskList, item: &Item) -> Option<&'a Item> {
+    let place = list.items.iter().position(|other| other.name == item.name);
+    let below = list.tasks().find(|other| !other.done && place.is_some() && other.parent == place);
+    let open = |id: &String| list.find(id).filter(|other| !other.done);
+    below.or_else(|| item.depends_on.iter().find_map(open))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_waits_for_what_it_depends_on_and_for_what_is_below_it() {
+        let source = "- [x] T001 a\n- [ ] T002 b (depends on T001)\n- [ ] T003 c (depends on T001, T002)\n\
+                      - [ ] T004 d\n  - [ ] T005 e\n- [ ] T006 f (depends on T099)\n";
+        let list = TaskList::parse(source.as_bytes()).unwrap();
+        for (task, expected) in [
+            ("T001", Some(("T001", Standing::Done))),
+            ("t002", Some(("T002", Standing::Ready))),
+            ("T003", Some(("T003", Standing::WaitsFor("T002".to_owned())))),
+            ("T004", Some(("T004", Standing::WaitsFor("T005".to_owned())))),
+            ("T005", Some(("T005", Standing::Ready))),
+            ("T006", Some(("T006", Standing::Ready))),
+            ("T007", None),
+        ] {
+            let expected = expected.map(|(name, standing)| Untried { name: name.to_owned(), standing });
+            assert_eq!(standing(&list, task), expected, "{task}");
+        }
+    }
+}

@@ -126,7 +126,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("duct", &["process/"]),
     (
         "failure_excerpt",
-        &["agent/stream/command_result.rs", "cli/excerpt.rs", "progress/", "session/iteration_context.rs"],
+        &[
+            "agent/stream/command_result.rs",
+            "cli/excerpt.rs",
+            "judge/",
+            "progress/",
+            "session/iteration_context.rs",
+        ],
     ),
     ("getrandom", &["store/local/identity.rs"]),
     ("gix", &["store/"]),
@@ -155,6 +161,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "tasklist",
         &[
             "cli/report.rs",
+            "judge/",
             "session/",
             "tasks/",
             "view/report/",

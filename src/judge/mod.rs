@@ -1,10 +1,21 @@
 //! What the evidence of an attempt comes to: its changes and its tests against those of the trusted state. Pure.
 
+mod definitions;
+mod diff;
+#[cfg(test)]
+mod diff_tests;
+mod known_failures;
+mod languages;
+mod mask;
 mod ordered;
 mod own_files;
 mod paths;
 mod shell;
+mod ticks;
 
+pub use diff::{ChangedFile, DiffFindings, Finding, findings};
+pub use known_failures::{Confirmed, KnownFailures, confirm, known_failures, still_known};
 pub use ordered::{is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_skip};
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
-pub use paths::is_test_file;
+pub use paths::{is_test_file, is_worth_reading};
+pub use ticks::closable;

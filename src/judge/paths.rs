@@ -42,7 +42,129 @@ pub fn is_test_file(path: &str) -> bool {
     is_test.is_match(path) && !is_none.is_match(path)
 }
 
+/// Returns true if the language has its tests beside the code.
+pub(super) fn has_inline_tests(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "rs")
+}
+
 /// Returns true if the file says what the project consists of: a manifest or a lock file.
 pub(super) fn is_manifest(path: &str) -> bool {
     IS_MANIFEST.is_match(path)
+}
+
+const CONFIG: &str = r"(?x)(?:^|/)(?:
+    (?:jest|vitest|karma|playwright|cypress|ava|wdio|mocha|web-test-runner)[.\w-]*\.(?:config|conf|setup|workspace)\.\w+
+  | (?:jest|vitest)\.(?:setup|workspace)\.\w+ | \.mocharc[.\w]* | \.?jasmine\.json | \.nycrc[.\w]* | \.c8rc[.\w]*
+  | \.?pytest\.ini | tox\.ini | noxfile\.py | \.coveragerc | phpunit\.xml(?:\.dist)? | Pest\.php | \.rspec | \.busted
+  | nextest\.toml | turbo\.json | nx\.json | lerna\.json | dart_test\.yaml | testng[\w-]*\.xml )$ ";
+
+static IS_CONFIG: LazyLock<Regex> = LazyLock::new(|| pattern(CONFIG));
+
+/// Files of which a part decides which tests run: the path, and what a line of that part has.
+const CONFIG_PARTS: &[(&str, &str)] = &[
+    (
+        r"(?:^|/)package\.json$",
+        r#"^\s*"(?:pre|post)?(?:test|check|ci|verify|validate)[\w:.-]*"\s*:\s*"|"(?:jest|mocha|ava|vitest|nyc|c8|tap)"\s*:\s*\{|"(?:passWithNoTests|testPathIgnorePatterns|testMatch|testRegex|coverageThreshold)""#,
+    ),
+    (
+        r"(?:^|/)(?:pyproject\.toml|setup\.cfg)$",
+        r"^\s*(?:\[tool[.:](?:pytest|coverage|tox|hatch\.envs\.test)|addopts|testpaths|norecursedirs|python_files|python_functions|python_classes|xfail_strict|fail_under)",
+    ),
+    (
+        r"(?:^|/)Cargo\.toml$",
+        r"^\s*(?:\[\[test\]\]|\[profile\.test|test\s*=\s*(?:true|false)|harness\s*=|doctest\s*=|autotests\s*=)",
+    ),
+    (
+        r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[^/]+\.mk|\.?[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$",
+        r"(?i)\b(?:tests?|check|pytest|jest|vitest|mocha|rspec|ctest|nextest|verify)\b",
+    ),
+    (
+        r"(?:^|/)build\.gradle(?:\.kts)?$",
+        r"(?i)\b(?:useJUnitPlatform|(?:include|exclude)Tags|ignoreFailures|tasks\.test|test\s*\{)",
+    ),
+    (r"(?:^|/)pom\.xml$", r"(?i)skipTests|maven\.test|testFailureIgnore|surefire|failsafe|excludedGroups"),
+    (r"(?:^|/)vite\.config\.\w+$", r"\btest\s*:|\b(?:include|exclude|passWithNoTests)\b"),
+    (
+        r"(?:^|/)conftest\.py$",
+        r"\bcollect_ignore|\bpytest_(?:ignore_collect|collection_modifyitems|runtest_setup)\b",
+    ),
+    (r"(?:^|/)(?:spec|rails|test)_helper\.(?:rb|exs)$", r"\bfilter_run|\bexclu|\bfail_if_no_examples\b"),
+];
+
+static IS_CONFIG_PART: LazyLock<Vec<[Regex; 2]>> =
+    LazyLock::new(|| CONFIG_PARTS.iter().map(|(path, line)| [pattern(path), pattern(line)]).collect());
+
+/// Returns true if the whole file decides which tests run.
+pub(super) fn is_test_config(path: &str) -> bool {
+    IS_CONFIG.is_match(path)
+}
+
+/// Returns what a line has that decides which tests run, if the file has such lines.
+pub(super) fn config_line(path: &str) -> Option<&'static Regex> {
+    IS_CONFIG_PART.iter().find(|[of, _]| of.is_match(path)).map(|[_, line]| line)
+}
+
+/// Returns true if the contents of a changed file may show what became of the tests.
+pub fn is_worth_reading(path: &str) -> bool {
+    is_test_file(path) || has_inline_tests(path) || is_test_config(path) || config_line(path).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_path() {
+        for path in [
+            "tests/login.py",
+            "a/__tests__/b.tsx",
+            "src/test/java/A.java",
+            "test_a.py",
+            "a_test.go",
+            "b.spec.ts",
+            "spec/a_spec.rb",
+            "ATest.php",
+            "x.bats",
+            "conftest.py",
+            "e2e/login.ts",
+        ] {
+            assert!(is_test_file(path) && is_worth_reading(path), "{path}");
+        }
+        for path in [
+            "src/login.py",
+            "specs/001-login/tasks.md",
+            "tests/README.md",
+            "spec/openapi.yaml",
+            "a/__snapshots__/b.test.ts.snap",
+            "latest.py",
+            "contest/a.js",
+            "tests/golden/a.json",
+        ] {
+            assert!(!is_test_file(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn files_that_decide_what_runs_are_known() {
+        for path in
+            ["jest.config.js", "web/vitest.config.mts", "pytest.ini", ".mocharc.json", ".config/nextest.toml"]
+        {
+            assert!(is_test_config(path), "{path}");
+        }
+        for (path, line, expected) in [
+            ("package.json", r#"    "test:unit": "jest","#, true),
+            ("package.json", r#"    "jest": "^29.0.0","#, false),
+            ("pyproject.toml", "addopts = \"-k x\"", true),
+            ("pyproject.toml", "name = \"x\"", false),
+            ("Makefile", "test: build", true),
+            ("Makefile", "latest:", false),
+            ("conftest.py", "collect_ignore = [\"a.py\"]", true),
+            ("conftest.py", "def client():", false),
+        ] {
+            assert_eq!(config_line(path).unwrap().is_match(line), expected, "{path} {line}");
+        }
+        for path in ["src/main.py", "package-lock.json", "README.md"] {
+            assert!(!is_worth_reading(path), "{path}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! What the evidence of an attempt comes to: its changes and its tests against those of the trusted state. Pure.
 
+mod decision;
+#[cfg(test)]
+mod decision_tests;
 mod definitions;
 mod diff;
 #[cfg(test)]
@@ -13,6 +16,7 @@ mod paths;
 mod shell;
 mod ticks;
 
+pub use decision::{Decision, Evidence, SecondResult, TrustedTests, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use known_failures::{Confirmed, KnownFailures, confirm, known_failures, still_known};
 pub use ordered::{is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_skip};

@@ -1,0 +1,343 @@
+//! Whether an attempt that passed proves its work: the evidence against that of the trusted state.
+
+use failure_excerpt::{Level, Ran, Tally};
+
+use super::diff::{DiffFindings, Finding};
+use super::ordered::{
+    is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_skip,
+};
+use crate::record::{Flag, FlagCode, TaskName, join_truncated};
+
+/// Maximum number of names in a text.
+const MAX_NAMES: usize = 3;
+
+/// From this many tests on a fall below half of them is a refusal.
+const MIN_TESTS_TO_SHRINK: u64 = 10;
+
+/// The state that an attempt is compared with: the newest success, or the baseline.
+#[derive(Debug, Clone, Copy)]
+pub struct TrustedTests<'a> {
+    /// `None` if it is not known what the validation printed.
+    pub tests: Option<&'a Tally>,
+    /// False for a red baseline.
+    pub passed: bool,
+}
+
+/// How the validation ended with its own files of the trusted state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondResult {
+    Passed,
+    Failed,
+    TimedOut,
+}
+
+/// What an attempt is judged by whose agent and validation succeeded, and which ticked a task that it may close. Many
+/// fields: each is one kind of evidence.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Evidence<'a> {
+    /// The codes of `validation.refuse`.
+    pub refuse: &'a [String],
+    /// False if nothing is refused, because no success depends on it or nothing can be compared.
+    pub refuses: bool,
+    pub is_validated: bool,
+    /// What the validation printed.
+    pub tests: Option<&'a Tally>,
+    /// `None` if there is nothing to compare with.
+    pub trusted: Option<TrustedTests<'a>>,
+    /// True if the validation runs only the tests that a change concerns.
+    pub selects_by_change: bool,
+    pub diff: &'a DiffFindings,
+    /// The own files of the validation that are not as in the trusted tree, by name.
+    pub own_changed: &'a [String],
+    /// The second run with these files of the trusted tree; `None` if there was none.
+    pub second: Option<SecondResult>,
+    /// False if the one second run of an attempt was needed for something else.
+    pub can_run_again: bool,
+    /// True if no file differs from the snapshot before the first attempt at the task.
+    pub is_idle: bool,
+    /// The iteration that did the task already, whose tick was opened again.
+    pub done_in: Option<u32>,
+    /// The agent's last message.
+    pub final_text: &'a str,
+    /// The texts of the tasks that the attempt was asked for.
+    pub tasks: &'a [&'a str],
+    pub phase: Option<&'a str>,
+    /// Other tasks that it ticked.
+    pub others: &'a [TaskName],
+    /// True if these are opened again.
+    pub unticks: bool,
+    /// Tests that failed and passed in a second run.
+    pub flaky: &'a [String],
+    /// How many tests fail that may.
+    pub known_failures: usize,
+    /// Protected files that were put back.
+    pub put_back: &'a [String],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Run the validation with its own files of the trusted tree, and decide again.
+    RunAgain,
+    Refused {
+        code: FlagCode,
+        /// One line: `not proven: only some tests ran: test.only in tests/a.test.js`.
+        cause: String,
+    },
+    Accepted(Vec<Flag>),
+}
+
+/// A flag that may be a refusal.
+struct Doubt {
+    flag: Flag,
+    /// True if a task asks for what is doubted, or there is nothing to compare it with.
+    is_excused: bool,
+}
+
+/// Decides by the first doubt that the settings refuse.
+pub fn decide(evidence: &Evidence<'_>) -> Decision {
+    let mut doubts: Vec<Doubt> = [
+        evidence.focus(),
+        evidence.skip(),
+        evidence.vanished(),
+        evidence.shrunk(),
+        evidence.own_change(),
+        evidence.idle(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let has = |code: FlagCode| doubts.iter().any(|doubt| doubt.flag.code == code);
+    // It is said already, in other words.
+    let is_said = |code: FlagCode| {
+        code == FlagCode::NoTests && has(FlagCode::Vanished)
+            || code == FlagCode::Fewer && has(FlagCode::Shrunk)
+    };
+    let mut tally_doubts = evidence.tally_doubts();
+    tally_doubts.retain(|doubt| !is_said(doubt.flag.code));
+    doubts.append(&mut tally_doubts);
+    doubts.extend(evidence.diff_doubts());
+    let mut refused = doubts.iter().filter(|doubt| !doubt.is_excused && evidence.refuses(doubt.flag.code));
+    if let Some(Doubt { flag, .. }) = refused.next() {
+        if flag.code == FlagCode::Judge && evidence.second.is_none() {
+            return Decision::RunAgain;
+        }
+        return Decision::Refused { code: flag.code, cause: format!("not proven: {}", flag.text) };
+    }
+    let flags = doubts.into_iter().map(|doubt| doubt.flag);
+    Decision::Accepted(flags.chain(evidence.other_flags()).collect())
+}
+
+fn doubt(code: FlagCode, text: String, paths: Vec<String>) -> Doubt {
+    Doubt { flag: Flag { code, text, paths }, is_excused: false }
+}
+
+impl Doubt {
+    fn excused_if(self, is_excused: bool) -> Self {
+        Self { is_excused, ..self }
+    }
+
+    /// Says that a task asks for it.
+    fn ordered_if(mut self, is_ordered: bool) -> Self {
+        if is_ordered {
+            self.flag.text.push_str("; the task asks for it");
+        }
+        self.excused_if(is_ordered)
+    }
+}
+
+impl Evidence<'_> {
+    fn refuses(&self, code: FlagCode) -> bool {
+        self.refuses && self.refuse.iter().any(|refused| refused == code.as_str())
+    }
+
+    fn before(&self) -> Option<&Tally> {
+        self.trusted?.tests
+    }
+
+    /// Returns how many tests ran, and how many in the trusted state.
+    fn executed(&self) -> Option<[u64; 2]> {
+        Some([self.tests?.executed()?, self.before()?.executed()?])
+    }
+
+    fn focus(&self) -> Option<Doubt> {
+        let paths = paths(&self.diff.focus);
+        if let Some(first) = self.diff.focus.first() {
+            let text =
+                format!("only some tests ran: {} in {}", first.text, join_truncated(&paths, MAX_NAMES));
+            return Some(doubt(FlagCode::Focus, text, paths));
+        }
+        let line = self.tests?.focused.as_ref()?;
+        Some(doubt(FlagCode::Focus, format!("only some tests ran: {line}"), paths))
+    }
+
+    fn skip(&self) -> Option<Doubt> {
+        let skips = &self.diff.skips;
+        if skips.is_empty() || self.tally_denies_skips() {
+            return None;
+        }
+        let paths = paths(skips);
+        let count: usize = skips.iter().map(|finding| finding.count).sum();
+        let (tests, are) = if count == 1 { ("test", "is") } else { ("tests", "are") };
+        let text =
+            format!("{count} existing {tests} {are} skipped now: {}", join_truncated(&paths, MAX_NAMES));
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let is_ordered = orders_skip(self.tasks, &names);
+        Some(doubt(FlagCode::Skip, text, paths).ordered_if(is_ordered))
+    }
+
+    /// Returns true if as many tests ran as before, and no more were skipped.
+    fn tally_denies_skips(&self) -> bool {
+        let (Some(tests), Some(before)) = (self.tests, self.before()) else { return false };
+        let is_counted = tests.level == Level::Tests && before.level == Level::Tests;
+        let is_rising =
+            |now: Option<u64>, then: Option<u64>| now.zip(then).is_none_or(|(now, then)| now > then);
+        is_counted
+            && !is_rising(tests.skipped, before.skipped)
+            && !is_rising(before.executed(), tests.executed())
+    }
+
+    fn vanished(&self) -> Option<Doubt> {
+        let (tests, before) = (self.tests?, self.before()?);
+        if self.selects_by_change || tests.ran != Ran::None || before.ran != Ran::Some {
+            return None;
+        }
+        let ran = before.executed().map_or("some".to_owned(), |count| count.to_string());
+        Some(doubt(FlagCode::Vanished, format!("no test ran, {ran} ran before"), Vec::new()))
+    }
+
+    fn shrunk(&self) -> Option<Doubt> {
+        let [now, before] = self.executed()?;
+        let is_fall = before >= MIN_TESTS_TO_SHRINK && now.saturating_mul(2) < before;
+        if self.selects_by_change || !is_fall || self.diff.removes_tests || self.tests?.ran == Ran::None {
+            return None;
+        }
+        let text = format!("{} ran, {before} before, and none was removed", count_of(now, "test"));
+        Some(doubt(FlagCode::Shrunk, text, Vec::new()).ordered_if(orders_removal(self.tasks)))
+    }
+
+    /// The validation's own files are changed.
+    fn own_change(&self) -> Option<Doubt> {
+        if self.own_changed.is_empty() || !self.is_validated {
+            return None;
+        }
+        let names = join_truncated(self.own_changed, MAX_NAMES);
+        let paths = self.own_changed.to_vec();
+        let changed = format!("changed {names}, which the validation runs");
+        let is_ordered = orders_own_file_change(self.tasks, self.own_changed, self.phase);
+        let flag = |text: String| Some(doubt(FlagCode::Judge, text, paths.clone()).excused_if(true));
+        match (self.trusted, self.second) {
+            (None, _) => flag(format!("{changed}; nothing to compare with")),
+            (Some(trusted), _) if !trusted.passed => flag(format!("{changed}; the old one fails, as before")),
+            _ if is_ordered => flag(format!("{changed}; the task asks for it")),
+            (_, Some(SecondResult::Passed)) => flag(format!("{changed}; the old one passes too")),
+            (_, Some(SecondResult::TimedOut)) => flag(format!("{changed}; the old one timed out")),
+            (_, Some(SecondResult::Failed)) => {
+                Some(doubt(FlagCode::Judge, format!("passes only with its change of {names}"), paths.clone()))
+            }
+            (_, None) if self.can_run_again && self.refuses(FlagCode::Judge) => {
+                Some(doubt(FlagCode::Judge, changed, paths.clone()))
+            }
+            (_, None) => flag(changed),
+        }
+    }
+
+    fn idle(&self) -> Option<Doubt> {
+        let is_excused = self.done_in.is_some()
+            || nothing_to_change(self.final_text).is_some()
+            || self.tasks.iter().all(|text| is_verification(text));
+        let is_refused = self.is_idle && !is_excused;
+        is_refused.then(|| doubt(FlagCode::Idle, "ticked, but nothing changed".to_owned(), Vec::new()))
+    }
+
+    /// Returns the flags that are never a refusal.
+    fn other_flags(&self) -> Vec<Flag> {
+        let idle = match (self.done_in, nothing_to_change(self.final_text)) {
+            (Some(iteration), _) => Some(format!("done in #{iteration}")),
+            (None, reason) => reason.map(|reason| format!("nothing changed: {reason}")),
+        };
+        let list = |names: &[String]| join_truncated(names, MAX_NAMES);
+        let others = (!self.others.is_empty()).then(|| {
+            let end = if self.unticks { ": open again" } else { "" };
+            format!("also ticked {}{end}", list(self.others))
+        });
+        let flaky =
+            (!self.flaky.is_empty()).then(|| format!("passed in the second run: {}", list(self.flaky)));
+        let known = (self.known_failures > 0).then(|| {
+            let fail = if self.known_failures == 1 { "fails" } else { "fail" };
+            format!("{} {fail} that failed before the start", count_of(self.known_failures as u64, "test"))
+        });
+        let put_back = (!self.put_back.is_empty()).then(|| {
+            let are = if self.put_back.len() == 1 { "is" } else { "are" };
+            format!("put back {}, which {are} protected", list(self.put_back))
+        });
+        let none = Vec::new;
+        [
+            (FlagCode::Others, others, none()),
+            (FlagCode::Idle, idle.filter(|_| self.is_idle), none()),
+            (FlagCode::Flaky, flaky, none()),
+            (FlagCode::KnownFailures, known, none()),
+            (FlagCode::PutBack, put_back, self.put_back.to_vec()),
+        ]
+        .into_iter()
+        .filter_map(|(code, text, paths)| Some(Flag { code, text: text?, paths }))
+        .collect()
+    }
+
+    fn tally_doubts(&self) -> Vec<Doubt> {
+        let Some(tests) = self.tests else { return Vec::new() };
+        let mut doubts = Vec::new();
+        if tests.ran == Ran::None {
+            doubts.push(doubt(FlagCode::NoTests, "no test ran".to_owned(), Vec::new()));
+        }
+        let is_fall = |[now, before]: &[u64; 2]| now < before && tests.ran != Ran::None;
+        if let Some([now, before]) = self.executed().filter(is_fall).filter(|_| !self.selects_by_change) {
+            let text = format!("{} ran, {before} before", count_of(now, "test"));
+            doubts.push(doubt(FlagCode::Fewer, text, Vec::new()).excused_if(orders_removal(self.tasks)));
+        }
+        let skipped = tests.skipped.zip(self.before().and_then(|before| before.skipped));
+        if let Some((now, before)) = skipped.filter(|(now, before)| now > before) {
+            let text = format!("{} skipped, {before} before", count_of(now, "test"));
+            doubts.push(doubt(FlagCode::Skipped, text, Vec::new()));
+        }
+        doubts
+    }
+
+    fn diff_doubts(&self) -> Vec<Doubt> {
+        let DiffFindings { removed, fewer_asserts, config, .. } = self.diff;
+        let names = |findings: &[Finding]| join_truncated(&paths(findings), MAX_NAMES);
+        let total = |findings: &[Finding], what: &str| {
+            let count: usize = findings.iter().map(|finding| finding.count).sum();
+            count_of(count as u64, what)
+        };
+        let removed_paths = paths(removed);
+        let texts: Vec<&str> = removed_paths.iter().map(String::as_str).collect();
+        let is_ordered = orders_skip(self.tasks, &texts);
+        let mut doubts = Vec::new();
+        if !removed.is_empty() {
+            let text = format!("{} removed: {}", total(removed, "test"), names(removed));
+            doubts.push(doubt(FlagCode::Removed, text, removed_paths.clone()).excused_if(is_ordered));
+        }
+        if !fewer_asserts.is_empty() {
+            let text = format!("{} fewer: {}", total(fewer_asserts, "assertion"), names(fewer_asserts));
+            doubts.push(doubt(FlagCode::Asserts, text, paths(fewer_asserts)).excused_if(is_ordered));
+        }
+        let is_own = |path: &str| self.own_changed.iter().any(|own| own.split('#').next() == Some(path));
+        let config: Vec<Finding> = config.iter().filter(|finding| !is_own(&finding.path)).cloned().collect();
+        if !config.is_empty() {
+            let (text, config) =
+                (format!("changed {}, which decides what runs", names(&config)), paths(&config));
+            let is_ordered = orders_own_file_change(self.tasks, &config, self.phase);
+            doubts.push(doubt(FlagCode::Config, text, config).excused_if(is_ordered));
+        }
+        doubts
+    }
+}
+
+fn paths(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|finding| finding.path.clone()).collect()
+}
+
+fn count_of(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

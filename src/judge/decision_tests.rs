@@ -1,0 +1,345 @@
+//! The rows of the table of decisions, each with what makes it apply and what does not.
+
+use failure_excerpt::{Level, Ran, Tally};
+
+use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, TrustedTests, decide};
+
+const DEFAULT: &[&str] = &["focus", "skip", "vanished", "shrunk", "judge", "idle"];
+
+fn tally(passed: u64, skipped: u64) -> Tally {
+    let ran = if passed == 0 { Ran::None } else { Ran::Some };
+    Tally {
+        level: Level::Tests,
+        ran,
+        passed: Some(passed),
+        failed: Some(0),
+        skipped: Some(skipped),
+        ..Tally::default()
+    }
+}
+
+fn finding(path: &str, marker: &str, count: usize) -> Vec<Finding> {
+    vec![Finding { path: path.to_owned(), text: marker.to_owned(), count }]
+}
+
+/// A case begins with 41 tests now and before, and a task that changed something.
+struct Case {
+    tests: Option<Tally>,
+    before: Option<Tally>,
+    passed: bool,
+    diff: DiffFindings,
+    own_changed: Vec<String>,
+    second: Option<SecondResult>,
+    text: &'static str,
+    phase: Option<&'static str>,
+    is_idle: bool,
+    done_in: Option<u32>,
+    final_text: &'static str,
+    settings: Settings,
+}
+
+#[derive(Clone, Copy)]
+struct Settings {
+    refuse: &'static [&'static str],
+    refuses: bool,
+    selects_by_change: bool,
+    can_run_again: bool,
+}
+
+const SETTINGS: Settings =
+    Settings { refuse: DEFAULT, refuses: true, selects_by_change: false, can_run_again: true };
+
+fn case() -> Case {
+    Case {
+        tests: Some(tally(41, 1)),
+        before: Some(tally(41, 1)),
+        passed: true,
+        diff: DiffFindings::default(),
+        own_changed: Vec::new(),
+        second: None,
+        text: "Implement login",
+        phase: None,
+        is_idle: false,
+        done_in: None,
+        final_text: "Done.",
+        settings: SETTINGS,
+    }
+}
+
+fn shown(case: &Case) -> String {
+    let trusted = case.before.as_ref().map(|tests| TrustedTests { tests: Some(tests), passed: case.passed });
+    let texts = [case.text];
+    let refuse: Vec<String> = case.settings.refuse.iter().map(|code| (*code).to_owned()).collect();
+    let evidence = Evidence {
+        refuse: &refuse,
+        refuses: case.settings.refuses,
+        is_validated: case.tests.is_some(),
+        tests: case.tests.as_ref(),
+        trusted,
+        selects_by_change: case.settings.selects_by_change,
+        diff: &case.diff,
+        own_changed: &case.own_changed,
+        second: case.second,
+        can_run_again: case.settings.can_run_again,
+        is_idle: case.is_idle,
+        done_in: case.done_in,
+        final_text: case.final_text,
+        tasks: &texts,
+        phase: case.phase,
+        others: &[],
+        unticks: true,
+        flaky: &[],
+        known_failures: 0,
+        put_back: &[],
+    };
+    match decide(&evidence) {
+        Decision::RunAgain => "second run".to_owned(),
+        Decision::Refused { code, cause } => format!("{code}! {cause}"),
+        Decision::Accepted(flags) => {
+            flags.iter().map(|flag| format!("{}: {}", flag.code, flag.text)).collect::<Vec<_>>().join(" | ")
+        }
+    }
+}
+
+#[track_caller]
+fn check(case: &Case, expected: &str) {
+    assert_eq!(shown(case), expected);
+}
+
+#[test]
+fn honest_work_has_no_flag() {
+    check(&case(), "");
+    check(&Case { tests: None, before: None, ..case() }, "");
+    check(&Case { tests: Some(tally(50, 1)), ..case() }, "");
+    check(&Case { before: None, ..case() }, "");
+}
+
+#[test]
+fn row_5_a_focus_is_refused() {
+    let diff = DiffFindings { focus: finding("tests/a.test.js", "test.only", 1), ..DiffFindings::default() };
+    let words = "only some tests ran: test.only in tests/a.test.js";
+    let refused = format!("focus! not proven: {words}");
+    check(&Case { diff: diff.clone(), ..case() }, &refused);
+    check(&Case { diff: diff.clone(), tests: None, before: None, ..case() }, &refused);
+    let settings = Settings { refuse: &["skip"], ..SETTINGS };
+    check(&Case { diff: diff.clone(), settings, ..case() }, &format!("focus: {words}"));
+    let settings = Settings { refuses: false, ..SETTINGS };
+    check(&Case { diff, settings, ..case() }, &format!("focus: {words}"));
+    let tests = Tally { focused: Some("[WARN] focused".to_owned()), ..tally(41, 1) };
+    check(&Case { tests: Some(tests), ..case() }, "focus! not proven: only some tests ran: [WARN] focused");
+}
+
+#[test]
+fn row_6_a_skip_is_refused_unless_the_tally_denies_it_or_it_is_ordered() {
+    let skips = |count: usize| DiffFindings {
+        skips: finding("tests/a.test.js", "test.skip", count),
+        ..DiffFindings::default()
+    };
+    let refused = "skip! not proven: 1 existing test is skipped now: tests/a.test.js";
+    let more = Some(tally(41, 2));
+    check(&Case { diff: skips(1), tests: more.clone(), ..case() }, refused);
+    check(&Case { diff: skips(1), tests: Some(tally(40, 1)), ..case() }, refused);
+    check(&Case { diff: skips(1), tests: None, before: None, ..case() }, refused);
+    check(&Case { diff: skips(1), before: None, ..case() }, refused);
+    let groups = Tally { level: Level::Groups, ran: Ran::Unknown, ..Tally::default() };
+    check(&Case { diff: skips(1), tests: Some(groups), ..case() }, refused);
+    check(
+        &Case { diff: skips(2), tests: more.clone(), ..case() },
+        "skip! not proven: 2 existing tests are skipped now: tests/a.test.js",
+    );
+    check(&Case { diff: skips(1), ..case() }, "");
+    let ordered = Case { diff: skips(1), tests: more.clone(), text: "Skip the flaky test", ..case() };
+    check(
+        &ordered,
+        "skip: 1 existing test is skipped now: tests/a.test.js; the task asks for it | skipped: 2 tests skipped, 1 before",
+    );
+    check(&Case { diff: skips(1), tests: more, text: "Skip the intro", ..case() }, refused);
+}
+
+#[test]
+fn row_7_tests_that_vanished_are_refused() {
+    let vanished = Case { tests: Some(tally(0, 1)), ..case() };
+    check(&vanished, "vanished! not proven: no test ran, 41 ran before");
+    let groups = Tally { level: Level::Groups, ran: Ran::Some, ..Tally::default() };
+    check(
+        &Case { tests: Some(tally(0, 0)), before: Some(groups), ..case() },
+        "vanished! not proven: no test ran, some ran before",
+    );
+    check(&Case { tests: Some(tally(0, 0)), before: Some(tally(0, 0)), ..case() }, "no-tests: no test ran");
+    check(&Case { tests: Some(tally(0, 0)), before: None, ..case() }, "no-tests: no test ran");
+    check(&Case { tests: Some(Tally::default()), ..case() }, "");
+    check(
+        &Case { tests: Some(tally(0, 1)), passed: false, ..case() },
+        "vanished! not proven: no test ran, 41 ran before",
+    );
+    let settings = Settings { selects_by_change: true, ..SETTINGS };
+    check(&Case { settings, ..vanished }, "no-tests: no test ran");
+    let settings = Settings { refuse: &[], ..SETTINGS };
+    check(&Case { tests: Some(tally(0, 1)), settings, ..case() }, "vanished: no test ran, 41 ran before");
+}
+
+#[test]
+fn row_8_a_fall_below_half_is_refused_if_no_test_was_removed() {
+    let refused = "shrunk! not proven: 3 tests ran, 41 before, and none was removed";
+    check(&Case { tests: Some(tally(3, 1)), ..case() }, refused);
+    check(&Case { tests: Some(tally(3, 1)), passed: false, ..case() }, refused);
+    check(&Case { tests: Some(tally(21, 1)), ..case() }, "fewer: 21 tests ran, 41 before");
+    check(
+        &Case { tests: Some(tally(1, 0)), before: Some(tally(9, 0)), ..case() },
+        "fewer: 1 test ran, 9 before",
+    );
+    let diff = DiffFindings { removes_tests: true, ..DiffFindings::default() };
+    check(&Case { tests: Some(tally(3, 1)), diff, ..case() }, "fewer: 3 tests ran, 41 before");
+    check(
+        &Case { tests: Some(tally(3, 1)), text: "Drop the old parser", ..case() },
+        "shrunk: 3 tests ran, 41 before, and none was removed; the task asks for it",
+    );
+    let settings = Settings { selects_by_change: true, ..SETTINGS };
+    check(&Case { tests: Some(tally(3, 1)), settings, ..case() }, "");
+}
+
+#[test]
+fn row_9_a_change_of_the_validation_must_not_be_what_it_passes_by() {
+    let own = || Case { own_changed: vec!["check.sh".to_owned()], ..case() };
+    let changed = "judge: changed check.sh, which the validation runs";
+    check(&own(), "second run");
+    check(
+        &Case { second: Some(SecondResult::Failed), ..own() },
+        "judge! not proven: passes only with its change of check.sh",
+    );
+    check(
+        &Case { second: Some(SecondResult::Passed), ..own() },
+        &format!("{changed}; the old one passes too"),
+    );
+    check(
+        &Case { second: Some(SecondResult::TimedOut), ..own() },
+        &format!("{changed}; the old one timed out"),
+    );
+    check(&Case { passed: false, ..own() }, &format!("{changed}; the old one fails, as before"));
+    check(&Case { before: None, ..own() }, &format!("{changed}; nothing to compare with"));
+    check(&Case { text: "Extend check.sh", ..own() }, &format!("{changed}; the task asks for it"));
+    check(&Case { phase: Some("Phase 1: Setup"), ..own() }, &format!("{changed}; the task asks for it"));
+    check(&Case { tests: None, before: None, ..own() }, "");
+    for settings in [
+        Settings { refuse: &["focus"], ..SETTINGS },
+        Settings { refuses: false, ..SETTINGS },
+        Settings { can_run_again: false, ..SETTINGS },
+    ] {
+        check(&Case { settings, ..own() }, changed);
+    }
+    // An earlier row decides without a second run.
+    let tests = Some(tally(3, 1));
+    check(&Case { tests, ..own() }, "shrunk! not proven: 3 tests ran, 41 before, and none was removed");
+}
+
+#[test]
+fn row_10_a_tick_without_a_change_needs_a_reason() {
+    let idle = || Case { is_idle: true, ..case() };
+    let refused = "idle! not proven: ticked, but nothing changed";
+    check(&idle(), refused);
+    check(&Case { tests: None, before: None, ..idle() }, refused);
+    check(
+        &Case { final_text: "Nothing to change: it is there", ..idle() },
+        "idle: nothing changed: it is there",
+    );
+    check(&Case { done_in: Some(1), ..idle() }, "idle: done in #1");
+    check(&Case { text: "Run quickstart.md", ..idle() }, "");
+    check(&Case { final_text: "Nothing to change: none", is_idle: false, ..idle() }, "");
+    let settings = Settings { refuse: &[], ..SETTINGS };
+    check(&Case { settings, ..idle() }, "idle: ticked, but nothing changed");
+}
+
+#[test]
+fn other_doubts_are_flags_unless_they_are_to_be_refused() {
+    let diff = || DiffFindings {
+        removed: finding("tests/a.py", "", 2),
+        config: [finding("jest.config.js", "", 1), finding("package.json", "", 1)].concat(),
+        removes_tests: true,
+        ..DiffFindings::default()
+    };
+    let doubted = || Case { tests: Some(tally(39, 3)), diff: diff(), ..case() };
+    check(
+        &doubted(),
+        "fewer: 39 tests ran, 41 before | skipped: 3 tests skipped, 1 before | removed: 2 tests removed: tests/a.py | \
+         config: changed jest.config.js, package.json, which decides what runs",
+    );
+    for (code, expected) in [
+        ("fewer", "fewer! not proven: 39 tests ran, 41 before"),
+        ("removed", "removed! not proven: 2 tests removed: tests/a.py"),
+        ("config", "config! not proven: changed jest.config.js, package.json, which decides what runs"),
+    ] {
+        let refuse: &'static [&'static str] = Box::leak(Box::new([code]));
+        check(&Case { settings: Settings { refuse, ..SETTINGS }, ..doubted() }, expected);
+    }
+    let settings = Settings { refuse: &["removed"], ..SETTINGS };
+    let ordered = Case { settings, text: "Remove the tests of the old parser", ..doubted() };
+    assert!(shown(&ordered).contains("removed: 2 tests removed: tests/a.py"), "{}", shown(&ordered));
+    let diff = DiffFindings { fewer_asserts: finding("tests/a.py", "", 4), ..DiffFindings::default() };
+    check(&Case { diff: diff.clone(), ..case() }, "asserts: 4 assertions fewer: tests/a.py");
+    let settings = Settings { refuse: &["asserts", "no-tests"], ..SETTINGS };
+    check(&Case { diff, settings, ..case() }, "asserts! not proven: 4 assertions fewer: tests/a.py");
+    check(
+        &Case { tests: Some(tally(0, 0)), before: None, settings, ..case() },
+        "no-tests! not proven: no test ran",
+    );
+}
+
+#[test]
+fn what_is_said_of_an_own_file_is_not_said_again_of_a_setting() {
+    let diff = DiffFindings { config: finding("package.json", "", 1), ..DiffFindings::default() };
+    let own_changed = vec!["package.json#scripts.test".to_owned()];
+    check(
+        &Case { diff, own_changed, second: Some(SecondResult::Passed), ..case() },
+        "judge: changed package.json#scripts.test, which the validation runs; the old one passes too",
+    );
+}
+
+#[test]
+fn flags_have_one_order() {
+    let own_changed = ["check.sh".to_owned()];
+    let diff = DiffFindings { removed: finding("a.py", "", 1), ..DiffFindings::default() };
+    let (now, before) = (tally(40, 1), tally(41, 1));
+    let names = ["T005".to_owned(), "T006".to_owned()];
+    let evidence = Evidence {
+        refuse: &["judge".to_owned()],
+        refuses: true,
+        is_validated: true,
+        tests: Some(&now),
+        trusted: Some(TrustedTests { tests: Some(&before), passed: true }),
+        selects_by_change: false,
+        diff: &diff,
+        own_changed: &own_changed,
+        second: Some(SecondResult::Passed),
+        can_run_again: true,
+        is_idle: true,
+        done_in: None,
+        final_text: "Nothing to change: done",
+        tasks: &["x"],
+        phase: None,
+        others: &names,
+        unticks: true,
+        flaky: &["x".to_owned()],
+        known_failures: 3,
+        put_back: &["a.js".to_owned()],
+    };
+    let shown = |evidence: &Evidence<'_>| {
+        let Decision::Accepted(flags) = decide(evidence) else { panic!("it is refused") };
+        flags.iter().map(|flag| format!("{}: {}", flag.code, flag.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        shown(&evidence),
+        [
+            "judge: changed check.sh, which the validation runs; the old one passes too",
+            "fewer: 40 tests ran, 41 before",
+            "removed: 1 test removed: a.py",
+            "others: also ticked T005, T006: open again",
+            "idle: nothing changed: done",
+            "flaky: passed in the second run: x",
+            "known-failures: 3 tests fail that failed before the start",
+            "put-back: put back a.js, which is protected",
+        ]
+    );
+    let one = Evidence { others: &names[..1], unticks: false, known_failures: 1, ..evidence };
+    assert_eq!(shown(&one)[3], "others: also ticked T005");
+    assert_eq!(shown(&one)[6], "known-failures: 1 test fails that failed before the start");
+}

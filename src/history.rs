@@ -1,6 +1,7 @@
 //! What a session has done so far: values in, answers out.
 
 pub mod captures;
+pub mod causes;
 pub mod clusters;
 pub mod failure_key;
 pub mod later_attempts;

@@ -22,6 +22,7 @@ pub mod record;
 pub mod repository;
 pub mod session;
 pub mod store;
+pub mod summary;
 pub mod tasks;
 pub mod validate;
 pub mod view;

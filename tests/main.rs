@@ -47,6 +47,7 @@ mod share;
 mod size;
 mod steer;
 mod stop;
+mod summary;
 mod terminal_output;
 mod waiting;
 mod web;

@@ -54,7 +54,7 @@ fn the_log_lists_iterations_and_filters_them() {
     read(&scene, "log --task T001").code(0).stdout_has("✔ T001").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
     read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
-    read(&scene, "log --sessions").code(0).stdout_has("completed, 3 iterations, 2 of 2 tasks done");
+    read(&scene, "log --sessions").code(0).stdout_has("completed, 3 attempts, 2 of 2 tasks done");
     read(&scene, "--color always log").code(0).stdout_has("\u{1b}[");
     read(&scene, "log").code(0).stdout_lacks("\u{1b}[");
 }
@@ -240,9 +240,9 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
 fn the_status_says_where_the_feature_stands() {
     let scene = recorded_scene();
     let id = scene.session().id().to_owned();
-    read(&scene, "status").code(0).stdout_has("2 of 2 tasks done, 0 open").stdout_has(&id);
+    read(&scene, "status").code(0).stdout_has("2 of 2 tasks done\n").stdout_has(&id);
     let status = read(&scene, "status --json").code(0).json();
-    assert_eq!(keys(&status), ["feature", "tasks", "phases", "stories", "session"]);
+    assert_eq!(keys(&status), ["feature", "tasks", "phases", "stories", "session", "summary"]);
     assert_eq!(
         keys(&status["session"]),
         [

@@ -48,7 +48,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
         "<h1 id=\"verdict\">1 of 2 tasks done · stopped: T002 could not be done</h1>",
         "✘✘✘»</span> 3 failed, 1 skipped",
         "specify ralph hint --task ",
-        "aria-label=\"4 failed, 1 succeeded, 1 skipped; 5 iterations (not counted: 1 skip), numbered up to #6\"",
+        "aria-label=\"4 failed, 1 succeeded, 1 skipped; 5 attempts, numbered up to #6\"",
         "<dd>1 file <small>+2 −0</small></dd>",
         "<bdi>hello.txt</bdi></span><span class=\"for\"><bdi>T001</bdi></span><span class=\"num added\">+2</span>",
         "<b>diff --git a/hello.txt b/hello.txt\n",
@@ -172,7 +172,7 @@ fn the_picture_is_written_beside_the_page_and_on_stdout_it_writes_nothing() {
         "<svg xmlns=",
         ">1 of 2 tasks done · stopped: T002 could not be done</title>",
         "Ask @somebody about #12",
-        "5 iterations (not counted: 1 skip), numbered up to #6",
+        "5 attempts, numbered up to #6",
         "1 file +2 −0",
     ] {
         assert!(picture.contains(part), "no `{part}` in {picture}");

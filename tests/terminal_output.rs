@@ -166,10 +166,10 @@ fn the_end_says_what_is_not_done_why_and_what_changed() {
     let run = scene.ralph("-n 9 --skip-after 2").code(5);
     let expected = "\
 stopped: T003 could not be done, 1 of 3 tasks done
-  1 task done in 3 iterations";
+  1 task done in 3 attempts";
     run.stdout_has(expected)
         .stdout_has("  1 file changed, +1 −0 lines, 1 file not committed\n")
-        .stdout_has("  » T003  Three\n    skipped after 2 runs, blocks T001\n    error: no database\n");
+        .stdout_has("  » T003  Three\n    skipped after 2 attempts, blocks T001\n    error: no database\n");
 }
 
 #[test]

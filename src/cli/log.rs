@@ -11,16 +11,16 @@ use crate::store::{Row, SessionRows, Store};
 use crate::view::fields::{CAPTURED, FIELDS, is_field};
 use crate::view::json::{write_line, write_pretty};
 use crate::view::log::{
-    Listed, SessionHead, Summary, sessions_json, write_fields, write_iterations, write_json, write_oneline,
+    Below, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
     write_sessions,
 };
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
 use super::record_filter::RecordFilter;
-use super::session_changes::{changes, needs};
+use super::session_changes::changes;
 use super::sessions::OnlySessions;
-use super::{Context, ExitCode, Json, no_match, note, pager, print, sessions, warn};
+use super::{Context, ExitCode, Json, no_match, note, pager, print, sessions, summary, warn};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
@@ -79,7 +79,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found())?;
     let records = RecordFilter::new(context, &args.filter.conditions, &args.paths)?;
-    let mut listed = listed(args, store, &records, &filter, found().rev())?;
+    let mut listed = listed(args, context, &records, &filter, found().rev())?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -92,7 +92,9 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
-        return print(|out| write_json(out, rows()));
+        let newest = found().next_back().map(|newest| (newest.feature, &newest.refs.session));
+        let summary = summary::of_newest(context, newest)?;
+        return print(|out| write_json(out, summary.as_ref(), rows()));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
             for record in rows().filter_map(|row| records.record(row).transpose()) {
@@ -122,11 +124,12 @@ fn is_for_people(args: &LogArgs) -> bool {
 /// Returns the newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
-    store: &Store,
+    context: &Context,
     records: &RecordFilter<'_>,
     filter: &Filter<'_>,
     sessions: impl Iterator<Item = SessionRows<'a>>,
 ) -> Result<Vec<Listed<'a>>> {
+    let store = context.store()?;
     let running = sessions::running(store)?;
     let FilterArgs { grep, ignore_case, searched, .. } = &args.filter;
     let pattern = grep.as_ref().map(|pattern| regex(pattern, *ignore_case)).transpose()?;
@@ -175,7 +178,7 @@ fn listed<'a>(
         if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && listed.is_empty() {
-                head.summarize(summary(store, &session, &all));
+                head.add_below(below(context, &session, &all)?);
             }
             let causes = all.iter().filter(|_| is_for_people(args));
             let causes = causes.map(|row| (row.iteration, failure_key(row)));
@@ -203,10 +206,13 @@ fn check_empty(
     Err(no_match::explain(&args.filter, &args.paths, context, sessions)?)
 }
 
-/// What cannot be counted is left out: the rows are what was asked for.
-fn summary(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Summary {
-    let (not_done, false_claims) = needs(store, rows);
-    Summary { not_done, false_claims, changes: changes(store, session, rows).unwrap_or_default() }
+fn below(context: &Context, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {
+    Ok(Below {
+        summary: Some(summary::of_feature(context, session.feature, Some(&session.refs.session))?),
+        false_claims: rows.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration).collect(),
+        // What cannot be counted is left out: the rows are what was asked for.
+        changes: changes(context.store()?, session, rows).unwrap_or_default(),
+    })
 }
 
 /// The sessions with all that their own files say.

@@ -68,6 +68,7 @@ mod setup;
 mod show;
 mod stats;
 mod status;
+mod summary;
 mod sync;
 mod task_attempts;
 mod tasks;

@@ -8,12 +8,12 @@ use tasklist::TaskList;
 
 use crate::agent::answer::{answer, recorded_parser};
 use crate::record::{
-    FileChange, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
-    RecordKind, Session, TaskCounts, Which,
+    FileChange, IterationFacts, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH,
+    RALPH_ELSEWHERE, RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
 use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, slug};
-use crate::tasks::{Attempt, not_done};
+use crate::summary::not_done;
 use crate::view::json::write_pretty;
 use crate::view::report::{
     Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, picture, write_markdown,
@@ -25,7 +25,7 @@ use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
 use super::session_changes::changed_files;
 use super::trust::load_to_read;
-use super::{Context, ExitCode, patches, report_sessions, sessions, warn};
+use super::{Context, ExitCode, patches, report_sessions, sessions, summary, warn};
 
 /// Bytes of the transcripts of all iterations that are looked through for the agent's last words.
 const TRANSCRIPTS: usize = 64 << 20;
@@ -131,7 +131,8 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
             open: first.tasks.tasks_open + first.closed.len(),
         },
         changes,
-        not_done: not_done(log.entries.iter().filter_map(Attempt::of_entry), &tasks),
+        summary: summary::of_feature(context, log.feature(), Some(log.id()))?,
+        not_done: not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks),
         tasks,
         session,
         iterations,

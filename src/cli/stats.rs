@@ -7,12 +7,12 @@ use crate::history::captures::{Captured, captured};
 use crate::history::later_attempts::LaterAttempts;
 use crate::history::state::CumulativeState;
 use crate::history::stats::Stats;
-use crate::record::{LogEntry, SessionId};
+use crate::record::{LogEntry, SessionId, SessionTotals, Summary};
 use crate::store::{SessionLog, Store};
 use crate::view::stats::{write, write_captured, write_state};
 
 use super::args::ReadArgs;
-use super::{Context, ExitCode, emit, note, sessions};
+use super::{Context, ExitCode, emit, note, sessions, summary};
 
 #[derive(Serialize)]
 struct Report {
@@ -23,6 +23,8 @@ struct Report {
     session: Option<SessionId>,
     state: CumulativeState,
     captured: Vec<Captured>,
+    /// Null if there is neither a session nor a feature.
+    summary: Option<Summary>,
 }
 
 pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
@@ -38,9 +40,12 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let (so_far, captured) = (CumulativeState::of(&records), captured(&records));
     let later_attempts = later_attempts(store, &logs)?;
     let session = latest.map(|log| log.id().clone());
-    let report = Report { stats, later_attempts, session, state: so_far, captured };
+    let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
+    let mut totals = SessionTotals::default();
+    logs.iter().for_each(|log| totals.add(&SessionTotals::fold(log.id(), &log.entries)));
+    let report = Report { stats, later_attempts, session, state: so_far, captured, summary };
     emit(args.json, &report, |out| {
-        write(out, &report.stats, report.later_attempts, context.paint)?;
+        write(out, &report.stats, &totals, report.later_attempts, context.paint)?;
         write_state(out, &report.state)?;
         write_captured(out, &report.captured)
     })

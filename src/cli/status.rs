@@ -12,8 +12,9 @@ use crate::feature::Feature;
 use crate::record::{Hint, SessionId, Status};
 use crate::session;
 use crate::store::{
-    Control, ControlRequests, Hints, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
+    Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
 };
+use crate::summary::summarize;
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
@@ -23,7 +24,7 @@ use super::args::ReadArgs;
 use super::settings::terminal_redactor;
 use super::tasks::TasksArgs;
 use super::trust::load_to_read;
-use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, say, sessions};
+use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, say, sessions, summary};
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -133,24 +134,27 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
         None => tasks::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
-    let skipped = overview.as_ref().map_or(0, |overview| overview.totals.skipped.len());
+    let shown = overview.as_ref().map(|overview| &overview.refs.session);
+    let waiting = summary::hints(store, &feature.path);
+    let summary = summarize(&feature.path, &store.entries_of(&feature.path)?, &tasks, &waiting, shown);
+    let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
-    let hints = hints(store, &running, &feature.path);
-    let session = overview.map(|overview| session_status(store, &running, overview, elsewhere, hints));
-    let counts = tasks.counts();
+    let session = overview.map(|overview| session_status(store, &running, overview, attempts, elsewhere));
+    let counts = summary.tasks;
     let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
         feature: feature.path.clone(),
-        tasks: Counts { done: counts.done, open: counts.open, skipped },
+        tasks: Counts { done: counts.done, open: counts.left(), skipped: counts.fails },
         phases: tasks.phases().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
         stories: tasks.stories().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
         session,
+        summary,
     })
 }
 
 /// Returns how many hints wait for a prompt. Those in the prompt of a running iteration do not.
 fn hints(store: &Store, running: &[Holder], feature: &str) -> usize {
-    let hints = Hints::of(store.repository(), feature).list().unwrap_or_default();
+    let hints = summary::hints(store, feature);
     let is_taken = |hint: &&Hint| running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session));
     hints.iter().filter(|hint| !is_taken(hint)).count()
 }
@@ -159,8 +163,8 @@ fn session_status(
     store: &Store,
     running: &[Holder],
     Overview { refs, tip, totals }: Overview,
+    attempts: usize,
     elsewhere: Option<RemoteRun>,
-    hints: usize,
 ) -> SessionStatus {
     let id = refs.session;
     let holder = running.iter().find(|holder| holder.session == id);
@@ -183,9 +187,7 @@ fn session_status(
         status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
         elsewhere,
         stop_reason: tip.stop_reason,
-        skipped: totals.skipped.iter().map(ToString::to_string).collect(),
-        // A skip is a record, not a run: `log` and the summary count the same.
-        iterations: totals.runs,
+        iterations: attempts,
         cost: totals.cost,
         pid: holder.map(|holder| holder.pid),
         task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
@@ -200,7 +202,7 @@ fn session_status(
         waiting,
         is_paused: is_paused && control.is_some(),
         is_stopping: stop.is_some() && control.is_some(),
-        hints,
+        hints: hints(store, running, &tip.feature),
         left_running,
     }
 }

@@ -5,7 +5,7 @@ use anyhow::{Error, Result, anyhow};
 use crate::record::{LogEntry, Outcome, RALPH};
 use crate::store::{RecordReader, SessionLog, Store};
 use crate::tasks::{Standing, Untried, parse, standing};
-use crate::view::ending::{SkippedTasks, state};
+use crate::view::ending::state;
 use crate::view::style::one_line;
 
 use super::sessions;
@@ -140,7 +140,6 @@ fn before_its_turn(store: &Store, log: &SessionLog, name: &str) -> Result<String
     if log.tip().status.is_none() && running.iter().any(|holder| holder.session == *log.id()) {
         return Ok("its turn has not come yet".to_owned());
     }
-    let skipped = SkippedTasks::default();
-    let how = state(status, log.tip().stop_reason, &skipped);
+    let how = state(status, log.tip().stop_reason, &[]);
     Ok(format!("the last session ended before {}'s turn: {how}", one_line(name)))
 }

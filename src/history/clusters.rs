@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::record::{Iteration, Outcome, TaskName};
+use crate::record::{Iteration, TaskName};
 
-use super::failure_key::FailureKey;
+use super::causes::{Cause, CauseRecord, solutions};
 
 /// Longest message, in characters.
 const MESSAGE: usize = 240;
@@ -24,69 +24,42 @@ pub struct Cluster {
     pub times: usize,
     pub tasks: Vec<TaskName>,
     pub iterations: Vec<u32>,
-    /// True if a task that met it is still open.
+    /// True if it still fails; see [`solutions`].
     pub is_open: bool,
-    /// The iteration that closed the last of its tasks; null where one is still open.
+    /// The iteration that solved it; null if it still fails.
     pub solved_in: Option<u32>,
-}
-
-/// The key of a cause.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Known(FailureKey),
-    /// Where neither agent nor validation says how it failed, the same words mean the same only for the same task.
-    Words(String, Option<TaskName>),
 }
 
 /// Returns the causes of failures in `iterations`, which are in the order in which they ran: those that are open first,
 /// then the most frequent.
 pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Cluster> {
+    let iterations: Vec<&Iteration> = iterations.into_iter().collect();
+    let records: Vec<CauseRecord<'_>> = iterations.iter().map(|record| CauseRecord::of(record)).collect();
+    let solved = solutions(&records);
     let mut clusters: Vec<Cluster> = Vec::new();
-    let mut places: HashMap<Key, usize> = HashMap::new();
-    // When each task last failed in each way, and when it was last closed.
-    let mut failed: Vec<HashMap<&str, usize>> = Vec::new();
-    let mut closed: HashMap<&str, (usize, u32)> = HashMap::new();
-    for (time, record) in iterations.into_iter().enumerate() {
-        closed.extend(record.closed.iter().map(|task| (task.as_str(), (time, record.iteration))));
-        if record.outcome != Outcome::Failure {
-            continue;
-        }
-        let key = FailureKey::of(record);
-        let is_known = key.is_some();
-        let fingerprint = key.as_ref().and_then(FailureKey::fingerprint).map(str::to_owned);
-        let key = match key {
-            Some(key) => Key::Known(key),
-            None => Key::Words(record.cause().into_owned(), record.task.clone()),
-        };
-        let place = *places.entry(key).or_insert_with(|| {
+    let mut places: HashMap<&Cause, usize> = HashMap::new();
+    for (iteration, record) in iterations.iter().zip(&records) {
+        let Some(cause) = &record.cause else { continue };
+        let place = *places.entry(cause).or_insert_with(|| {
+            let solved = solved.get(cause).copied().flatten();
             clusters.push(Cluster {
-                fingerprint,
-                is_known,
-                message: message(record),
+                fingerprint: cause.fingerprint().map(str::to_owned),
+                is_known: matches!(cause, Cause::Known(_)),
+                message: message(iteration),
                 times: 0,
                 tasks: Vec::new(),
                 iterations: Vec::new(),
-                is_open: false,
-                solved_in: None,
+                is_open: solved.is_none(),
+                solved_in: solved.map(|place| iterations[place].iteration),
             });
-            failed.push(HashMap::new());
             clusters.len() - 1
         });
         let cluster = &mut clusters[place];
         cluster.times += 1;
-        cluster.iterations.push(record.iteration);
-        if let Some(task) = &record.task
-            && failed[place].insert(task, time).is_none()
-        {
+        cluster.iterations.push(iteration.iteration);
+        if let Some(task) = iteration.task.as_ref().filter(|task| !cluster.tasks.contains(task)) {
             cluster.tasks.push(task.clone());
         }
-    }
-    for (cluster, failed) in clusters.iter_mut().zip(&failed) {
-        let solved = failed.iter().map(|(task, time)| closed.get(task).filter(|(closed, _)| closed >= time));
-        let solved: Option<Vec<_>> = solved.collect();
-        cluster.is_open = solved.is_none();
-        cluster.solved_in =
-            solved.and_then(|solved| solved.into_iter().max()).map(|(_, iteration)| *iteration);
     }
     sort(&mut clusters);
     clusters
@@ -197,6 +170,7 @@ mod tests {
         for (words, expected) in [
             ("T1-a T1-a T2-a", "3 T1,T2 open"),
             ("T1-a T1-b T1-b T1+", "2 T1 gone; 1 T1 gone"),
+            ("T1-a T1-a T1! T2-b T2+", "2 T1 open; 1 T2 gone"),
             ("T1-a T1-a T1+ T2-b", "1 T2 open; 2 T1 gone"),
             // Without a fingerprint the same words of two tasks are two causes.
             ("T1- T2- T2-", "2 T2 open; 1 T1 open"),

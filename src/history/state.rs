@@ -28,7 +28,7 @@ pub struct KnownFailure {
     pub message: String,
     pub times: usize,
     pub last_iteration: u32,
-    /// True if a task that met it is still open.
+    /// True if it still fails.
     pub is_open: bool,
 }
 

@@ -15,7 +15,7 @@ const CAUSES: usize = 10;
 /// How often something ended how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Iterations that count: neither skips nor what was cut short.
+    /// Attempts.
     pub runs: usize,
     pub success: usize,
     pub failure: usize,
@@ -80,7 +80,7 @@ pub struct Stats {
     pub sessions: usize,
     #[serde(flatten)]
     pub counts: Counts,
-    /// Of iterations that count; null if there is none.
+    /// Of attempts; null if there is none.
     pub success_rate: Option<f64>,
     /// Of failures whose cause is known by a fingerprint or by the agent's own words; null if there is none.
     pub repeat_failure_rate: Option<f64>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Outcome, TaskName};
+use super::{Summary, TaskName};
 
 /// The end of a session, beside its totals.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -24,34 +24,8 @@ pub struct Closing {
     pub not_done: Vec<NotDone>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
-    #[serde(skip)]
-    pub uncounted: Uncounted,
-}
-
-/// What has the number of an iteration and does not count as one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Uncounted {
-    pub skips: u64,
-    /// Runs that a limit or the network cut short.
-    pub cut_short: u64,
-}
-
-impl Uncounted {
-    /// Counts records, each by its outcome and whether it is a run.
-    pub fn of(records: impl IntoIterator<Item = (Option<Outcome>, bool)>) -> Self {
-        let mut uncounted = Self::default();
-        records.into_iter().for_each(|(outcome, is_run)| uncounted.count(outcome, is_run));
-        uncounted
-    }
-
-    /// Takes in the next record. One that is not of an iteration has no outcome.
-    pub fn count(&mut self, outcome: Option<Outcome>, is_run: bool) {
-        match outcome {
-            Some(Outcome::Skipped) => self.skips += 1,
-            Some(_) if !is_run => self.cut_short += 1,
-            Some(_) | None => {}
-        }
-    }
+    /// The feature over all of its sessions.
+    pub summary: Summary,
 }
 
 /// What a session changed in the code.
@@ -89,6 +63,8 @@ pub struct NotDone {
     pub task: TaskName,
     pub title: String,
     pub is_skipped: bool,
+    /// True if its last attempt asked the user something.
+    pub asks: bool,
     /// Runs of agents on it.
     pub attempts: u32,
     /// Of the last failure.
@@ -98,4 +74,11 @@ pub struct NotDone {
     pub cost_usd: Option<f64>,
     /// Open tasks that wait for it.
     pub blocks: Vec<TaskName>,
+}
+
+impl NotDone {
+    /// Returns true if only a person can bring it on: the loop tries others again by itself.
+    pub fn needs_you(&self) -> bool {
+        self.is_skipped || self.asks
+    }
 }

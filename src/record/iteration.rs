@@ -331,9 +331,9 @@ const MAX_KEPT_PATHS: usize = 10;
 pub const MAX_CAUSE_CHARS: usize = 200;
 
 impl Iteration {
-    /// Returns true if it counts: an agent had its turn. A skip had none, and one that was cut short gets it again.
+    /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_run(&self) -> bool {
-        is_run(self.outcome, self.failure_class)
+        self.outcome.is_attempt()
     }
 
     /// Returns why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.
@@ -407,15 +407,6 @@ impl Iteration {
             Some(code) if code != 0 => ended(&short_command(command), code),
             _ => "its box is still open".to_owned(),
         }
-    }
-}
-
-/// Returns true if a record of an iteration counts as a run of the agent.
-pub fn is_run(outcome: Outcome, class: Option<FailureClass>) -> bool {
-    match outcome {
-        Outcome::Success | Outcome::Failure | Outcome::Later(_) => true,
-        Outcome::Skipped => false,
-        Outcome::Interrupted => !class.is_some_and(FailureClass::is_transient),
     }
 }
 

@@ -124,8 +124,8 @@ impl LogEntry {
         Cost::of_run(self.exit.agent, self.cost_usd)
     }
 
-    /// Returns true if it is an iteration that counts: neither a skip nor one that was cut short.
+    /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
-        self.outcome.is_some_and(|outcome| super::iteration::is_run(outcome, self.failure_class))
+        self.outcome.is_some_and(Outcome::is_attempt)
     }
 }

@@ -26,12 +26,13 @@ mod scope;
 mod session;
 mod task;
 mod timestamp;
+mod totals;
 mod waiting;
 mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use baseline::{Baseline, TrustedState};
-pub use closing::{Changes, Closing, DiffStat, NotDone, Uncounted};
+pub use closing::{Changes, Closing, DiffStat, NotDone};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
@@ -46,7 +47,7 @@ pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
-    Tokens, ToolCall, UNFINISHED_COMMAND, Validation, is_run, summary,
+    Tokens, ToolCall, UNFINISHED_COMMAND, Validation, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::join_truncated;
@@ -61,6 +62,10 @@ pub use scope::Scope;
 pub use session::{Artifact, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
+pub use totals::{
+    CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts, Need,
+    NeedKind, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+};
 pub use waiting::Waiting;
 pub use word::Word;
 

@@ -75,6 +75,14 @@ words! {
     }
 }
 
+impl Outcome {
+    /// Returns true if an agent had its turn and the result was judged. A task that is given up had none, and an agent run
+    /// that was cut short gets another one.
+    pub fn is_attempt(self) -> bool {
+        matches!(self, Self::Success | Self::Failure)
+    }
+}
+
 words! {
     /// Why a session ended.
     pub enum StopReason {

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::record::{Changes, Closing, DiffStat, Uncounted};
-use crate::store::{SessionLog, SessionRefs};
-use crate::tasks::{Attempt, not_done};
+use crate::record::{Changes, Closing, DiffStat, IterationFacts};
+use crate::store::{Hints, SessionLog, SessionRefs};
+use crate::summary::{not_done, summarize};
 use crate::worktree::{ChangedFile, PrivateIndex};
 
 use super::running::Running;
@@ -31,10 +31,14 @@ impl Running<'_> {
         let Some(log) = self.plan.store.session(&refs)? else { return Ok(Closing::default()) };
         let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
         let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
-        let not_done = tasks.map(|tasks| not_done(log.entries.iter().filter_map(Attempt::of_entry), tasks));
-        let not_done = not_done.unwrap_or_default();
-        let uncounted = Uncounted::of(log.entries.iter().map(|entry| (entry.outcome, entry.is_run())));
-        Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, uncounted, ..Closing::default() })
+        let nothing = TaskList::default();
+        let tasks = tasks.unwrap_or(&nothing);
+        let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), tasks);
+        let feature = &self.session.feature;
+        let sessions = self.plan.store.entries_of(feature)?;
+        let hints = Hints::of(self.plan.store.repository(), feature).list()?;
+        let summary = summarize(feature, &sessions, tasks, &hints, Some(&self.session.id));
+        Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, summary, ..Closing::default() })
     }
 
     /// From the snapshot at the start to the last one, without what the loop itself writes.

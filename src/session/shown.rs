@@ -140,13 +140,23 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
         changes: _,
         not_done,
         false_claims: _,
-        uncounted: _,
+        // Read from the record, which has no secrets.
+        summary: _,
     } = closing;
     [why, hint].into_iter().flatten().for_each(&plain);
     [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
     for task in not_done {
-        let NotDone { task, title, is_skipped: _, attempts: _, cause, iteration: _, cost_usd: _, blocks } =
-            task;
+        let NotDone {
+            task,
+            title,
+            is_skipped: _,
+            asks: _,
+            attempts: _,
+            cause,
+            iteration: _,
+            cost_usd: _,
+            blocks,
+        } = task;
         [task, title].into_iter().chain(cause).chain(blocks).for_each(&plain);
     }
 }

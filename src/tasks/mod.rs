@@ -2,7 +2,6 @@
 
 mod cache;
 mod marks;
-mod not_done;
 mod read;
 mod scope;
 mod standing;
@@ -13,7 +12,6 @@ use crate::record::{Task, TaskCounts};
 
 pub use cache::TaskCache;
 pub use marks::set_marks;
-pub use not_done::{Attempt, not_done};
 pub use read::{may_have_open_tasks, parse, read, read_if_there, read_named, require_tasks};
 pub use scope::{named, part_of, select};
 pub use standing::{Standing, Untried, standing};

@@ -8,12 +8,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::record::{
-    Cost, DiffStat, LogEntry, NotDone, RALPH, Session, SessionId, Status, StopReason, Timestamp,
-    TrailerCounts, Uncounted, hint_command,
+    DiffStat, LogEntry, RALPH, Session, SessionId, SessionTotals, Status, StopReason, Summary, Timestamp,
+    TrailerCounts, hint_command,
 };
 use crate::store::{RemoteRun, Row};
 
-use super::ending::{SkippedTasks, iterations, state};
+use super::ending::{attempts, cost, state};
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
@@ -57,20 +57,17 @@ pub struct SessionHead {
     started_at: Option<Timestamp>,
     status: Status,
     stop_reason: Option<StopReason>,
-    runs: u64,
-    uncounted: Uncounted,
-    cost: Cost,
+    totals: SessionTotals,
     tasks: TrailerCounts,
-    skipped: SkippedTasks,
     elsewhere: Option<RemoteRun>,
-    summary: Summary,
+    below: Below,
 }
 
 /// What is said of a session below its line.
 #[derive(Debug, Default)]
-pub struct Summary {
-    /// Open tasks that were tried.
-    pub not_done: Vec<NotDone>,
+pub struct Below {
+    /// `None` where nothing is said.
+    pub summary: Option<Summary>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
     /// `None` without snapshots.
@@ -86,18 +83,15 @@ impl SessionHead {
             feature,
             status,
             stop_reason: None,
-            runs: 0,
-            uncounted: Uncounted::default(),
-            cost: Cost::default(),
+            totals: SessionTotals::default(),
             tasks: TrailerCounts::default(),
-            skipped: SkippedTasks::default(),
             elsewhere: None,
-            summary: Summary::default(),
+            below: Below::default(),
         }
     }
 
-    pub fn summarize(&mut self, summary: Summary) {
-        self.summary = summary;
+    pub fn add_below(&mut self, below: Below) {
+        self.below = below;
     }
 
     /// Takes in what is known of it if it runs on another machine.
@@ -109,13 +103,8 @@ impl SessionHead {
     pub fn count(&mut self, row: &Row<'_>) {
         // As `status` and the page: its record is written a moment later.
         self.started_at.get_or_insert_with(|| row.entry().map_or(row.ended_at, |first| first.started_at));
-        self.runs += u64::from(row.is_run());
-        self.uncounted.count(row.outcome, row.is_run());
-        if row.is_iteration() {
-            self.cost = self.cost.plus(row.cost());
-        }
-        if let (Some(task), Some(outcome)) = (row.task(), row.outcome) {
-            self.skipped.count(&task, outcome);
+        if let Some(facts) = row.facts() {
+            self.totals.count(&self.id, &facts);
         }
     }
 
@@ -196,7 +185,7 @@ pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint)
 fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Option<usize>) -> io::Result<()> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
-        None => state(head.status, head.stop_reason, &head.skipped),
+        None => state(head.status, head.stop_reason, &head.totals.given_up),
     };
     let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
     let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
@@ -204,10 +193,11 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
         "{} of {} done{}",
         head.tasks.tasks_done,
         Count((head.tasks.tasks_done + head.tasks.tasks_open) as u64, "task"),
-        head.cost.shown().map_or(String::new(), |cost| format!(", {cost}"))
+        cost(&head.totals.cost).map_or(String::new(), |cost| format!(", {cost}"))
     );
     let most = width.unwrap_or(usize::MAX);
-    let counts = [iterations(head.runs, head.uncounted), Count(head.runs, "iteration").to_string()];
+    let brief = Count(head.totals.attempts as u64, "attempt").to_string();
+    let counts = [attempts(&head.totals), brief];
     let how = counts.iter().map(|count| format!("{state}, {count}, {tasks}"));
     let is_fitting = |how: &String| columns(how) + INDENT.len() <= most;
     let how = how.into_iter().find(is_fitting).unwrap_or_else(|| format!("{state}, {tasks}"));
@@ -215,13 +205,16 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     let (name, how) = (cut(&name, most), cut(&how, most.saturating_sub(INDENT.len())));
     writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;
     let room = width.map(|width| width.saturating_sub(INDENT.len() + NEEDS.len()));
-    let Summary { not_done, false_claims, changes } = &head.summary;
-    for (place, need) in needs(not_done).iter().enumerate() {
+    let Below { summary, false_claims, changes } = &head.below;
+    let needs = summary.as_ref().map(needs).unwrap_or_default();
+    for (place, need) in needs.iter().enumerate() {
         let label = if place == 0 { paint.paint(Look::Warn, NEEDS) } else { " ".repeat(NEEDS.len()) };
         writeln!(out, "{INDENT}{label}{}", cut(need, room.unwrap_or(usize::MAX)))?;
     }
-    if let Some(task) = not_done.first() {
-        let command = hint_command(RALPH, &task.task);
+    let mut tasks =
+        summary.iter().flat_map(|summary| &summary.needs_you).filter_map(|need| need.task.as_ref());
+    if let Some(task) = tasks.next() {
+        let command = hint_command(RALPH, task);
         writeln!(out, "{INDENT}{}{command}", " ".repeat(NEEDS.len()))?;
     }
     match changes_and_claims(*changes, false_claims) {
@@ -230,8 +223,12 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     }
 }
 
-/// `{"iterations": [...]}` with the fields of `iteration.json` that the trailers hold.
-pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'a>> + Clone) -> Result<()> {
+/// `{"summary": ..., "iterations": [...]}`, with the fields of `iteration.json` that the trailers hold.
+pub fn write_json<'a>(
+    out: &mut impl Write,
+    summary: Option<&Summary>,
+    rows: impl Iterator<Item = &'a Row<'a>> + Clone,
+) -> Result<()> {
     struct Rows<I>(I);
     impl<'a, I: Iterator<Item = &'a Row<'a>> + Clone> Serialize for Rows<I> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -239,10 +236,11 @@ pub fn write_json<'a>(out: &mut impl Write, rows: impl Iterator<Item = &'a Row<'
         }
     }
     #[derive(Serialize)]
-    struct Document<R: Serialize> {
+    struct Document<'s, R: Serialize> {
+        summary: Option<&'s Summary>,
         iterations: R,
     }
-    Ok(write_pretty(out, &Document { iterations: Rows(rows) })?)
+    Ok(write_pretty(out, &Document { summary, iterations: Rows(rows) })?)
 }
 
 /// The values of these fields, a line for each iteration, with tabs between them. What is not known is empty. `record`

@@ -1,6 +1,6 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
-use crate::record::{DiffStat, NotDone, join_truncated};
+use crate::record::{DiffStat, Need, NeedKind, NotDone, Summary, join_truncated};
 
 use super::style::{Count, grouped, one_line};
 
@@ -34,67 +34,83 @@ pub fn changes_and_claims(stat: Option<DiffStat>, claims: &[u32]) -> Option<Stri
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// Returns a line for each of the first tasks that are not done, with what waits for it and its cause; none if all that were
-/// tried are done.
-pub fn needs(not_done: &[NotDone]) -> Vec<String> {
-    let line = |task: &NotDone| match &task.cause {
-        Some(cause) => format!("{}: {}", with_blocked(task), one_line(cause)),
-        None => with_blocked(task),
+/// Returns a line for each of the first things that only a person can settle, with what waits for a task and its cause.
+pub fn needs(summary: &Summary) -> Vec<String> {
+    let all = &summary.needs_you;
+    let line = |need: &Need| {
+        let what = match (need.why, &need.task) {
+            (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
+            (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+            (NeedKind::Asks | NeedKind::Fails, None) => "a task".to_owned(),
+            (kind, Some(task)) => {
+                let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
+                let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
+                let asks = if kind == NeedKind::Asks { " asks" } else { "" };
+                match names.as_slice() {
+                    [] => format!("{task}{asks}"),
+                    names => format!("{task}{asks} (blocks {})", join_truncated(names, MAX_TASKS)),
+                }
+            }
+        };
+        let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
+        one_line(&format!("{what}{cause}"))
     };
-    let more = not_done.len().saturating_sub(MAX_TASKS);
-    let more = (more > 0).then(|| format!("{} not done", Count(more as u64, "more task")));
-    not_done.iter().take(MAX_TASKS).map(line).chain(more).collect()
+    let more = all.len().saturating_sub(MAX_TASKS);
+    let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
+    all.iter().take(MAX_TASKS).map(line).chain(more).collect()
 }
 
-/// `3 runs, $10.83, blocks T020, T023`
+/// `3 attempts, $10.83, blocks T020, T023`
 pub fn spent(task: &NotDone) -> String {
-    let runs = Count(u64::from(task.attempts), "run");
+    let attempts = Count(u64::from(task.attempts), "attempt");
     let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
     let blocks = match task.blocks.as_slice() {
         [] => String::new(),
         names => format!(", blocks {}", one_line(&join_truncated(names, MAX_NAMED))),
     };
-    format!("{runs}{cost}{blocks}")
-}
-
-/// `T019 (blocks T020, T023)`
-fn with_blocked(task: &NotDone) -> String {
-    match task.blocks.as_slice() {
-        [] => one_line(&task.task),
-        blocks => one_line(&format!("{} (blocks {})", task.task, join_truncated(blocks, MAX_TASKS))),
-    }
+    format!("{attempts}{cost}{blocks}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{SessionId, Timestamp, WaitingTask};
 
-    fn not_done(task: &str, blocks: &[&str], cause: Option<&str>) -> NotDone {
-        NotDone {
-            task: task.to_owned(),
-            title: String::new(),
-            is_skipped: true,
-            attempts: 3,
+    fn need(why: NeedKind, task: Option<&str>, cause: Option<&str>) -> Need {
+        Need {
+            why,
+            task: task.map(str::to_owned),
             cause: cause.map(str::to_owned),
-            iteration: 7,
-            cost_usd: None,
-            blocks: blocks.iter().map(|&name| name.to_owned()).collect(),
+            session: SessionId::new(Timestamp::from_seconds(0), 1),
+            iteration: Some(7),
         }
     }
 
     #[test]
-    fn each_task_that_is_not_done_has_a_line() {
-        let tasks = [
-            not_done("T019", &["T020", "T023"], Some("rank 'a'\ninstead of 'b'")),
-            not_done("T034", &[], Some("semicolons or commas?")),
+    fn what_needs_you_has_a_line_each() {
+        let waits = |task: &str| WaitingTask { task: task.to_owned(), dependency: "T019".to_owned() };
+        let mut summary = Summary {
+            needs_you: vec![
+                need(NeedKind::Fails, Some("T019"), Some("rank 'a'\ninstead of 'b'")),
+                need(NeedKind::Asks, Some("T034"), Some("semicolons or commas?")),
+                need(NeedKind::Validation, None, Some("sh: no such file")),
+                need(NeedKind::Agent, None, None),
+            ],
+            waiting: vec![waits("T020"), waits("T023")],
+            ..Summary::default()
+        };
+        let lines = [
+            "T019 (blocks T020, T023): rank 'a' instead of 'b'",
+            "T034 asks: semicolons or commas?",
+            "the validation cannot be run: sh: no such file",
+            "the agent cannot be used",
         ];
-        assert_eq!(
-            needs(&tasks),
-            ["T019 (blocks T020, T023): rank 'a' instead of 'b'", "T034: semicolons or commas?"]
-        );
-        assert!(needs(&[]).is_empty());
-        let many: Vec<NotDone> = (1..=6).map(|number| not_done(&format!("T{number}"), &[], None)).collect();
-        assert_eq!(needs(&many), ["T1", "T2", "T3", "T4", "2 more tasks not done"]);
+        assert_eq!(needs(&summary), lines);
+        summary
+            .needs_you
+            .extend([need(NeedKind::Fails, Some("T1"), None), need(NeedKind::Fails, Some("T2"), None)]);
+        assert_eq!(needs(&summary).last().map(String::as_str), Some("2 more"));
+        assert!(needs(&Summary::default()).is_empty());
     }
 
     #[test]

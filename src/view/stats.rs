@@ -6,7 +6,9 @@ use crate::history::captures::Captured;
 use crate::history::later_attempts::LaterAttempts;
 use crate::history::state::CumulativeState;
 use crate::history::stats::{Counts, OfTask, Stats};
+use crate::record::SessionTotals;
 
+use super::ending::{attempts, cost};
 use super::style::{Count, Look, Paint, cut, duration, grouped, one_line};
 
 /// Longest bar, in characters.
@@ -16,32 +18,27 @@ const NAME: usize = 14;
 const CAPTURED_WIDTH: usize = 24;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-pub fn write(out: &mut impl Write, stats: &Stats, later: LaterAttempts, paint: Paint) -> io::Result<()> {
+/// Writes the numbers of all sessions, whose records come to `totals`.
+pub fn write(
+    out: &mut impl Write,
+    stats: &Stats,
+    totals: &SessionTotals,
+    later: LaterAttempts,
+    paint: Paint,
+) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
-    let Counts { runs, success, failure, skipped, interrupted, repeated } = counts;
-    // The first three add up to the iterations; those that only met a limit or a broken network are no attempts.
-    let counted = runs.saturating_sub(success + failure);
-    let cut_short = interrupted.saturating_sub(counted);
-    let mut parts =
-        vec![format!("{success} succeeded"), format!("{failure} failed"), format!("{counted} interrupted")];
-    parts.extend((cut_short > 0).then(|| format!("{cut_short} more cut short by a limit or the network")));
-    parts.extend((*skipped > 0).then(|| format!("{} skipped", Count(*skipped as u64, "task"))));
-    writeln!(
-        out,
-        "{} in {}: {}",
-        Count(*runs as u64, "iteration"),
-        Count(stats.sessions as u64, "session"),
-        parts.join(", ")
-    )?;
+    let Counts { runs, success, failure, repeated, .. } = counts;
+    let sessions = Count(stats.sessions as u64, "session");
+    writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
     if let Some(rate) = stats.repeat_failure_rate {
         writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
     }
     write_later(out, later)?;
     if let Some(total) = tokens.total() {
         let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
-        writeln!(out, "tokens     {} ({} an iteration)", grouped(total), grouped(each))?;
+        writeln!(out, "tokens     {} ({} an attempt)", grouped(total), grouped(each))?;
     }
-    if let Some(cost) = stats.cost.shown() {
+    if let Some(cost) = cost(&totals.cost) {
         writeln!(out, "cost       {cost}")?;
     }
     let (agent, validation) =
@@ -109,7 +106,7 @@ pub fn write_state(out: &mut impl Write, state: &CumulativeState) -> io::Result<
         writeln!(out, "\nknown failures of the latest session")?;
     }
     for known in known_failures {
-        let since = if known.is_open { "open" } else { "gone" };
+        let since = if known.is_open { "still fails" } else { "solved" };
         let times = Count(known.times as u64, "time");
         let message = one_line(&known.message);
         writeln!(out, "  {since}  {times}, last in iteration {}  {message}", known.last_iteration)?;
@@ -134,30 +131,28 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
             writeln!(out, "\n{}", paint.paint(Look::Bold, &one_line(&task.feature)))?;
             feature = Some(&task.feature);
         }
-        let OfTask { counts, tokens, cost, duration_ms, is_done, .. } = task;
+        let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
         let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
         let bar = |look, count: usize| paint.paint(look, &"█".repeat(scaled(count)));
-        let other = counts.runs.saturating_sub(counts.success + counts.failure);
-        let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure) + scaled(other));
-        let mut words = vec![Count(counts.runs as u64, "iteration").to_string()];
+        let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure));
+        let mut words = vec![Count(counts.runs as u64, "attempt").to_string()];
         if counts.repeated > 0 {
             words.push(format!("{} repeated", counts.repeated));
         }
         if let Some(total) = tokens.total() {
             words.push(Count(total, "token").to_string());
         }
-        words.extend(cost.shown());
+        words.extend(task.cost.shown());
         words.push(duration(duration_ms.total().unwrap_or_default()));
         if counts.skipped > 0 && !is_done {
-            words.push("skipped".to_owned());
+            words.push("given up".to_owned());
         }
         writeln!(
             out,
-            "  {} {:NAME$} {}{}{}{}  {}",
+            "  {} {:NAME$} {}{}{}  {}",
             if *is_done { paint.paint(Look::Good, "✔") } else { " ".to_owned() },
             cut(&one_line(&task.task), NAME),
             bar(Look::Bad, counts.failure),
-            bar(Look::Warn, other),
             bar(Look::Good, counts.success),
             " ".repeat(blank.min(BAR)),
             words.join(", ")
@@ -190,7 +185,8 @@ mod tests {
     #[test]
     fn nothing_recorded_is_told_in_two_lines() {
         let mut out = Vec::new();
-        write(&mut out, &Stats::of(&[]), LaterAttempts::default(), Paint::Plain).unwrap();
+        write(&mut out, &Stats::of(&[]), &SessionTotals::default(), LaterAttempts::default(), Paint::Plain)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
     }

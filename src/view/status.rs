@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::record::{Cost, RALPH, SessionId, Status, StopReason, TaskName, Timestamp, Waiting};
+use crate::record::{Cost, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp, Waiting};
 use crate::store::RemoteRun;
 
-use super::ending::{SkippedTasks, state};
+use super::ending::{attempts, cost, state, tasks};
 use super::local_time::{self, local, local_with_offset};
 use super::style::{Count, Look, Paint, one_line};
 
@@ -19,13 +19,14 @@ pub struct FeatureStatus {
     pub phases: Vec<GroupCounts>,
     pub stories: Vec<GroupCounts>,
     pub session: Option<SessionStatus>,
+    pub summary: Summary,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub done: usize,
     pub open: usize,
-    /// Skipped in the session that is shown.
+    /// Given up: `fails` of the summary.
     pub skipped: usize,
 }
 
@@ -44,8 +45,7 @@ pub struct SessionStatus {
     /// Set for a session that runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     pub stop_reason: Option<StopReason>,
-    #[serde(skip)]
-    pub skipped: SkippedTasks,
+    /// Attempts.
     pub iterations: usize,
     #[serde(flatten)]
     pub cost: Cost,
@@ -118,19 +118,18 @@ fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io
 }
 
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
-    let Counts { done, open, skipped } = status.tasks;
     writeln!(out, "{}", paint.paint(Look::Bold, &one_line(&status.feature)))?;
-    let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
-    writeln!(out, "  {done} of {} done, {open} open{skips}", Count((done + open) as u64, "task"))?;
+    writeln!(out, "  {}", tasks(status.summary.tasks))?;
     write_groups(out, status, paint)?;
-    let Some(session) = &status.session else {
+    let (Some(session), Some(part)) = (&status.session, &status.summary.session) else {
         return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };
+    let totals = &part.totals;
     let state = match &session.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
-        None => state(session.status, session.stop_reason, &session.skipped),
+        None => state(session.status, session.stop_reason, &totals.given_up),
     };
-    let cost = session.cost.shown().map_or(String::new(), |cost| format!(", {cost}"));
+    let cost = cost(&totals.cost).map_or(String::new(), |cost| format!(", {cost}"));
     // One that died wrote no end.
     let end = if session.stop_reason.is_some() { "ended" } else { "last record" };
     let end = session.ended_at.map_or(String::new(), |at| format!(", {end} {}", local(at)));
@@ -140,7 +139,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         "  session {} {state}\n  began {}{end}, {}{cost}{who}",
         session.id,
         local_with_offset(session.started_at),
-        Count(session.iterations as u64, "iteration")
+        attempts(totals)
     )?;
     if let Some(task) = &session.task {
         let task = one_line(task);
@@ -197,6 +196,7 @@ mod tests {
                 phases: phases.to_vec(),
                 stories: stories.to_vec(),
                 session: None,
+                summary: Summary::default(),
             };
             let mut out = Vec::new();
             write(&mut out, &status, Paint::Plain).unwrap();

@@ -105,6 +105,14 @@ impl TaskList {
         self.open(&picking).filter_map(|(_, item)| outside(item)).collect()
     }
 
+    /// Returns what `item` waits for: of its dependencies that are open one that `is_first`, or else the first.
+    pub fn waits_for(&self, item: &Item, is_first: impl Fn(&Item) -> bool) -> Option<&Item> {
+        let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
+        let open: Vec<&Item> =
+            waited_for.map(|index| &self.items[index]).filter(|other| !other.done).collect();
+        open.iter().find(|other| is_first(other)).or(open.first()).copied()
+    }
+
     fn pick<'a>(&'a self, picking: &Picking<'_>) -> Pick<'a> {
         let open_below = self.open_below(picking);
         let mut waits = HashMap::new();

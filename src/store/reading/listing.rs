@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Error, Result};
 
-use crate::record::{ObjectId, RecordKind, TrailerCounts};
+use crate::record::{LogEntry, ObjectId, RecordKind, TrailerCounts};
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
@@ -55,6 +55,13 @@ impl Listing {
             cached: &self.cached[listed.cached.clone()],
             fresh: &listed.fresh,
         })
+    }
+
+    /// Returns the records of the sessions of a feature, as far as they can be read: each with its oldest record first, the
+    /// newest session last.
+    pub fn entries_of(&self, feature: &str) -> Vec<Vec<LogEntry>> {
+        let sessions = self.sessions().filter(|session| session.feature == feature);
+        sessions.map(|session| session.rows().filter_map(|row| row.entry().ok()).collect()).collect()
     }
 }
 
@@ -138,6 +145,12 @@ impl Store {
                 folders::write_cache(self.repository(), &self.cache_file(), text.as_bytes()).is_err();
         }
         Ok(listing)
+    }
+
+    /// As [`Listing::entries_of`], from all sessions.
+    pub fn entries_of(&self, feature: &str) -> Result<Vec<Vec<LogEntry>>> {
+        // What cannot be read is reported where records are listed.
+        Ok(self.listing(|_| true, &mut Vec::new())?.entries_of(feature))
     }
 
     /// Throws the cache and the reports away, with what they hold of sessions that go.

@@ -9,7 +9,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Cost, LogEntry, ObjectId, Outcome, RecordKind, SCHEMA, TaskName, Timestamp};
+use crate::record::{Cost, LogEntry, ObjectId, RecordKind, SCHEMA, TaskName, Timestamp};
 
 use super::chain::ChainWalk;
 use super::session_log::SessionLog;
@@ -19,7 +19,7 @@ use crate::store::share::elsewhere::RemoteRun;
 use crate::store::{SessionRefs, Store};
 
 /// Changes with what is counted, and how.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Number of records up to which reading them is as fast as writing the totals.
 const MIN_RECORDS_TO_KEEP: usize = 32;
@@ -44,9 +44,6 @@ pub struct Totals {
     pub started_at: Timestamp,
     /// The record by which the session was begun, or last resumed.
     begin: Option<ObjectId>,
-    /// Iterations without skips.
-    pub runs: usize,
-    pub skipped: BTreeSet<TaskName>,
     /// The task of the newest iteration.
     pub task: Option<TaskName>,
     #[serde(flatten)]
@@ -59,8 +56,6 @@ impl Totals {
             tip: first.commit.clone(),
             started_at: first.started_at,
             begin: None,
-            runs: 0,
-            skipped: BTreeSet::new(),
             task: None,
             cost: Cost::default(),
         }
@@ -74,12 +69,8 @@ impl Totals {
         if entry.kind != RecordKind::Iteration {
             return;
         }
-        self.runs += usize::from(entry.is_run());
         self.task.clone_from(&entry.task);
         self.cost = self.cost.plus(entry.cost());
-        if entry.outcome == Some(Outcome::Skipped) {
-            self.skipped.extend(entry.task.clone());
-        }
     }
 }
 

@@ -7,8 +7,9 @@ use std::str::{FromStr, Split};
 use anyhow::{Context, Result};
 
 use crate::record::{
-    Claim, Cost, Durations, Exits, FailureClass, FlagCode, Limit, LogEntry, ObjectId, Outcome, RecordKind,
-    SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp, Tokens, TrailerEvidence, is_run,
+    Claim, Cost, Durations, Exits, FailureClass, FlagCode, IterationFacts, Limit, LogEntry, ObjectId,
+    Outcome, RecordKind, SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp, Tokens,
+    TrailerEvidence,
 };
 
 use crate::store::trailer_value::{escape, unescape};
@@ -42,6 +43,7 @@ const COST: usize = 2;
 const CLAIMS: usize = 3;
 const HEADS: usize = 4;
 const SNAPSHOT: usize = 6;
+const STARTED: usize = 13;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -126,9 +128,9 @@ impl<'a> Row<'a> {
         self.kind == RecordKind::Iteration
     }
 
-    /// Returns true if it is an iteration that counts: neither a skip nor one that was cut short.
+    /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
-        self.is_iteration() && self.outcome.is_some_and(|outcome| is_run(outcome, self.failure_class))
+        self.is_iteration() && self.outcome.is_some_and(Outcome::is_attempt)
     }
 
     /// Returns the exit codes; `None` if they cannot be read.
@@ -143,6 +145,22 @@ impl<'a> Row<'a> {
         let exit = rest.next().and_then(|field| known(field)?);
         let usd = rest.nth(COST - 1).and_then(|field| known(field)?);
         Cost::of_run(exit, usd)
+    }
+
+    /// Returns what is counted of it; `None` if it is not of an iteration.
+    pub fn facts(&self) -> Option<IterationFacts<'a>> {
+        let started = self.rest.split('\t').nth(STARTED).and_then(|field| known(field)?);
+        Some(IterationFacts {
+            iteration: self.iteration,
+            task: self.task(),
+            outcome: self.outcome.filter(|_| self.is_iteration())?,
+            failure_class: self.failure_class,
+            agent_exit: self.exit()?.agent,
+            cost: self.cost(),
+            cause: self.cause(),
+            started_at: started.map(Timestamp::from_seconds),
+            ended_at: self.ended_at,
+        })
     }
 
     /// Returns the snapshot of the work tree after it.
@@ -401,6 +419,9 @@ mod tests {
         assert_eq!(row.entry().unwrap(), *entry, "{line}");
         assert_eq!(row.cost(), entry.cost(), "{line}");
         assert_eq!(row.snapshot(), entry.snapshot, "{line}");
+        let started = row.facts().and_then(|facts| facts.started_at);
+        let counted = IterationFacts::of_entry(entry).and_then(|facts| facts.started_at);
+        assert_eq!(started, counted, "{line}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
-use crate::view::ending::{ending, given_up, named, uncounted};
+use crate::view::ending::{attempts, cost, ending, given_up, named};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
@@ -29,10 +29,7 @@ impl ClosingCard {
         let mut lines = vec![self.paint.paint(look, &ending(session, undone.as_deref()))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
-        lines.extend(totals(session));
-        lines.extend(
-            uncounted(closing.uncounted).map(|words| format!("  not counted as iterations: {words}")),
-        );
+        lines.extend(totals(session, closing));
         lines.extend(closing.changes.map(changes));
         for task in closing.not_done.iter().take(MAX_NAMED) {
             lines.extend(self.not_done(task));
@@ -102,7 +99,7 @@ impl ClosingCard {
     }
 }
 
-fn totals(session: &Session) -> Vec<String> {
+fn totals(session: &Session, closing: &Closing) -> Vec<String> {
     let mut lines = Vec::new();
     if session.loop_type != USUAL {
         lines.push(format!("  {} is {}", one_line(&session.artifact.path), session.artifact.status));
@@ -110,15 +107,17 @@ fn totals(session: &Session) -> Vec<String> {
     // From start to end, as on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
     let time = if span > 0 { format!(", {} from start to end", duration(span)) } else { String::new() };
-    let cost = session.cost().shown().map_or(String::new(), |cost| format!(", {cost}"));
+    let counted = closing.summary.session.as_ref().map(|part| &part.totals);
+    let cost =
+        counted.and_then(|totals| cost(&totals.cost)).map_or(String::new(), |cost| format!(", {cost}"));
+    let attempts = counted.map_or_else(|| Count(0, "attempt").to_string(), attempts);
     let tokens = match &session.tokens {
         tokens if tokens.is_unknown() => String::new(),
         tokens => format!("\n  {}", tokens_told(tokens)),
     };
     lines.push(format!(
-        "  {} done in {}{time}{cost}{tokens}",
+        "  {} done in {attempts}{time}{cost}{tokens}",
         Count(session.tasks_completed as u64, "task"),
-        Count(u64::from(session.iterations_run), "iteration"),
     ));
     lines
 }
@@ -156,11 +155,17 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
 mod tests {
     use super::*;
     use crate::record::samples::session;
-    use crate::record::{DiffStat, Uncounted};
+    use crate::record::{CutShort, DiffStat, Interruption, SessionPart, SessionTotals, Summary, Timestamp};
 
     fn text(session: &Session, closing: &Closing) -> String {
         ClosingCard { paint: Paint::Plain, width: 100, is_validated: true }.lines(session, closing).join("\n")
             + "\n"
+    }
+
+    /// Three attempts, and what was cut short.
+    fn counted(session: &Session, cut_short: Vec<CutShort>) -> Summary {
+        let totals = SessionTotals { attempts: 3, cut_short, ..SessionTotals::default() };
+        Summary { session: Some(SessionPart { id: session.id.clone(), totals }), ..Summary::default() }
     }
 
     fn not_done(task: &str, is_skipped: bool) -> NotDone {
@@ -168,6 +173,7 @@ mod tests {
             task: task.to_owned(),
             title: "Merge concurrent moves".to_owned(),
             is_skipped,
+            asks: false,
             attempts: 3,
             cause: Some("rank 'a' instead of\n'b'".to_owned()),
             iteration: 7,
@@ -180,6 +186,15 @@ mod tests {
     fn a_night_that_ends_at_a_limit_says_what_is_done_what_is_not_and_how_to_go_on() {
         let mut ended = session("failed", Some("limit_reached"), (10, 35));
         ended.limit = Some(crate::record::Limit::Iterations);
+        let usage_limit = CutShort {
+            session: ended.id.clone(),
+            iteration: 4,
+            task: None,
+            by: Interruption::Limit,
+            failure_class: None,
+            ended_at: Timestamp::from_seconds(0),
+            resumed_at: Some(Timestamp::from_seconds(3480)),
+        };
         let closing = Closing {
             changes: Some(Changes {
                 stat: DiffStat { files: 77, added: 1388, removed: 32 },
@@ -187,16 +202,15 @@ mod tests {
             }),
             not_done: vec![not_done("T019", true)],
             false_claims: vec![10, 23],
-            uncounted: Uncounted { skips: 1, cut_short: 2 },
+            summary: counted(&ended, vec![usage_limit]),
             ..Closing::default()
         };
         let expected = "\
 stopped at the limit of 10 runs, 10 of 45 tasks done
-  1 task done in 3 iterations, 1 h 0 min from start to end
-  not counted as iterations: 1 skip, 2 cut short
+  1 task done in 3 attempts (usage limit, went on at 00:58), 1 h 0 min from start to end
   77 files changed, +1,388 −32 lines, 77 files not committed
   » T019  Merge concurrent moves
-    skipped after 3 runs, $10.83, blocks T020, T023
+    skipped after 3 attempts, $10.83, blocks T020, T023
     rank 'a' instead of 'b'
   2 false claims caught: #10, #23
   next:
@@ -211,10 +225,10 @@ stopped at the limit of 10 runs, 10 of 45 tasks done
     #[test]
     fn a_line_is_there_only_where_there_is_something_to_say() {
         let done = session("completed", Some("completed"), (3, 0));
-        let quiet = text(&done, &Closing::default());
+        let quiet = text(&done, &Closing { summary: counted(&done, Vec::new()), ..Closing::default() });
         assert!(
             quiet.starts_with(
-                "all 3 tasks done\n  1 task done in 3 iterations, 1 h 0 min from start to end\n  next:\n"
+                "all 3 tasks done\n  1 task done in 3 attempts, 1 h 0 min from start to end\n  next:\n"
             ),
             "{quiet}"
         );

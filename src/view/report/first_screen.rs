@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::record::{NotDone, RALPH_ELSEWHERE, Status, hint_command};
+use crate::view::ending::cost;
 use crate::view::local_time::span_of;
 use crate::view::style::{Count, cut, duration, grouped};
 
@@ -29,11 +30,12 @@ pub(super) fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         (Count(changes.files.len() as u64, "file").to_string(), lines)
     });
     let (files, lines) = changes.unwrap_or_default();
-    let iterations = Count(report.runs() as u64, "iteration").to_string();
+    let totals_of_session = report.session_totals();
+    let attempts = Count(totals_of_session.attempts as u64, "attempt").to_string();
     let figures = [
-        ("Cost", totals.cost.shown().or_else(tokens).unwrap_or_default(), String::new()),
+        ("Cost", cost(&totals_of_session.cost).or_else(tokens).unwrap_or_default(), String::new()),
         ("From start to end", duration(headline.span_ms), String::new()),
-        ("Iterations", iterations, String::new()),
+        ("Attempts", attempts, String::new()),
         ("Changed", files, lines),
         ("When", span_of(session.started_at, headline.ended_at), String::new()),
     ];
@@ -68,27 +70,27 @@ struct TaskNeed<'a> {
 #[derive(Serialize)]
 struct Other<'a> {
     level: &'static str,
-    what: &'a str,
+    what: String,
     quote: Option<String>,
     links: &'a [u32],
     older: Option<usize>,
 }
 
 pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
-    let tasks: Vec<TaskNeed<'_>> =
-        report.not_done.iter().take(MAX_TASKS).map(|task| task_need(task, report)).collect();
-    let is_of_task =
-        |found: &Attention| report.not_done.iter().any(|task| found.task.as_ref() == Some(&task.task));
+    let left = || report.not_done.iter().filter(|task| task.needs_you());
+    let tasks: Vec<TaskNeed<'_>> = left().take(MAX_TASKS).map(|task| task_need(task, report)).collect();
+    let is_of_task = |found: &Attention| left().any(|task| found.task.as_ref() == Some(&task.task));
     let others = report.attention.iter().filter(|found| found.level != Level::Bad || !is_of_task(found));
     let others: Vec<Other<'_>> = others
         .map(|found| {
             let (links, older) = links(&found.iterations);
             let quote = found.quote.as_deref().map(quote);
-            Other { level: found.level.into(), what: &found.what, quote, links, older }
+            let task = found.task.as_ref().map_or(String::new(), |task| format!("{task} "));
+            Other { level: found.level.into(), what: format!("{task}{}", found.what), quote, links, older }
         })
         .collect();
     let is_urgent = !tasks.is_empty() || report.attention.iter().any(|found| found.level == Level::Bad);
-    let left_out = report.not_done.len().saturating_sub(MAX_TASKS);
+    let left_out = left().count().saturating_sub(MAX_TASKS);
     (is_urgent || !others.is_empty()).then(|| Needs {
         title: if is_urgent { "Needs you" } else { "Worth a look" },
         tasks,
@@ -101,7 +103,7 @@ pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
 /// How to go on.
 fn commands(report: &Report) -> Vec<String> {
     let id = &report.session.id;
-    let hint = match report.not_done.first() {
+    let hint = match report.not_done.iter().max_by_key(|task| task.needs_you()) {
         Some(task) => hint_command(RALPH_ELSEWHERE, &task.task),
         None => format!("{RALPH_ELSEWHERE} hint 'TEXT'"),
     };

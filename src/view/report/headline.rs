@@ -118,7 +118,7 @@ fn course(iterations: &[ReportIteration]) -> String {
     let since =
         runs.iter().rev().take_while(|iteration| iteration.record.outcome != Outcome::Success).count();
     let runs = runs.len();
-    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "iteration"));
+    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "attempt"));
     match since {
         0 => first,
         since if since == runs => first,
@@ -137,7 +137,7 @@ fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
     let row = rows.iter().find(|row| row.name == task.task);
     let ended: Outcomes = row.iter().flat_map(|row| row.tries.iter().copied()).collect();
     Attention {
-        level: Level::Bad,
+        level: if task.needs_you() { Level::Bad } else { Level::Note },
         task: Some(task.task.clone()),
         what: format!("is not done: {ended}."),
         quote: task.cause.clone(),
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn the_course_says_whether_it_gets_anywhere() {
         for (words, expected) in [
-            ("T1!", "0 tasks closed in 0 iterations."),
-            ("T1- T1- T1!", "0 tasks closed in 2 iterations."),
-            ("T1- T1+", "1 task closed in 2 iterations."),
-            ("T1+ T2+ T3-", "2 tasks closed in 3 iterations. The last one failed."),
-            ("T1+ T2- T2- T2!", "1 task closed in 3 iterations. The last 2 closed none."),
+            ("T1!", "0 tasks closed in 0 attempts."),
+            ("T1- T1- T1!", "0 tasks closed in 2 attempts."),
+            ("T1- T1+", "1 task closed in 2 attempts."),
+            ("T1+ T2+ T3-", "2 tasks closed in 3 attempts. The last one failed."),
+            ("T1+ T2- T2- T2!", "1 task closed in 3 attempts. The last 2 closed none."),
         ] {
             assert_eq!(course(&iterations(words)), expected, "{words}");
         }

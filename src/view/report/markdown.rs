@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
-use crate::record::{Outcome, RALPH_ELSEWHERE};
-use crate::view::ending::iterations;
+use crate::record::RALPH_ELSEWHERE;
+use crate::view::ending::{attempts, cost};
 use crate::view::style::{Count, duration, grouped};
 
 use super::harmless::one_line;
@@ -48,13 +48,13 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         course => headline.course.as_str(),
         feature => cell(&session.feature),
         session => session.id.as_str(),
-        iterations => format!("{}: {}", iterations(report.runs() as u64, report.uncounted()), report.counts),
+        attempts => attempts(&report.session_totals()),
         span => duration(headline.span_ms),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes,
         tokens => totals.tokens.total().map(grouped),
-        cost => totals.cost.shown(),
+        cost => cost(&report.session_totals().cost),
         agent => cell(&session.agent),
         attention => attention.collect::<Vec<_>>(),
         lists => Value::from(Serde([("Done", "x", lines(done)), ("Not done", " ", lines(open))])),
@@ -66,15 +66,15 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
 /// A line for each task, and how many there are beside the first.
 fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
     let line =
-        |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), attempts(task));
+        |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), attempts_at(task));
     let mut lines: Vec<String> = tasks.map(line).collect();
     let more = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);
     (lines, more)
 }
 
-fn attempts(task: &TaskRow) -> String {
-    let attempts = match task.tries.iter().filter(|outcome| **outcome != Outcome::Skipped).count() {
+fn attempts_at(task: &TaskRow) -> String {
+    let attempts = match task.tries.iter().filter(|outcome| outcome.is_attempt()).count() {
         0 => return String::new(),
         1 => "1 attempt".to_owned(),
         count => format!("{count} attempts"),

@@ -33,6 +33,7 @@ mod task_table;
 mod terminal_colors;
 mod units;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -42,7 +43,8 @@ use crate::history::clusters::{Cluster, clusters, message};
 use crate::history::failure_key::FailureKey;
 use crate::history::repeats;
 use crate::record::{
-    Cost, Durations, FileChange, NotDone, Outcome, Session, TaskCounts, Timestamp, Tokens, Uncounted,
+    Cost, Durations, FileChange, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts, Timestamp,
+    Tokens,
 };
 use crate::store::RemoteRun;
 
@@ -96,6 +98,8 @@ pub struct Report {
     pub iterations: Vec<ReportIteration>,
     /// What could not be read, and why.
     pub unreadable: Vec<String>,
+    /// The feature over all of its sessions.
+    pub summary: Summary,
 }
 
 /// What all iterations that are here come to.
@@ -127,6 +131,7 @@ pub struct ReportInput {
     pub iterations: Vec<ReportIteration>,
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
+    pub summary: Summary,
 }
 
 impl Report {
@@ -143,6 +148,7 @@ impl Report {
             mut iterations,
             unreadable,
             made_at,
+            summary,
         } = found;
         number_tries(&mut iterations);
         // Older records have no cause of their own.
@@ -183,17 +189,13 @@ impl Report {
             clusters,
             iterations,
             unreadable,
+            summary,
         }
     }
 
-    /// As `log` and the closing card count: neither skips nor what a limit cut short.
-    fn runs(&self) -> usize {
-        self.iterations.iter().filter(|iteration| iteration.record.is_run()).count()
-    }
-
-    fn uncounted(&self) -> Uncounted {
-        let records = self.iterations.iter().map(|iteration| &iteration.record);
-        Uncounted::of(records.map(|record| (Some(record.outcome), record.is_run())))
+    /// Returns what its iterations come to.
+    fn session_totals(&self) -> Cow<'_, SessionTotals> {
+        self.summary.session.as_ref().map(|part| Cow::Borrowed(&part.totals)).unwrap_or_default()
     }
 }
 

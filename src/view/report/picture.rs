@@ -148,8 +148,7 @@ mod tests {
         let (names, texts) = parsed(&svg);
         let texts = texts.concat();
         assert_eq!((names[0].as_str(), names[1].as_str(), names[2].as_str()), ("svg", "title", "desc"));
-        for part in [&*report.headline.verdict, "3 iterations", "2 failed", "1 interrupted", "Make T2", "T2"]
-        {
+        for part in [&*report.headline.verdict, "3 attempts", "2 failed", "1 interrupted", "Make T2", "T2"] {
             assert!(texts.contains(part), "no `{part}` in {texts}");
         }
         for part in ["class=\"failure\"", "class=\"success\"", "class=\"pause\"", "prefers-color-scheme:dark"]

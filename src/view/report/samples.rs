@@ -4,7 +4,9 @@ use serde_json::json;
 use tasklist::TaskList;
 
 use crate::record::samples::{log_entries, session};
-use crate::record::{Iteration, NotDone, Outcome, TaskCounts, Timestamp};
+use crate::record::{
+    Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, TaskCounts, Timestamp,
+};
 
 use super::{Diff, RecordedSession, Report, ReportInput, ReportIteration, Text};
 
@@ -86,6 +88,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
                 title: format!("Make {task}"),
                 task,
                 is_skipped: record.outcome == Outcome::Skipped,
+                asks: false,
                 attempts: 1,
                 cause: record.cause.clone(),
                 iteration: record.iteration,
@@ -94,11 +97,31 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
             });
         }
     }
+    let session = session("failed", Some("stuck"), (1, 2));
+    let mut totals = SessionTotals::default();
+    for ReportIteration { record, .. } in &iterations {
+        totals.count(
+            &session.id,
+            &IterationFacts {
+                iteration: record.iteration,
+                task: record.task.as_deref().map(Into::into),
+                outcome: record.outcome,
+                failure_class: record.failure_class,
+                agent_exit: record.exit.agent,
+                cost: record.cost(),
+                cause: record.cause.as_deref().map(Into::into),
+                started_at: Some(record.started_at),
+                ended_at: record.ended_at,
+            },
+        );
+    }
+    let part = SessionPart { id: session.id.clone(), totals };
     Report::new(ReportInput {
+        summary: Summary { session: Some(part), ..Summary::default() },
         elsewhere: None,
         not_done,
         changes: None,
-        session: session("failed", Some("stuck"), (1, 2)),
+        session,
         is_whole: true,
         in_flight: None,
         tasks_before: TaskCounts { done: 0, open: 3 },

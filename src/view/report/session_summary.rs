@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::history::stats::rate;
-use crate::record::{Cost, LogEntry, Outcome, Session, SessionId, Status, StopReason, Timestamp, Tokens};
-use crate::view::ending::{self, SkippedTasks};
+use crate::record::{
+    Cost, LogEntry, Session, SessionId, SessionTotals, Status, StopReason, Timestamp, Tokens,
+};
+use crate::view::ending;
 use crate::view::style::{duration, grouped};
 
 /// What stands in a cell without a value.
@@ -46,7 +48,6 @@ pub struct SessionSummary {
     /// All tasks of the list that were done at its end.
     pub tasks_done: usize,
     pub tasks_remaining: usize,
-    /// Iterations, without skips and without those that were cut short.
     pub attempts: usize,
     pub succeeded: usize,
     /// Null without an attempt.
@@ -63,15 +64,8 @@ pub struct SessionSummary {
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
         let RecordedSession { session, iterations, is_whole } = recorded;
-        let runs = || iterations.iter().filter(|entry| entry.is_run());
-        let attempts = runs().count();
-        let succeeded = runs().filter(|entry| entry.outcome == Some(Outcome::Success)).count();
-        let mut skipped = SkippedTasks::default();
-        for entry in iterations {
-            if let (Some(task), Some(outcome)) = (&entry.task, entry.outcome) {
-                skipped.count(task, outcome);
-            }
-        }
+        let totals = SessionTotals::fold(&session.id, iterations);
+        let SessionTotals { attempts, succeeded, given_up, .. } = totals;
         let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
         let last = iterations.last().map_or(session.started_at, |entry| entry.ended_at);
         let last_at = session.ended_at.unwrap_or(last);
@@ -88,7 +82,7 @@ impl SessionSummary {
             status: session.status,
             stop_reason: session.stop_reason,
             was_reopened: session.tasks_completed > completed,
-            state: ending::state(session.status, session.stop_reason, &skipped),
+            state: ending::state(session.status, session.stop_reason, &given_up),
             is_whole: *is_whole,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },
             models: distinct(iterations.iter().filter_map(|entry| entry.model.as_deref())),

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::record::{FailureClass, Outcome, Timestamp, Uncounted};
-use crate::view::ending::iterations;
+use crate::record::{FailureClass, Outcome, Timestamp};
+use crate::view::ending::attempts;
 use crate::view::style::duration;
 
 use super::headline::time;
@@ -86,9 +86,8 @@ pub(super) fn strip(report: &Report) -> Option<Strip> {
 /// Why the last number is greater than the count; `None` if it is not.
 fn note(report: &Report) -> Option<String> {
     let last = report.iterations.last()?.record.iteration;
-    let uncounted = report.uncounted();
-    (uncounted != Uncounted::default())
-        .then(|| format!("{}, numbered up to #{last}", iterations(report.runs() as u64, uncounted)))
+    let totals = report.session_totals();
+    (totals.attempts != last as usize).then(|| format!("{}, numbered up to #{last}", attempts(&totals)))
 }
 
 /// The time between two iterations.
@@ -159,8 +158,8 @@ mod tests {
     fn what_has_a_number_and_is_not_counted_is_named() {
         for (words, expected) in [
             ("T1- T1+", None),
-            ("T1- T1!", Some("1 iteration (not counted: 1 skip), numbered up to #2")),
-            ("T1? T1- T1! T2!", Some("1 iteration (not counted: 2 skips, 1 cut short), numbered up to #4")),
+            ("T1- T1!", Some("1 attempt, numbered up to #2")),
+            ("T1? T1- T1! T2!", Some("1 attempt (usage limit, went on at 12:00), numbered up to #4")),
         ] {
             assert_eq!(note(&report(iterations(words), "")).as_deref(), expected, "{words}");
         }

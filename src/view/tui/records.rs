@@ -267,7 +267,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
                 note: note_of(&row).into_owned(),
                 cost: row.cost(),
                 outcome: entry.outcome.unwrap_or(Outcome::Interrupted),
-                is_run: row.is_run(),
+                failure_class: row.failure_class,
                 has_false_claim: !entry.false_claim.is_empty(),
                 ended_at: entry.ended_at,
                 duration_ms: entry.duration_ms.total(),

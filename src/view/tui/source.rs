@@ -1,5 +1,6 @@
 //! What the screen asks for, and the values that it gets.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -7,11 +8,10 @@ use anyhow::Result;
 use crate::history::clusters::Cluster;
 use crate::progress::historical::HistoricalContext;
 use crate::record::{
-    AgentEvent, Cost, DiffStat, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason,
-    Task, Timestamp, TrailerCounts, Waiting,
+    AgentEvent, Cost, DiffStat, Exits, FailureClass, Iteration, IterationFacts, ObjectId, Outcome, Session,
+    SessionId, SessionTotals, Status, StopReason, Task, Timestamp, TrailerCounts, Waiting,
 };
 use crate::store::{Ask, FilePart, RemoteRun, names};
-use crate::tasks::Attempt;
 use crate::view::row::{self, IterationLine};
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
@@ -193,8 +193,7 @@ pub struct IterationRow {
     pub commit: ObjectId,
     pub task: Option<String>,
     pub outcome: Outcome,
-    /// True if it counts: neither a skip nor what a limit cut short.
-    pub is_run: bool,
+    pub failure_class: Option<FailureClass>,
     pub has_false_claim: bool,
     pub attempt: Option<u32>,
     pub title: String,
@@ -226,16 +225,19 @@ impl IterationRow {
         }
     }
 
-    /// What counts of it where tasks are looked for that are not done.
-    pub fn as_attempt(&self) -> Option<Attempt<'_>> {
-        Some(Attempt {
-            task: self.task.as_deref()?.into(),
+    /// What is counted of it.
+    pub fn facts(&self) -> IterationFacts<'_> {
+        IterationFacts {
+            task: self.task.as_deref().map(Cow::from),
             iteration: self.number,
-            outcome: Some(self.outcome),
-            is_run: self.is_run,
+            outcome: self.outcome,
+            failure_class: self.failure_class,
+            agent_exit: self.exit.agent,
             cost: self.cost,
             cause: (!self.note.is_empty()).then(|| self.note.as_str().into()),
-        })
+            started_at: None,
+            ended_at: self.ended_at,
+        }
     }
 
     pub fn is_failed(&self) -> bool {
@@ -244,6 +246,13 @@ impl IterationRow {
 }
 
 impl SessionRow {
+    /// What its iterations come to.
+    pub fn totals(&self) -> SessionTotals {
+        let mut totals = SessionTotals::default();
+        self.iterations.iter().for_each(|row| totals.count(&self.id, &row.facts()));
+        totals
+    }
+
     pub fn iteration(&self, number: u32) -> Option<&IterationRow> {
         let found = self.iterations.binary_search_by_key(&number, |row| row.number);
         found.ok().map(|place| &self.iterations[place])

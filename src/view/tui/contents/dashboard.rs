@@ -2,8 +2,10 @@
 
 use tasklist::Item;
 
-use crate::record::{Cost, DiffStat, NotDone, Outcome, RALPH, TrailerCounts, hint_command};
-use crate::tasks::{not_done, parse};
+use crate::record::{DiffStat, NotDone, Outcome, RALPH, TrailerCounts, hint_command};
+use crate::summary::not_done;
+use crate::tasks::parse;
+use crate::view::ending::{attempts, cost};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{duration, sign};
 use crate::view::tui::page::Section;
@@ -11,7 +13,7 @@ use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::{IterationRow, SessionRow, Source};
 
 use super::tasks::progress;
-use super::words::{brief, iterations, status_sign, title, words_of};
+use super::words::{brief, status_sign, title, words_of};
 
 /// The newest learnings, each with the iteration that it is of.
 pub type Learnings = Vec<(u32, String)>;
@@ -42,8 +44,9 @@ pub fn sections(
     changes: Option<DiffStat>,
 ) -> Vec<Section> {
     let list = list.and_then(|bytes| parse(bytes).ok()).unwrap_or_default();
-    let attempts = session.iterations.iter().filter_map(IterationRow::as_attempt);
-    let open = not_done_rows(&not_done(attempts, &list));
+    let mut needs = not_done(session.iterations.iter().map(IterationRow::facts), &list);
+    needs.retain(NotDone::needs_you);
+    let open = needs_rows(&needs);
     let mut sections = vec![Section::plain(head(session, &list.items, changes))];
     let everything: Vec<&Item> = list.items.iter().collect();
     let digits = everything.len().to_string().len();
@@ -83,16 +86,16 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
         progress(&everything, 1)
     };
     let rows = session.iterations.as_slice();
-    let failed = rows.iter().filter(|row| row.is_failed()).count();
+    let totals = session.totals();
     let time: u64 = rows.iter().filter_map(|row| row.duration_ms).sum();
-    let cost = rows.iter().fold(Cost::default(), |cost, row| cost.plus(row.cost));
-    let mut took = vec![iterations(session)];
-    took.extend((failed > 0).then(|| format!("{failed} failed")));
+    let mut took = vec![attempts(&totals)];
+    took.extend((totals.failed > 0).then(|| format!("{} failed", totals.failed)));
     took.push(duration(session.started_at.ms_until(session.last_at)));
-    let finished = rows.iter().filter(|row| row.outcome == Outcome::Success).count();
-    if let Some(sum) = cost.shown() {
+    let finished = totals.succeeded;
+    if let Some(sum) = cost(&totals.cost) {
         took.push(sum);
-        let each = cost
+        let each = totals
+            .cost
             .usd
             .filter(|_| finished > 0)
             .map(|usd| usd / f64::from(u32::try_from(finished).unwrap_or(1)));
@@ -112,9 +115,9 @@ fn head(session: &SessionRow, items: &[Item], changes: Option<DiffStat>) -> Vec<
         .collect()
 }
 
-/// The tasks that are not done, each with its last cause; of a list that cannot be read, none.
-fn not_done_rows(not_done: &[NotDone]) -> Vec<Row> {
-    let rows = not_done.iter().flat_map(|task| {
+/// The tasks that only a person can bring on, each with its last cause; of a list that cannot be read, none.
+fn needs_rows(needs: &[NotDone]) -> Vec<Row> {
+    let rows = needs.iter().flat_map(|task| {
         let (look, mark) = sign(if task.is_skipped { Outcome::Skipped } else { Outcome::Failure });
         let head = Row::of(look, format!(" {mark} "))
             .and(Look::Plain, brief(&format!("{}  {}", task.task, task.title)))
@@ -125,6 +128,6 @@ fn not_done_rows(not_done: &[NotDone]) -> Vec<Row> {
         let cause = cause.map(|cause| Row::of(Look::Bad, format!("   {}", brief(cause))).indented(3));
         [head, facts].into_iter().chain(cause)
     });
-    let command = not_done.first().map(|task| format!("   {}", hint_command(RALPH, &task.task)));
+    let command = needs.first().map(|task| format!("   {}", hint_command(RALPH, &task.task)));
     rows.chain(command.map(|command| Row::of(Look::Dim, brief(&command)).indented(3))).collect()
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::record::{Iteration, Session, TrailerCounts};
+use crate::view::ending::attempts;
 use crate::view::local_time::local_with_offset;
 use crate::view::show::{IterationDetails, facts};
 use crate::view::style::{Count, duration, grouped, sign, tokens_told};
@@ -10,7 +11,7 @@ use crate::view::tui::page::Section;
 use crate::view::tui::row::{Look, Row, shown};
 use crate::view::tui::source::{InFlight, IterationRow, SessionRow};
 
-use super::words::{brief, iterations, status_sign, title, words_of};
+use super::words::{brief, status_sign, title, words_of};
 
 pub fn iteration(row: &IterationRow, iteration: &Iteration) -> Vec<Section> {
     let (look, mark) = sign(row.outcome);
@@ -85,8 +86,8 @@ pub fn session(row: &SessionRow, session: &Session) -> Vec<Section> {
     let TrailerCounts { tasks_done: done, tasks_open: open } = row.tasks;
     let mut totals = vec![
         Row::fact(
-            "iterations",
-            format!("{}, limit {}", iterations(row), grouped(u64::from(session.max_iterations))),
+            "attempts",
+            format!("{}, limit {}", attempts(&row.totals()), grouped(u64::from(session.max_iterations))),
         ),
         Row::fact("tasks", format!("{done} of {} done", done + open)),
         Row::fact("time", duration(total)),

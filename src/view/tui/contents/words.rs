@@ -1,7 +1,7 @@
 //! Words and signs that several views use.
 
-use crate::record::{Status, Uncounted};
-use crate::view::ending::{self, SkippedTasks, state};
+use crate::record::Status;
+use crate::view::ending::state;
 use crate::view::local_time;
 use crate::view::style::cut;
 use crate::view::tui::row::{Look, Row, shown};
@@ -22,21 +22,8 @@ pub fn status_sign(status: Status) -> (Look, &'static str) {
 pub fn words_of(session: &SessionRow) -> String {
     match &session.elsewhere {
         Some(elsewhere) if session.live.is_none() => brief(&local_time::describe_remote_run(elsewhere)),
-        _ => {
-            let mut skipped = SkippedTasks::default();
-            for row in session.iterations.iter() {
-                row.task.iter().for_each(|task| skipped.count(task, row.outcome));
-            }
-            state(session.status, session.stop_reason, &skipped)
-        }
+        _ => state(session.status, session.stop_reason, &session.totals().given_up),
     }
-}
-
-/// How many iterations it had, and what else has a number.
-pub fn iterations(session: &SessionRow) -> String {
-    let rows = session.iterations.iter();
-    let uncounted = Uncounted::of(rows.clone().map(|row| (Some(row.outcome), row.is_run)));
-    ending::iterations(rows.filter(|row| row.is_run).count() as u64, uncounted)
 }
 
 /// A text from outside that is one line of a page, and may be of any length.

@@ -1,0 +1,50 @@
+//! The summary of a feature, which every command shows alike.
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use crate::record::{Hint, LogEntry, SessionId, Summary};
+use crate::store::{Hints, Store};
+use crate::summary::summarize;
+use crate::tasks;
+
+use super::Context;
+
+/// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
+/// command shows.
+pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
+    let store = context.store()?;
+    let sessions = store.entries_of(feature)?;
+    let list = present_list(context, feature).or_else(|| recorded_list(store, &sessions));
+    let hints = hints(store, feature);
+    Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, shown))
+}
+
+/// The same for the newest session that a command shows, with the path of its feature; where there is none, for the
+/// feature that would be run. `None` if there is none either.
+pub fn of_newest(context: &Context, newest: Option<(&str, &SessionId)>) -> Result<Option<Summary>> {
+    match newest {
+        Some((feature, shown)) => of_feature(context, feature, Some(shown)).map(Some),
+        None => match context.feature_to_read(None) {
+            Ok(feature) => of_feature(context, &feature.path, None).map(Some),
+            Err(_) => Ok(None),
+        },
+    }
+}
+
+/// Returns the hints that wait for a prompt; none if they cannot be read.
+pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
+    Hints::of(store.repository(), feature).list().unwrap_or_default()
+}
+
+fn present_list(context: &Context, feature: &str) -> Option<TaskList> {
+    let feature = context.recorded_feature(feature).ok()?;
+    tasks::read(&feature.files, &feature.tasks_path).ok()
+}
+
+/// Returns the newest recorded list: a clone may have the records alone.
+fn recorded_list(store: &Store, sessions: &[Vec<LogEntry>]) -> Option<TaskList> {
+    let newest = sessions.iter().flatten().rev();
+    let mut lists = newest.filter_map(|entry| store.file(&entry.commit, "tasks.md").ok().flatten());
+    lists.next().and_then(|bytes| tasks::parse(&bytes).ok())
+}

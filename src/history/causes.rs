@@ -1,0 +1,198 @@
+//! Which causes of failures are solved.
+
+use std::collections::HashMap;
+
+use crate::record::{Iteration, LogEntry, Outcome, RecordKind, TaskName};
+
+use super::failure_key::FailureKey;
+
+/// The cause of a failure, by which failures are one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Cause {
+    Known(FailureKey),
+    /// Where neither agent nor validation says how it failed, the same words mean the same only for the same task.
+    Words(String, Option<TaskName>),
+}
+
+impl Cause {
+    /// Returns its fingerprint, if validation or question gave one.
+    pub fn fingerprint(&self) -> Option<&str> {
+        match self {
+            Self::Known(key) => key.fingerprint(),
+            Self::Words(..) => None,
+        }
+    }
+}
+
+/// What a record says of causes.
+#[derive(Debug)]
+pub struct CauseRecord<'a> {
+    pub task: Option<&'a str>,
+    pub closed: &'a [TaskName],
+    /// `None` unless it failed.
+    pub cause: Option<Cause>,
+    /// True if its task was given up.
+    pub is_skip: bool,
+    /// True if the validation passed on what it left.
+    pub has_passed: bool,
+    /// The validation, where the record names it.
+    pub validation: Option<&'a str>,
+}
+
+impl<'a> CauseRecord<'a> {
+    pub fn of(record: &'a Iteration) -> Self {
+        let words = || Cause::Words(record.cause().into_owned(), record.task.clone());
+        let is_failure = record.outcome == Outcome::Failure;
+        Self {
+            task: record.task.as_deref(),
+            closed: &record.closed,
+            cause: is_failure.then(|| FailureKey::of(record).map_or_else(words, Cause::Known)),
+            is_skip: record.outcome == Outcome::Skipped,
+            has_passed: record.exit.validation == Some(0) && record.validation_exit_reason().is_none(),
+            validation: record.validation_command.as_deref(),
+        }
+    }
+
+    /// Returns `None` for a record that is not of an iteration.
+    pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
+        let words = || Cause::Words(entry.cause.clone().unwrap_or_default(), entry.task.clone());
+        let is_failure = entry.outcome == Some(Outcome::Failure);
+        (entry.kind == RecordKind::Iteration).then(|| Self {
+            task: entry.task.as_deref(),
+            closed: &entry.closed,
+            cause: is_failure.then(|| FailureKey::of_entry(entry).map_or_else(words, Cause::Known)),
+            is_skip: entry.outcome == Some(Outcome::Skipped),
+            has_passed: entry.exit.validation == Some(0),
+            validation: None,
+        })
+    }
+}
+
+/// For each task what happened to it last, by the places of records.
+#[derive(Debug, Default)]
+struct TaskCourse {
+    closed: Option<usize>,
+    failed: Option<usize>,
+    skipped: Option<usize>,
+}
+
+impl TaskCourse {
+    fn is_given_up(&self) -> bool {
+        self.skipped > self.failed && self.skipped > self.closed
+    }
+}
+
+/// Returns the causes in `records`, which are in the order in which they ran, each with the place of the record that
+/// solved it; `None` if it still fails.
+///
+/// A cause is solved if a later state of the tree passed the same validation, or if the tasks that met it were done
+/// later. It still fails if it is why a task was given up: the changes that met it are no longer in the tree.
+pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Option<usize>> {
+    let mut tasks: HashMap<&str, TaskCourse> = HashMap::new();
+    let mut failures: HashMap<&Cause, Vec<usize>> = HashMap::new();
+    for (place, record) in records.iter().enumerate() {
+        for task in record.closed {
+            tasks.entry(task).or_default().closed = Some(place);
+        }
+        if let Some(course) = record.task.map(|task| tasks.entry(task).or_default()) {
+            course.failed = if record.cause.is_some() { Some(place) } else { course.failed };
+            course.skipped = if record.is_skip { Some(place) } else { course.skipped };
+        }
+        if let Some(cause) = &record.cause {
+            failures.entry(cause).or_default().push(place);
+        }
+    }
+    let solution = |(cause, places): (&'r Cause, Vec<usize>)| {
+        let met = || places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
+        if met().any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
+            return (cause, None);
+        }
+        let done = places.iter().map(|&place| {
+            let closed = tasks.get(records[place].task?)?.closed?;
+            (closed >= place).then_some(closed)
+        });
+        let done: Option<Vec<usize>> = done.collect();
+        let done = done.and_then(|done| done.into_iter().max());
+        (cause, earliest(done, passed_after(cause, &places, records)))
+    };
+    failures.into_iter().map(solution).collect()
+}
+
+/// Returns the first record after the last failure of a validation on whose state the same validation passed.
+fn passed_after(cause: &Cause, places: &[usize], records: &[CauseRecord<'_>]) -> Option<usize> {
+    let &last = places.last().filter(|_| matches!(cause, Cause::Known(FailureKey::Validation(_))))?;
+    let failed = records[last].validation;
+    let is_same = |other: Option<&str>| failed.is_none() || other.is_none() || failed == other;
+    let later = records.iter().enumerate().skip(last + 1);
+    let mut passed = later.filter(|(_, record)| record.has_passed && !record.is_skip);
+    passed.find(|(_, record)| is_same(record.validation)).map(|(place, _)| place)
+}
+
+fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    [one, other].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1-~`: the validation passed, and the box stayed
+    /// open; `T1+`: it was done, `T1!`: it was given up.
+    fn record(word: &'static str) -> CauseRecord<'static> {
+        let (task, rest) = word.split_at(2);
+        let closed: &'static [TaskName] = Box::leak(Box::new([task.to_owned()]));
+        let cause = match rest {
+            "+" | "!" => None,
+            "-" | "-~" => Some(Cause::Words("open".to_owned(), Some(task.to_owned()))),
+            _ => Some(Cause::Known(FailureKey::Validation(rest[1..].to_owned()))),
+        };
+        CauseRecord {
+            task: Some(task),
+            closed: if rest == "+" { closed } else { &[] },
+            cause,
+            is_skip: rest == "!",
+            has_passed: matches!(rest, "+" | "-~" | "!"),
+            validation: None,
+        }
+    }
+
+    #[test]
+    fn a_cause_is_solved_when_the_validation_passes_later_or_its_tasks_are_done() {
+        for (words, expected) in [
+            ("T1-a", "still"),
+            ("T1-a T1+", "1"),
+            ("T1-a T2+", "1"),
+            ("T1-a T1-b", "still still"),
+            ("T1-a T1-~", "1 still"),
+            // What made it fail was taken back: that others pass says nothing of it.
+            ("T1-a T1-a T1! T2+", "still"),
+            ("T1-a T1-b T1! T2+", "3 still"),
+            ("T1-a T1! T1+", "2"),
+            ("T1-a T1+ T1-a", "still"),
+            ("T1- T2+", "still"),
+            ("T1- T1+", "1"),
+            // Without a fingerprint the same words of two tasks are two causes.
+            ("T1- T2- T1+ T2+", "2 3"),
+        ] {
+            let records: Vec<_> = words.split_whitespace().map(record).collect();
+            let solved = solutions(&records);
+            let mut shown: Vec<(usize, String)> = Vec::new();
+            for (cause, place) in solved {
+                let first = records.iter().position(|record| record.cause.as_ref() == Some(cause)).unwrap();
+                shown.push((first, place.map_or("still".to_owned(), |place| place.to_string())));
+            }
+            shown.sort();
+            let shown: Vec<String> = shown.into_iter().map(|(_, word)| word).collect();
+            assert_eq!(shown.join(" "), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn another_validation_that_passes_solves_nothing() {
+        let with = |word, command| CauseRecord { validation: Some(command), ..record(word) };
+        for (passed, is_solved) in [("make check", true), ("true", false)] {
+            let records = [with("T1-a", "make check"), with("T2+", passed)];
+            assert_eq!(solutions(&records).into_values().next().unwrap().is_some(), is_solved, "{passed}");
+        }
+    }
+}

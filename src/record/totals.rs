@@ -1,0 +1,229 @@
+//! What sessions come to: the numbers that every screen and every JSON shows.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Cost, FailureClass, FlagCode, LogEntry, Outcome, RecordKind, SessionId, TaskName, Timestamp};
+
+/// A feature over all of its sessions, with its present task list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    pub feature: String,
+    pub sessions: usize,
+    #[serde(flatten)]
+    pub totals: SessionTotals,
+    pub tasks: TaskStates,
+    pub waiting: Vec<WaitingTask>,
+    pub needs_you: Vec<Need>,
+    pub causes: CauseTotals,
+    /// Tasks that are done and should be looked at all the same.
+    pub flagged: Vec<FlaggedTask>,
+    /// The session that is shown; null if there is none.
+    pub session: Option<SessionPart>,
+}
+
+/// The part of one session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionPart {
+    pub id: SessionId,
+    #[serde(flatten)]
+    pub totals: SessionTotals,
+}
+
+/// What iterations come to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SessionTotals {
+    /// Agent runs that were judged: those that succeeded and those that failed.
+    pub attempts: usize,
+    pub succeeded: usize,
+    pub failed: usize,
+    /// Agent runs without a verdict, oldest first.
+    pub cut_short: Vec<CutShort>,
+    pub cost: CostTotals,
+    /// Tasks that were given up and not done later.
+    #[serde(skip)]
+    pub given_up: Vec<TaskName>,
+    /// What the work on each task cost.
+    #[serde(skip)]
+    pub task_costs: BTreeMap<TaskName, f64>,
+}
+
+/// What agents cost, as far as they said so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct CostTotals {
+    /// Of everything; null if no agent said what it cost.
+    pub usd: Option<f64>,
+    /// Of attempts that failed.
+    pub failed_usd: Option<f64>,
+    /// Of the work on tasks that are not done.
+    pub not_done_usd: Option<f64>,
+    /// Attempts that reported no cost.
+    pub unreported: usize,
+    /// The same among what was cut short.
+    pub unreported_cut_short: usize,
+}
+
+/// An agent run that got no verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CutShort {
+    pub session: SessionId,
+    pub iteration: u32,
+    pub task: Option<TaskName>,
+    pub by: Interruption,
+    /// What the provider or the network said.
+    pub failure_class: Option<FailureClass>,
+    pub ended_at: Timestamp,
+    /// When the next iteration of its session started; null if there is none.
+    pub resumed_at: Option<Timestamp>,
+}
+
+/// What cut an agent run short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Interruption {
+    /// A limit of the provider, or a network that could not be reached.
+    Limit,
+    Person,
+    /// The loop itself was killed.
+    Crash,
+}
+
+/// How many tasks of the list are in each state. They add up to the tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TaskStates {
+    /// Also by hand.
+    pub done: usize,
+    /// The last attempt asked the user something.
+    pub asks: usize,
+    /// Given up after several failures.
+    pub fails: usize,
+    /// Waits for a task that is not done.
+    pub waits: usize,
+    pub open: usize,
+}
+
+impl TaskStates {
+    pub fn total(self) -> usize {
+        self.done + self.left()
+    }
+
+    pub fn left(self) -> usize {
+        self.asks + self.fails + self.waits + self.open
+    }
+}
+
+/// A task that waits for another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitingTask {
+    pub task: TaskName,
+    #[serde(rename = "for")]
+    pub dependency: TaskName,
+}
+
+/// What only a person can settle. Never a task that the loop still tries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Need {
+    pub why: NeedKind,
+    pub task: Option<TaskName>,
+    /// The question, the last failure of the task, or what cannot be used.
+    pub cause: Option<String>,
+    pub session: SessionId,
+    /// The attempt that says it; null if none does.
+    pub iteration: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NeedKind {
+    /// A task whose last attempt asked something.
+    Asks,
+    /// A task that was given up.
+    Fails,
+    /// The agent cannot be used.
+    Agent,
+    /// The validation cannot be run.
+    Validation,
+}
+
+/// A task that is done, with what a person should know of the attempt that did it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlaggedTask {
+    pub task: TaskName,
+    pub session: SessionId,
+    pub iteration: Option<u32>,
+    pub flags: Vec<FlagCode>,
+    /// The text of the first flag.
+    pub text: Option<String>,
+}
+
+/// Causes of failed attempts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CauseTotals {
+    pub solved: usize,
+    pub failing: usize,
+    /// Failed attempts whose cause is solved.
+    pub solved_attempts: usize,
+    /// What still fails first, then the most frequent; at most 20.
+    pub list: Vec<FailureCause>,
+}
+
+/// A cause of failed attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailureCause {
+    /// Null if neither validation nor question gave one.
+    pub fingerprint: Option<String>,
+    /// In the words of the newest; null in records of before causes were recorded.
+    pub cause: Option<String>,
+    pub times: usize,
+    pub tasks: Vec<TaskName>,
+    pub is_solved: bool,
+    /// The iteration after which it was solved, as `SESSION:NUMBER`.
+    pub solved_in: Option<String>,
+}
+
+/// What is counted of the record of an iteration.
+#[derive(Debug, Clone)]
+pub struct IterationFacts<'a> {
+    pub iteration: u32,
+    pub task: Option<Cow<'a, str>>,
+    pub outcome: Outcome,
+    pub failure_class: Option<FailureClass>,
+    pub agent_exit: Option<i32>,
+    pub cost: Cost,
+    pub cause: Option<Cow<'a, str>>,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Timestamp,
+}
+
+impl<'a> IterationFacts<'a> {
+    /// Returns `None` for a record that is not of an iteration.
+    pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
+        if entry.kind != RecordKind::Iteration {
+            return None;
+        }
+        Some(Self {
+            iteration: entry.iteration?,
+            task: entry.task.as_deref().map(Cow::from),
+            outcome: entry.outcome?,
+            failure_class: entry.failure_class,
+            agent_exit: entry.exit.agent,
+            cost: entry.cost(),
+            cause: entry.cause.as_deref().map(Cow::from),
+            started_at: Some(entry.started_at),
+            ended_at: entry.ended_at,
+        })
+    }
+
+    /// Returns what cut it short; `None` for an attempt, and for a skip.
+    pub fn interruption(&self) -> Option<Interruption> {
+        match (self.outcome, self.failure_class, self.agent_exit) {
+            (Outcome::Interrupted, Some(class), _) if class.is_transient() => Some(Interruption::Limit),
+            // A loop that died left no exit code of its agent.
+            (Outcome::Interrupted, _, None) => Some(Interruption::Crash),
+            (Outcome::Interrupted, _, Some(_)) => Some(Interruption::Person),
+            (Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Later(_), _, _) => None,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The tasks that a session leaves to somebody.
+
+use std::borrow::Cow;
+
+use tasklist::TaskList;
+
+use crate::record::{Cost, FailureClass, IterationFacts, NotDone, Outcome};
+
+/// Returns the open tasks that were tried, in the order of their first attempts.
+pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &TaskList) -> Vec<NotDone> {
+    let mut found: Vec<NotDone> = Vec::new();
+    for record in records {
+        let Some(task) = record.task else { continue };
+        let Some(item) = tasks.find(&task).filter(|item| !item.done) else { continue };
+        let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {
+            let waits = |other: &&tasklist::Item| {
+                other.is_task() && !other.done && item.id.iter().any(|id| other.depends_on.contains(id))
+            };
+            found.push(NotDone {
+                task: task.to_string(),
+                title: item.text.clone(),
+                is_skipped: false,
+                asks: false,
+                attempts: 0,
+                cause: None,
+                iteration: record.iteration,
+                cost_usd: None,
+                blocks: tasks.tasks().filter(waits).map(|other| other.name.clone()).collect(),
+            });
+            found.len() - 1
+        });
+        let known = &mut found[place];
+        known.attempts += u32::from(record.outcome.is_attempt());
+        if record.outcome.is_attempt() || record.outcome == Outcome::Skipped {
+            known.is_skipped = record.outcome == Outcome::Skipped;
+            known.asks = record.failure_class.is_some_and(FailureClass::is_question);
+        }
+        known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(record.cost).usd;
+        if record.outcome == Outcome::Failure {
+            known.iteration = record.iteration;
+            known.cause = record.cause.map(Cow::into_owned);
+        }
+    }
+    found
+}

@@ -1,0 +1,124 @@
+//! Where the tasks of the present list stand.
+
+use std::collections::HashMap;
+
+use tasklist::{Item, TaskList};
+
+use crate::record::{
+    FailureClass, FlaggedTask, Hint, LogEntry, Need, NeedKind, Outcome, RecordKind, TaskStates, WaitingTask,
+};
+
+/// What the records say of the tasks of a list.
+pub(super) struct TaskRecords<'a> {
+    newest: HashMap<&'a str, NewestRecords<'a>>,
+    /// Hints that wait for a prompt.
+    hints: &'a [Hint],
+    /// How many tasks ended with a question.
+    asked: usize,
+}
+
+/// The newest records of a task.
+#[derive(Default)]
+struct NewestRecords<'a> {
+    success: Option<&'a LogEntry>,
+    failure: Option<&'a LogEntry>,
+    /// An attempt, or that the task was given up.
+    verdict: Option<&'a LogEntry>,
+}
+
+impl<'a> TaskRecords<'a> {
+    pub fn of(sessions: &'a [Vec<LogEntry>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
+        let mut tasks: HashMap<&str, NewestRecords<'_>> = HashMap::new();
+        for entry in sessions.iter().flatten().filter(|entry| entry.kind == RecordKind::Iteration) {
+            let item = entry.task.as_deref().and_then(|task| list.find(task));
+            let (Some(item), Some(outcome)) = (item, entry.outcome) else { continue };
+            let newest = tasks.entry(&item.name).or_default();
+            match outcome {
+                Outcome::Success => newest.success = Some(entry),
+                Outcome::Failure => newest.failure = Some(entry),
+                Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
+            }
+            if outcome.is_attempt() || outcome == Outcome::Skipped {
+                newest.verdict = Some(entry);
+            }
+        }
+        let asked = list.tasks().filter(|item| !item.done).filter_map(|item| tasks.get(item.name.as_str()));
+        let asked = asked.filter(|newest| newest.verdict.is_some_and(is_question)).count();
+        Self { newest: tasks, hints, asked }
+    }
+
+    /// Returns why only a person can bring this task on; `None` if the loop can, or if it is done.
+    fn need(&self, item: &Item) -> Option<NeedKind> {
+        let last = self.newest.get(item.name.as_str())?.verdict.filter(|_| !item.done)?;
+        if last.outcome == Some(Outcome::Skipped) {
+            return Some(NeedKind::Fails);
+        }
+        (is_question(last) && !self.is_answered(item, last)).then_some(NeedKind::Asks)
+    }
+
+    /// Returns true if a hint came after the question: one for the task, or one for no task if no other one asks.
+    fn is_answered(&self, item: &Item, question: &LogEntry) -> bool {
+        let mut hints = self.hints.iter().filter(|hint| hint.added_at >= question.ended_at);
+        hints.any(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
+    }
+
+    /// Returns the tasks that are done by an attempt with flags, in the order of the list.
+    pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
+        let flagged = |item: &Item| {
+            let newest = self.newest.get(item.name.as_str()).filter(|_| item.done)?;
+            let entry = newest.success.filter(|entry| !entry.evidence.flags.is_empty())?;
+            Some(FlaggedTask {
+                task: item.name.clone(),
+                session: entry.session.clone(),
+                iteration: entry.iteration,
+                flags: entry.evidence.flags.clone(),
+                text: entry.evidence.first_flag.clone(),
+            })
+        };
+        list.tasks().filter_map(flagged).collect()
+    }
+
+    pub fn states(&self, list: &TaskList) -> (TaskStates, Vec<WaitingTask>) {
+        let mut states = TaskStates::default();
+        let mut waiting = Vec::new();
+        let is_given_up = |other: &Item| self.need(other) == Some(NeedKind::Fails);
+        for item in list.tasks() {
+            let count = match self.need(item) {
+                _ if item.done => &mut states.done,
+                Some(NeedKind::Fails) => &mut states.fails,
+                Some(_) => &mut states.asks,
+                None => match list.waits_for(item, is_given_up) {
+                    None => &mut states.open,
+                    Some(other) => {
+                        let (task, dependency) = (item.name.clone(), other.name.clone());
+                        waiting.push(WaitingTask { task, dependency });
+                        &mut states.waits
+                    }
+                },
+            };
+            *count += 1;
+        }
+        (states, waiting)
+    }
+
+    /// Returns the tasks that only a person can bring on, in the order of the list.
+    pub fn needs(&self, list: &TaskList) -> Vec<Need> {
+        let need = |item: &Item| {
+            let why = self.need(item)?;
+            let newest = self.newest.get(item.name.as_str())?;
+            let entry = newest.failure.or(newest.verdict)?;
+            Some(Need {
+                why,
+                task: Some(item.name.clone()),
+                cause: entry.cause.clone(),
+                session: entry.session.clone(),
+                iteration: entry.iteration,
+            })
+        };
+        list.tasks().filter_map(need).collect()
+    }
+}
+
+fn is_question(entry: &LogEntry) -> bool {
+    entry.outcome == Some(Outcome::Failure) && entry.failure_class.is_some_and(FailureClass::is_question)
+}

@@ -1,0 +1,240 @@
+use tasklist::TaskList;
+
+use super::summarize;
+use crate::record::samples::log_entries;
+use crate::record::{
+    FailureClass, FlagCode, Hint, LogEntry, NeedKind, Outcome, RecordKind, SessionId, Status, StopReason,
+    Summary, Timestamp,
+};
+
+const LIST: &str =
+    "- [x] T0 By hand\n- [ ] T1 One\n- [ ] T2 Two\n- [ ] T3 Three (depends on T1)\n- [ ] T4 Four\n";
+
+fn id(number: u64) -> SessionId {
+    SessionId::new(Timestamp::from_seconds(i64::try_from(number).unwrap()), 1)
+}
+
+/// The words of [`log_entries`], and `T1?`: it asked; `T1=`: a limit cut it short, `T1#`: a crash, `T1/`: a person; a
+/// number behind a colon is the cost. `|` begins another session; a reason after `>` ends one.
+fn sessions(words: &str) -> Vec<Vec<LogEntry>> {
+    let session = |(number, words): (usize, &str)| -> Vec<LogEntry> {
+        let (words, end) =
+            words.split_once('>').map_or((words, None), |(words, end)| (words, Some(end.trim())));
+        let mut entries: Vec<LogEntry> = words.split_whitespace().map(entry).collect();
+        if let Some(reason) = end {
+            let reason: StopReason = reason.parse().unwrap();
+            let mut tip = log_entries("T1!").remove(0);
+            (tip.kind, tip.task, tip.outcome) = (RecordKind::End, None, None);
+            (tip.status, tip.stop_reason) = (Some(Status::Failed), Some(reason));
+            entries.push(tip);
+        }
+        for (place, entry) in entries.iter_mut().enumerate() {
+            entry.session = id(number as u64);
+            entry.iteration = Some(u32::try_from(place + 1).unwrap());
+            entry.started_at = Timestamp::from_seconds(i64::try_from(place * 60).unwrap());
+        }
+        entries
+    };
+    words.split('|').enumerate().map(session).collect()
+}
+
+fn entry(word: &str) -> LogEntry {
+    let (word, usd) = word.split_once(':').map_or((word, None), |(word, usd)| (word, usd.parse().ok()));
+    let mut entry = log_entries(&word.replace(['?', '=', '#', '/'], "-")).remove(0);
+    entry.cost_usd = usd;
+    entry.exit.agent = Some(0);
+    entry.exit.validation = entry.fingerprint.is_some().then_some(1).or((word.ends_with('+')).then_some(0));
+    match &word[2..3] {
+        "?" => entry.failure_class = Some(FailureClass::Question),
+        "=" => (entry.outcome, entry.failure_class) = (Some(Outcome::Interrupted), Some(FailureClass::Quota)),
+        "#" => (entry.outcome, entry.exit.agent) = (Some(Outcome::Interrupted), None),
+        "/" => entry.outcome = Some(Outcome::Interrupted),
+        "!" => entry.exit.agent = None,
+        _ => {}
+    }
+    entry
+}
+
+fn of(words: &str, list: &str) -> Summary {
+    let list = TaskList::parse(list.as_bytes()).unwrap();
+    summarize("specs/001-login", &sessions(words), &list, &[], Some(&id(0)))
+}
+
+#[test]
+fn attempts_are_what_was_judged_and_the_rest_is_cut_short() {
+    for (words, attempts, succeeded, cuts) in [
+        ("", 0, 0, ""),
+        ("T1-a T1-b T1! T2+", 3, 1, ""),
+        ("T1? T1=", 1, 0, "limit"),
+        ("T1= T1- T2# T2/", 1, 0, "limit crash person"),
+        ("T1+ | T1= T2+", 2, 2, "limit"),
+    ] {
+        let Summary { totals, .. } = of(words, LIST);
+        let found: Vec<String> =
+            totals.cut_short.iter().map(|cut| format!("{:?}", cut.by).to_lowercase()).collect();
+        assert_eq!(
+            (totals.attempts, totals.succeeded, found.join(" ")),
+            (attempts, succeeded, cuts.to_owned())
+        );
+        assert_eq!(totals.failed, attempts - succeeded);
+    }
+    let resumed: Vec<Option<Timestamp>> =
+        of("T1= T1= T1+ | T2=", LIST).totals.cut_short.iter().map(|cut| cut.resumed_at).collect();
+    let at = |seconds| Some(Timestamp::from_seconds(seconds));
+    assert_eq!(resumed, [at(60), at(120), None]);
+}
+
+#[test]
+fn the_states_of_tasks_add_up_to_the_tasks() {
+    // Done, asks, fails, waits, open.
+    for (words, expected, waiting) in [
+        ("", [1, 0, 0, 1, 3], "T3 for T1"),
+        ("T1- T1- T1!", [1, 0, 1, 1, 2], "T3 for T1"),
+        ("T1-", [1, 0, 0, 1, 3], "T3 for T1"),
+        ("T1?", [1, 1, 0, 1, 2], "T3 for T1"),
+        // A limit is no answer, and does not try a task again that was given up.
+        ("T1? T1=", [1, 1, 0, 1, 2], "T3 for T1"),
+        ("T1- T1! T1/", [1, 0, 1, 1, 2], "T3 for T1"),
+        ("T1? T1-", [1, 0, 0, 1, 3], "T3 for T1"),
+        ("T1- T1! | T1-", [1, 0, 0, 1, 3], "T3 for T1"),
+        ("T4? T2- T2!", [1, 1, 1, 1, 1], "T3 for T1"),
+        // Its box was opened again by a person.
+        ("T1- T1! T1+", [1, 0, 0, 1, 3], "T3 for T1"),
+    ] {
+        let summary = of(words, LIST);
+        let states = summary.tasks;
+        let found = [states.done, states.asks, states.fails, states.waits, states.open];
+        assert_eq!(found, expected, "{words}");
+        assert_eq!(states.total(), 5, "{words}");
+        let names: Vec<String> =
+            summary.waiting.iter().map(|task| format!("{} for {}", task.task, task.dependency)).collect();
+        assert_eq!(names.join(", "), waiting, "{words}");
+    }
+    let done = of("T1- T1! T2?", &LIST.replace("[ ]", "[x]"));
+    assert_eq!((done.tasks.done, done.tasks.left()), (5, 0));
+    assert!(done.needs_you.is_empty(), "boxes ticked by hand are done");
+}
+
+#[test]
+fn a_task_waits_for_one_that_was_given_up_before_others() {
+    let list = "- [ ] T1 One\n- [ ] T2 Two\n- [ ] T3 Three (depends on T1, T2)\n";
+    assert_eq!(of("T2- T2!", list).waiting[0].dependency, "T2");
+    assert_eq!(of("", list).waiting[0].dependency, "T1");
+}
+
+#[test]
+fn costs_are_of_everything_of_failures_and_of_what_is_not_done() {
+    for (words, usd, failed, not_done, unreported, cut_short) in [
+        ("T1- T2+", None, None, None, 2, 0),
+        ("T1-:2 T0+:1 T1!", Some(3.0), Some(2.0), Some(2.0), 0, 0),
+        ("T1-:2 T1=:1 T0+ T2#", Some(3.0), Some(2.0), Some(3.0), 1, 1),
+        ("T0-:2 T0+:1", Some(3.0), Some(2.0), None, 0, 0),
+        ("T1-:2 | T1-:1", Some(3.0), Some(3.0), Some(3.0), 0, 0),
+        // A task that is not in the list is neither done nor left.
+        ("T9-:2", Some(2.0), Some(2.0), None, 0, 0),
+    ] {
+        let cost = of(words, LIST).totals.cost;
+        assert_eq!((cost.usd, cost.failed_usd, cost.not_done_usd), (usd, failed, not_done), "{words}");
+        assert_eq!((cost.unreported, cost.unreported_cut_short), (unreported, cut_short), "{words}");
+    }
+}
+
+#[test]
+fn only_what_the_loop_cannot_settle_needs_you() {
+    for (words, expected) in [
+        ("", ""),
+        ("T1- T1- T2-", ""),
+        ("T1-a T1-b T1!", "T1 Fails #2"),
+        ("T4? T1-a T1!", "T1 Fails #2, T4 Asks #1"),
+        ("T1-a T1! | T1-b", ""),
+        ("T1-a T1! | T1-b T1!", "T1 Fails #1"),
+        ("T1- > agent_unusable", "- Agent #1"),
+        ("T1- > validation_unusable", "- Validation #1"),
+        ("T1- > stuck", ""),
+        // The next session could use it.
+        ("T1- > agent_unusable | T1+", ""),
+    ] {
+        let needs = of(words, LIST).needs_you;
+        let named: Vec<String> = needs
+            .iter()
+            .map(|need| {
+                let task = need.task.as_deref().unwrap_or("-");
+                format!("{task} {:?} #{}", need.why, need.iteration.unwrap_or_default())
+            })
+            .collect();
+        assert_eq!(named.join(", "), expected, "{words}");
+    }
+    let needs = of("T1?", LIST).needs_you;
+    assert_eq!((needs[0].why, &needs[0].session), (NeedKind::Asks, &id(0)));
+}
+
+#[test]
+fn causes_are_solved_or_still_fail() {
+    for (words, solved, failing, solved_attempts) in [
+        ("T1-a T1-a T1+", 1, 0, 2),
+        ("T1-a T1-b T1!", 0, 2, 0),
+        ("T1-a T1-b T1! T2-c T2+", 2, 1, 2),
+        ("T1-a | T1+", 1, 0, 1),
+        ("T1- T2-", 0, 2, 0),
+    ] {
+        let causes = of(words, LIST).causes;
+        let found = (causes.solved, causes.failing, causes.solved_attempts);
+        assert_eq!(found, (solved, failing, solved_attempts), "{words}");
+    }
+    let causes = of("T1-a T1-b T1-b T1! T2-c T2+", LIST).causes.list;
+    let prints: Vec<_> = causes.iter().map(|cause| cause.fingerprint.as_deref().unwrap()).collect();
+    assert_eq!(prints, ["b", "a", "c"], "what still fails first");
+    assert_eq!(causes[1].solved_in, Some(format!("{}:6", id(0))));
+}
+
+#[test]
+fn the_session_that_is_shown_is_a_part_of_the_whole() {
+    let summary = of("T1-:1 T0+:1 | T2+:1", LIST);
+    let part = summary.session.unwrap();
+    assert_eq!((summary.sessions, summary.totals.attempts, part.totals.attempts), (2, 3, 2));
+    assert_eq!((summary.totals.cost.usd, part.totals.cost.usd), (Some(3.0), Some(2.0)));
+    assert_eq!(part.totals.cost.not_done_usd, Some(1.0));
+    let list = TaskList::parse(LIST.as_bytes()).unwrap();
+    assert_eq!(summarize("x", &sessions("T1+"), &list, &[], None).session, None);
+}
+
+#[test]
+fn a_hint_that_came_after_the_question_answers_it() {
+    let list = TaskList::parse(LIST.as_bytes()).unwrap();
+    for (words, tasks, added_at, asks) in [
+        ("T1?", &["T1"][..], 1, 0),
+        ("T1?", &["T1"], 0, 1),
+        ("T1?", &["T2"], 1, 1),
+        // A hint for no task answers if one task alone asks.
+        ("T1?", &[], 1, 0),
+        ("T1? T2?", &[], 9, 2),
+        ("T1? T2?", &["T2"], 9, 1),
+    ] {
+        let hint = Hint {
+            number: 1,
+            text: "commas".to_owned(),
+            tasks: tasks.iter().map(|&task| task.to_owned()).collect(),
+            added_at: Timestamp::from_seconds(added_at),
+            session: None,
+        };
+        let summary = summarize("x", &sessions(words), &list, &[hint], None);
+        assert_eq!((summary.tasks.asks, summary.needs_you.len()), (asks, asks), "{words} {tasks:?}");
+    }
+}
+
+#[test]
+fn a_task_is_flagged_by_the_attempt_that_did_it() {
+    let list = TaskList::parse(LIST.replace("[ ]", "[x]").as_bytes()).unwrap();
+    for (words, flagged_at, expected) in
+        [("T1+ T2+", 0, "T1"), ("T1+ T1- T1+", 0, ""), ("T1- T1+", 1, "T1"), ("T1-", 0, "")]
+    {
+        let mut sessions = sessions(words);
+        sessions[0][flagged_at].evidence.flags = vec![FlagCode::NoTests];
+        sessions[0][flagged_at].evidence.first_flag = Some("no test ran".to_owned());
+        let flagged = summarize("x", &sessions, &list, &[], None).flagged;
+        let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{words}");
+        assert!(flagged.iter().all(|task| task.text.as_deref() == Some("no test ran")));
+    }
+    assert!(of("T1+", LIST).flagged.is_empty());
+}

@@ -1,0 +1,87 @@
+//! What iterations come to, wherever they are listed.
+
+use tasklist::TaskList;
+
+use crate::record::{CutShort, IterationFacts, LogEntry, Outcome, SessionId, SessionTotals};
+
+impl SessionTotals {
+    /// Counts the records of a session, oldest first.
+    pub fn fold(session: &SessionId, entries: &[LogEntry]) -> Self {
+        let mut totals = Self::default();
+        for facts in entries.iter().filter_map(IterationFacts::of_entry) {
+            totals.count(session, &facts);
+        }
+        totals
+    }
+
+    /// Takes in the next iteration of `session`.
+    pub fn count(&mut self, session: &SessionId, facts: &IterationFacts<'_>) {
+        if let Some(last) = self.cut_short.last_mut()
+            && last.resumed_at.is_none()
+        {
+            last.resumed_at = facts.started_at;
+        }
+        let is_failure = facts.outcome == Outcome::Failure;
+        self.succeeded += usize::from(facts.outcome == Outcome::Success);
+        self.failed += usize::from(is_failure);
+        self.attempts += usize::from(facts.outcome.is_attempt());
+        let interruption = facts.interruption();
+        if let Some(by) = interruption {
+            self.cut_short.push(CutShort {
+                session: session.clone(),
+                iteration: facts.iteration,
+                task: facts.task.as_deref().map(str::to_owned),
+                by,
+                failure_class: facts.failure_class,
+                ended_at: facts.ended_at,
+                resumed_at: None,
+            });
+        }
+        let (cost, usd) = (&mut self.cost, facts.cost.usd);
+        cost.usd = sum(cost.usd, usd);
+        cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));
+        cost.unreported += usize::from(usd.is_none() && facts.outcome.is_attempt());
+        cost.unreported_cut_short += usize::from(usd.is_none() && interruption.is_some());
+        let Some(task) = facts.task.as_deref() else { return };
+        if let Some(usd) = usd {
+            *self.task_costs.entry(task.to_owned()).or_default() += usd;
+        }
+        match facts.outcome {
+            Outcome::Skipped if !self.given_up.iter().any(|known| known == task) => {
+                self.given_up.push(task.to_owned());
+            }
+            Outcome::Success => self.given_up.retain(|known| known != task),
+            Outcome::Skipped | Outcome::Failure | Outcome::Interrupted | Outcome::Later(_) => {}
+        }
+    }
+
+    /// Adds a later session.
+    pub fn add(&mut self, later: &Self) {
+        self.attempts += later.attempts;
+        self.succeeded += later.succeeded;
+        self.failed += later.failed;
+        self.cut_short.extend_from_slice(&later.cut_short);
+        for (task, usd) in &later.task_costs {
+            *self.task_costs.entry(task.clone()).or_default() += usd;
+        }
+        let (cost, other) = (&mut self.cost, &later.cost);
+        cost.usd = sum(cost.usd, other.usd);
+        cost.failed_usd = sum(cost.failed_usd, other.failed_usd);
+        cost.unreported += other.unreported;
+        cost.unreported_cut_short += other.unreported_cut_short;
+    }
+
+    /// Finds out what the work on tasks cost that are not done by now.
+    pub(super) fn settle(&mut self, list: &TaskList) {
+        let is_open = |task: &str| list.find(task).is_some_and(|item| item.is_task() && !item.done);
+        let open = self.task_costs.iter().filter(|(task, _)| is_open(task));
+        self.cost.not_done_usd = open.fold(None, |all, (_, usd)| sum(all, Some(*usd)));
+    }
+}
+
+fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}

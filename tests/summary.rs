@@ -1,0 +1,288 @@
+//! One count: the object `summary` is the same wherever it is printed, whatever happened to the feature.
+
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up must fail")]
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// Does the task, but for those that a file beside it names: `fails` leaves the box open, `hangs` goes on and on, `limit`
+/// is out of quota once, `cost` has what it says that it cost.
+const AGENT: &str = r#"
+cat >/dev/null
+cost=
+if [ -e cost ]; then cost="\"total_cost_usd\":$(cat cost),"; fi
+if [ "$RALPH_TASK" = "$(cat hangs 2>/dev/null)" ]; then touch hanging; sleep 1000; fi
+if [ -e limit ]; then
+  rm limit
+  now=$(date -u -d "${RALPH_TEST_CLOCK:-now}" +%s)
+  echo "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":$((now + 60))}}"
+  echo '{"type":"result","is_error":true,"result":"Out.","api_error":"usage_limit_reached","api_error_status":429}'
+  exit 1
+fi
+if [ "$RALPH_TASK" != "$(cat fails 2>/dev/null)" ]; then
+  echo "$RALPH_TASK" >> work.txt
+  sed -i "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS"
+fi
+echo "{\"type\":\"result\",\"is_error\":false,$cost\"result\":\"I did what I could.\"}"
+"#;
+
+const LIST: &str = "- [ ] T001 One\n- [ ] T002 Two (depends on T001)\n- [ ] T003 Three\n";
+
+fn scene(files: &[(&str, &str)]) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks(LIST).agents_like_claude(&[("fake", AGENT)]).config("skip-after = 2");
+    for (name, text) in files {
+        scene.write(name, text);
+    }
+    scene.commit("Ready");
+    scene
+}
+
+/// What `session_ended` says.
+fn ended(run: &Run) -> Option<Value> {
+    run.json_lines()
+        .into_iter()
+        .rfind(|event| event["type"] == "session_ended")
+        .map(|mut event| event["summary"].take())
+}
+
+/// Runs the loop to its end.
+fn run(scene: &Sandbox, words: &str) -> Option<Value> {
+    ended(&scene.ralph(words))
+}
+
+/// A loop whose agent hangs at T002.
+fn hang(scene: &Sandbox, at: impl FnOnce(crate::sandbox::Running<'_>)) {
+    scene.write("hangs", "T002");
+    let mut running = scene.spawn("run --json");
+    running.wait_for_file("hanging");
+    at(running);
+    scene.write("hangs", "");
+}
+
+fn stop(mut running: crate::sandbox::Running<'_>) {
+    running.signal(Signal::INT);
+    running.wait().code(130);
+}
+
+/// Returns the summary, which all commands print alike.
+#[track_caller]
+fn summary(scene: &Sandbox, name: &str) -> Value {
+    let [status, stats, log] = ["status --json", "stats --json", "log --json"]
+        .map(|words| scene.ralph(words).code(0).json()["summary"].take());
+    assert_eq!(status, stats, "{name}: stats");
+    assert_eq!(status, log, "{name}: log");
+    if status["sessions"] != 0 {
+        let report = scene.ralph("report --json").code(0).json()["summary"].take();
+        assert_eq!(status, report, "{name}: report");
+        for filter in ["--failed", "--task T001", "-n 1"] {
+            let filtered = scene.ralph(&format!("log --json {filter}")).code(0).json()["summary"].take();
+            assert_eq!(status, filtered, "{name}: log {filter}");
+        }
+    }
+    status
+}
+
+/// Plays a scene; returns what the event says that ended its last session, if nothing happened after it.
+type Play = fn(&Sandbox) -> Option<Value>;
+
+#[test]
+fn the_summary_is_the_same_wherever_it_is_printed() {
+    // Done, asks, fails, waits, open; attempts, failed; what cut short; what needs you.
+    let scenes: [(&str, &[(&str, &str)], Play, [u64; 5], [u64; 2], &str, &str); 15] = [
+        ("no session", &[], |_| None, [0, 0, 0, 1, 2], [0, 0], "", ""),
+        ("all done", &[], |scene| run(scene, "run --json"), [3, 0, 0, 0, 0], [3, 0], "", ""),
+        (
+            "given up",
+            &[("fails", "T003")],
+            |scene| run(scene, "run --json"),
+            [2, 0, 1, 0, 0],
+            [4, 2],
+            "",
+            "T003",
+        ),
+        (
+            "waits",
+            &[("fails", "T001")],
+            |scene| run(scene, "run --json"),
+            [1, 0, 1, 1, 0],
+            [3, 2],
+            "",
+            "T001",
+        ),
+        ("a limit", &[], |scene| run(scene, "run --json -n 1"), [1, 0, 0, 0, 2], [1, 0], "", ""),
+        (
+            "a usage limit",
+            &[("limit", "")],
+            |scene| run(scene, "run --json"),
+            [3, 0, 0, 0, 0],
+            [3, 0],
+            "limit",
+            "",
+        ),
+        (
+            "stopped by a person",
+            &[],
+            |scene| {
+                hang(scene, stop);
+                None
+            },
+            [1, 0, 0, 0, 2],
+            [1, 0],
+            "person",
+            "",
+        ),
+        (
+            "killed",
+            &[],
+            |scene| {
+                hang(scene, |running| drop(running.kill()));
+                run(scene, "run --json")
+            },
+            [3, 0, 0, 0, 0],
+            [3, 0],
+            "crash",
+            "",
+        ),
+        (
+            "ticked by hand",
+            &[("fails", "T003")],
+            |scene| {
+                run(scene, "run --json");
+                scene.tasks(&LIST.replace("[ ]", "[x]"));
+                None
+            },
+            [3, 0, 0, 0, 0],
+            [4, 2],
+            "",
+            "",
+        ),
+        (
+            "unknown marks",
+            &[("specs/001-login/tasks.md", "- [ ] T001 One\n- [~] T002 Half\n")],
+            |scene| run(scene, "run --json"),
+            [1, 0, 0, 0, 0],
+            [1, 0],
+            "",
+            "",
+        ),
+        (
+            "two sessions",
+            &[("fails", "T003")],
+            |scene| {
+                run(scene, "run --json -n 1");
+                run(scene, "run --json")
+            },
+            [2, 0, 1, 0, 0],
+            [4, 2],
+            "",
+            "T003",
+        ),
+        (
+            "resumed",
+            &[],
+            |scene| {
+                run(scene, "run --json -n 1");
+                run(scene, "resume --json")
+            },
+            [3, 0, 0, 0, 0],
+            [3, 0],
+            "",
+            "",
+        ),
+        (
+            "restored",
+            &[],
+            |scene| {
+                run(scene, "run --json");
+                scene.ralph("restore 1 --tasks").code(0);
+                scene.journal_differs();
+                None
+            },
+            [1, 0, 0, 0, 2],
+            [3, 0],
+            "",
+            "",
+        ),
+        (
+            "costs",
+            &[("cost", "0.5"), ("fails", "T003")],
+            |scene| run(scene, "run --json"),
+            [2, 0, 1, 0, 0],
+            [4, 2],
+            "",
+            "T003",
+        ),
+        (
+            "a validation that cannot be run",
+            &[],
+            |scene| {
+                scene.validate("./gone.sh");
+                run(scene, "run --json --no-baseline")
+            },
+            [0, 0, 0, 1, 2],
+            [2, 2],
+            "",
+            "validation",
+        ),
+    ];
+    for (name, files, play, states, attempts, cut_short, needs) in scenes {
+        let scene = scene(files);
+        let said = play(&scene);
+        let summary = summary(&scene, name);
+        if let Some(said) = said {
+            assert_eq!(said, summary, "{name}: session_ended");
+        }
+        let [done, asks, fails, waits, open] = states;
+        let expected = json!({"done": done, "asks": asks, "fails": fails, "waits": waits, "open": open});
+        assert_eq!(summary["tasks"], expected, "{name}");
+        assert_eq!(
+            [&summary["attempts"], &summary["failed"]],
+            [&json!(attempts[0]), &json!(attempts[1])],
+            "{name}"
+        );
+        let words = |list: &str, key: &str, other: &str| {
+            let list = summary[list].as_array().unwrap().iter();
+            let words = list.map(|one| one[key].as_str().or(one[other].as_str()).unwrap().to_owned());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(words("cut_short", "by", "by"), cut_short, "{name}");
+        assert_eq!(words("needs_you", "task", "why"), needs, "{name}");
+        let counts = scene.ralph("status --json").json()["tasks"].take();
+        let all = json!({"done": done, "open": asks + fails + waits + open, "skipped": fails});
+        assert_eq!(counts, all, "{name}");
+    }
+}
+
+#[test]
+fn the_costs_of_failures_and_of_what_is_not_done_are_apart() {
+    let scene = scene(&[("cost", "0.5"), ("fails", "T003")]);
+    run(&scene, "run --json -n 1");
+    scene.ralph("run").code(5);
+    let summary = summary(&scene, "costs");
+    let cost = |usd: f64, failed: f64| json!({"usd": usd, "failed_usd": failed, "not_done_usd": failed, "unreported": 0, "unreported_cut_short": 0});
+    assert_eq!((&summary["cost"], &summary["session"]["cost"]), (&cost(2.0, 1.0), &cost(1.5, 1.0)));
+    assert_eq!(summary["causes"]["failing"], 1);
+    assert_eq!(summary["session"]["id"], scene.sessions()[1].id());
+    let first = scene.sessions()[0].id().to_owned();
+    let older = scene.ralph(&format!("report --json --session {first}")).code(0).json()["summary"].take();
+    assert_eq!((&older["attempts"], &older["session"]["attempts"]), (&json!(4), &json!(1)));
+}
+
+#[test]
+fn every_screen_says_the_same_numbers_in_the_same_words() {
+    let scene = scene(&[("fails", "T001"), ("limit", "")]);
+    scene.ralph("run").code(5).stdout_has("1 task done in 3 attempts (usage limit, went on at ");
+    scene.ralph("status").code(0).stdout_has("1 of 3 tasks done, 2 left: 1 fails, 1 waits\n");
+    scene.ralph("status").code(0).stdout_has(", 3 attempts (usage limit, went on at ");
+    let log = scene.ralph("log").code(0);
+    log.stdout_has(", 3 attempts (usage limit, went on at ").stdout_has("needs you: T001 (blocks T002): ");
+    scene
+        .ralph("stats")
+        .code(0)
+        .stdout_has("3 attempts (usage limit, went on at ")
+        .stdout_has(" in 1 session: 1 succeeded, 2 failed\n");
+    scene.ralph("report --markdown").code(0).stdout_has("| Attempts | 3 attempts (usage limit, went on at ");
+}

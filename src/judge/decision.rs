@@ -31,8 +31,9 @@ pub enum SecondResult {
     TimedOut,
 }
 
-/// What an attempt is judged by whose agent and validation succeeded, and which ticked a task that it may close. Many
-/// fields: each is one kind of evidence.
+/// What an attempt is judged by whose agent and validation succeeded, and which ticked a task that it may close.
+///
+/// Many fields: each is one kind of evidence.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Evidence<'a> {

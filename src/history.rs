@@ -35,6 +35,12 @@ struct RunSummary {
     /// True if a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
+    /// Tasks that its agent ticked, also too early.
+    ticked: Vec<TaskName>,
+    /// True if it ticked a task of its story or phase that no run before it had ticked.
+    is_progress: bool,
+    /// True if changes of failed attempts were taken back in it; in an attempt, before it.
+    is_taken_back: bool,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
 }
@@ -55,6 +61,11 @@ pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> 
 
 impl History {
     pub fn push(&mut self, iteration: &Iteration) {
+        let ticked = &iteration.claims.ticked;
+        let is_new = |task: &TaskName| {
+            ticked.contains(task) && !self.turns.iter().any(|turn| turn.ticked.contains(task))
+        };
+        let is_progress = iteration.unit_tasks.iter().any(is_new);
         self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
@@ -62,6 +73,9 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
+            ticked: ticked.clone(),
+            is_progress,
+            is_taken_back: iteration.restored_to.is_some(),
             failure: FailureKey::of(iteration),
         });
     }
@@ -80,6 +94,9 @@ impl History {
             },
             is_change: !entry.closed.is_empty(),
             validation: entry.exit.validation,
+            ticked: Vec::new(),
+            is_progress: false,
+            is_taken_back: false,
             failure: FailureKey::of_entry(entry),
         });
     }
@@ -107,6 +124,19 @@ impl History {
                 .filter(|turn| turn.outcome != Outcome::Interrupted)
                 .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
         )
+    }
+
+    /// Returns the same without attempts that ticked a task of their story or phase for the first time: they got further.
+    pub fn failures_without_progress(&self, task: &str) -> u32 {
+        let failed = self.of(task).rev().filter(|turn| turn.outcome != Outcome::Interrupted);
+        let failed = failed.take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped);
+        count(failed.filter(|turn| !turn.is_progress))
+    }
+
+    /// Returns true if a run ticked this task, and no changes were taken back since.
+    pub fn ticked_since_taken_back(&self, task: &str) -> bool {
+        let since = self.turns.iter().rposition(|turn| turn.is_taken_back).unwrap_or(0);
+        self.turns[since..].iter().any(|turn| turn.ticked.iter().any(|ticked| ticked == task))
     }
 
     /// Returns the same over all sessions, where giving up is not the end of a row.
@@ -195,6 +225,8 @@ fn count<'a>(turns: impl Iterator<Item = &'a RunSummary>) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::record::samples::iteration;
+
     use super::*;
 
     /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
@@ -214,6 +246,9 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "="),
                 validation: None,
+                ticked: Vec::new(),
+                is_progress: false,
+                is_taken_back: false,
                 failure: None,
             }
         };
@@ -327,6 +362,44 @@ mod tests {
         assert!(history.is_skipped("T1"));
         assert_eq!(history.runs(), 3);
         assert_eq!(history.attempts("T1"), 3);
+    }
+
+    #[test]
+    fn an_attempt_that_ticks_more_of_its_unit_does_not_count() {
+        // In each attempt at T1 the agent ticks these; `!` is a skip that takes changes back.
+        let history = |attempts: &str| {
+            let mut history = History::default();
+            for ticks in attempts.split_whitespace() {
+                let is_skip = ticks == "!";
+                let mut record = iteration(if is_skip { Outcome::Skipped } else { Outcome::Failure });
+                record.task = Some("T1".to_owned());
+                record.unit_tasks = ["T1", "T2", "T3"].map(str::to_owned).into();
+                if is_skip {
+                    record.restored_to = "1".repeat(40).parse().ok();
+                } else {
+                    let ticked = ticks.split(',').filter(|name| *name != "-");
+                    record.claims.ticked = ticked.map(str::to_owned).collect();
+                }
+                history.push(&record);
+            }
+            history
+        };
+        for (attempts, expected) in [
+            ("-", 1),
+            ("T1", 0),
+            ("T1,T2 T1,T2", 1),
+            ("T1 T1 T1,T2 T1,T2,T3 T3", 2),
+            ("T9", 1),
+            ("T1 - -", 2),
+            ("- - - !", 0),
+        ] {
+            assert_eq!(history(attempts).failures_without_progress("T1"), expected, "{attempts}");
+        }
+        for (attempts, is_there) in
+            [("-", false), ("T2", true), ("T2 -", true), ("T2 !", false), ("T2 ! T2", true)]
+        {
+            assert_eq!(history(attempts).ticked_since_taken_back("T2"), is_there, "{attempts}");
+        }
     }
 
     #[test]

@@ -233,20 +233,101 @@ fn a_story_is_one_commit() {
     assert!(scene.git("log -1 --skip=1 --format=%b").contains("- T005 Five\n- T006 Six"));
 }
 
+/// A list as spec-kit writes it where tests are asked for.
+const TESTS_FIRST: &str = "# Tasks: Login\n\n**Tests**: requested\n\n## Phase 1: Setup (Shared Infrastructure)\n\n\
+    - [ ] T001 Create project structure per implementation plan\n\n---\n\n## Phase 3: User Story 1 - Login (Priority: P1) 🎯 MVP\n\n\
+    ### Tests for User Story 1 (OPTIONAL - only if tests requested) ⚠️\n\n\
+    > **NOTE: Write these tests FIRST, ensure they FAIL before implementation**\n\n\
+    - [ ] T002 [P] [US1] Contract test for login in tests/login.sh\n\
+    - [ ] T003 [P] [US1] Integration test for the journey in tests/journey.sh\n\n\
+    ### Implementation for User Story 1\n\n\
+    - [ ] T004 [US1] Create login in src/login.sh\n- [ ] T005 [US1] Create journey in src/journey.sh (depends on T004)\n\n\
+    **Checkpoint**: User Story 1 is functional\n\n---\n\n## Phase 4: User Story 2 - Logout (Priority: P2)\n\n\
+    ### Tests for User Story 2 (OPTIONAL - only if tests requested) ⚠️\n\n\
+    - [ ] T006 [US2] Contract test for logout in tests/logout.sh\n\n### Implementation for User Story 2\n\n\
+    - [ ] T007 [US2] Create logout in src/logout.sh\n\n---\n\n## Phase N: Polish & Cross-Cutting Concerns\n\n\
+    - [ ] T008 Documentation updates in docs/\n";
+
+/// Each test looks for the file that it tests.
+const EACH_TEST_PASSES: &str = "for t in tests/*.sh; do [ ! -e \"$t\" ] || sh \"$t\" || exit 1; done";
+
+const FAILING_UNIT: &str = "unit: story, because the list asks for tests that fail first";
+
+/// Writes the named tests, and the code that they test.
+fn writes(tests: &[&str], code: &[&str]) -> String {
+    let test = |name: &&str| {
+        format!("{{ write = {{ path = 'tests/{name}.sh', text = 'test -e src/{name}.sh' }} }}, ")
+    };
+    let code_of = |name: &&str| format!("{{ write = {{ path = 'src/{name}.sh', text = '{name}' }} }}, ");
+    tests.iter().map(test).chain(code.iter().map(code_of)).collect()
+}
+
 #[test]
-fn a_list_that_asks_for_tests_that_fail_first_is_noticed() {
+fn tests_that_fail_first_are_done_with_their_code() {
     let scene = Sandbox::new();
-    let list = "## Phase 1: User Story 1\n\n> Write these tests FIRST, ensure they FAIL before implementation\n\n\
-        - [ ] T001 [US1] Unit test for login\n- [ ] T002 [US1] Login\n";
-    let agent = "[[turn]]\ndo = [{ tick = 'T001' }, { tick = 'T002' }]\n";
-    let notice = "`--unit story` asks for both at once";
-    scene.tasks(list).agent_script(agent);
-    scene.ralph("--validate true").code(0).stdout_has(notice);
-    scene.tasks(&list.replace("[US1] ", "").replace("User Story 1", "Setup"));
-    scene.ralph("--validate true").code(0).stdout_has("`--unit phase` asks for both at once");
-    for words in ["--validate true --unit story", ""] {
-        scene.tasks(list);
-        scene.ralph(words).code(0).stdout_lacks(notice);
+    scene.tasks(TESTS_FIRST).agent_uses_git();
+    let (both, code, logout) = (
+        writes(&["login", "journey"], &["login"]),
+        writes(&[], &["journey"]),
+        writes(&["logout"], &["logout"]),
+    );
+    // The first attempt at the first story gets to half of it; the second finds what is there.
+    scene.agent_script(&format!(
+        "[[turn]]\ntask = 'T002'\nattempt = 1\ndo = [{both} {{ tick = 'T002' }}, {{ tick = 'T003' }}, {{ tick = 'T004' }}]\n\
+         [[turn]]\ntask = 'T002'\nexpect_prompt = 'The work is there: check it,'\n\
+         do = [{code} {{ tick = 'T002' }}, {{ tick = 'T003' }}, {{ tick = 'T004' }}, {{ tick = 'T005' }}]\n\
+         [[turn]]\ntask = 'T006'\ndo = [{logout} {{ tick = 'T006' }}, {{ tick = 'T007' }}]\n\
+         [[turn]]\ndo = [{{ append = {{ path = 'docs/a.md', text = 'x' }} }}, {{ tick = 'current' }}]\n"
+    ));
+    scene.validate(EACH_TEST_PASSES).config("commit = 'task'").commit("Ready");
+    let run = scene.call("--skip-after 1").with_baseline().run();
+    run.code(0).stdout_has(FAILING_UNIT).stdout_has("asked for  T002, T003, T004, T005\n");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T002", "T006", "T008"]);
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "failure", "success", "success", "success"]);
+    assert_eq!(session.iteration(3)["unit_tasks"], json!(["T002", "T003", "T004", "T005"]));
+    let prompt = session.text(3, "prompt.md");
+    let listed = "and go on:\n\n- T002 Contract test for login in tests/login.sh\n\
+        - T003 Integration test for the journey in tests/journey.sh\n- T004 Create login in src/login.sh\n\nIf you";
+    assert!(prompt.contains(listed), "{prompt}");
+    assert_eq!(
+        scene.git("log --format=%s -n 4"),
+        "T008 Documentation updates in docs/\nUS2: User Story 2 - Logout (Priority: P2)\n\
+         US1: User Story 1 - Login (Priority: P1) 🎯 MVP\nT001 Create project structure per implementation plan"
+    );
+    assert_eq!(session.end()["configuration"]["unit"], "auto");
+}
+
+#[test]
+fn tests_first_make_a_unit_as_long_as_one_is_open_and_something_checks_the_work() {
+    let scene = Sandbox::new();
+    scene.tasks(TESTS_FIRST).agent_script(WILLING_AGENT);
+    // With the tests done, the rest of the story is one task at a time.
+    scene.agent_script(
+        "[[turn]]\ntask = 'T002'\ndo = [{ tick = 'T002' }, { tick = 'T003' }]\n[[turn]]\ndo = [{ tick = 'current' }]\n",
+    );
+    let started = scene.ralph("--validate true --json").code(0).json_lines().remove(0);
+    assert_eq!(started["unit"], "story");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T004", "T005", "T006", "T007", "T008"]);
+    assert_eq!(session.iteration(5)["unit_tasks"], json!(["T006", "T007"]));
+    scene.tasks(&TESTS_FIRST.replace("[US1] ", "").replace("User Story 1", "Base"));
+    scene.ralph("--validate true --task T002-T005 -n 1").stdout_has("unit: phase, because");
+    let proposal = "`--unit auto` asks for both at once";
+    for (words, is_unit, is_proposed) in [
+        ("--validate true --unit task -n 1", false, true),
+        ("--validate true --unit story -n 1", false, false),
+        ("--validate true --task T001,T008", false, false),
+        ("-n 1", false, false),
+        ("-n 1 --validate true", true, false),
+    ] {
+        scene.tasks(TESTS_FIRST);
+        let run = scene.ralph(words).to_string();
+        assert_eq!(
+            (run.contains(FAILING_UNIT), run.contains(proposal)),
+            (is_unit, is_proposed),
+            "{words}: {run}"
+        );
     }
 }
 
@@ -256,7 +337,8 @@ fn a_test_that_fails_first_is_kept_where_its_task_is_skipped() {
         - [ ] T002 Login\n";
     let agent = "[[turn]]\ntask = 'T001'\ndo = [{ write = { path = 'failing', text = '1' } }]\n\
         [[turn]]\ndo = [{ remove = 'failing' }, { tick = 'current' }]\n";
-    for (words, is_kept) in [("", true), ("--set on-skip=restore", false)] {
+    for (words, is_kept) in [("", false), ("--unit task", true), ("--unit task --set on-skip=restore", false)]
+    {
         let scene = Sandbox::new();
         scene.tasks(list).agent_script(agent).commit("Ready");
         scene.validate("test ! -e failing");

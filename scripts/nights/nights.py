@@ -336,6 +336,39 @@ night(
     reason=r"all 3 tasks done",
 )
 night(
+    name="tests-first-by-story",
+    models="the same with default settings: the agent does what it is asked for, some of it in each attempt",
+    agent=textwrap.dedent(
+        """
+        box() { sed -i "s/\\[ \\] $1 /[x] $1 /" "$RALPH_TASKS"; echo "correct $1" >> "$NIGHT/notes"; }
+        test_of() { mkdir -p tests; echo "sh src/$2.sh | grep -q part" > tests/$2.sh; box $1; }
+        code() { mkdir -p src; echo "echo part" > src/$1.sh; box $1; }
+        case $RALPH_TASK.$attempts in
+          T001.1) test_of T001 T003; test_of T002 T004; code T003;;
+          T001.*) box T001; box T002; box T003; code T004;;
+          T005.*) test_of T005 T006; code T006;;
+          *) good;;
+        esac
+        """
+    ),
+    tasks=[
+        "## Phase 1: User Story 1 - Orders (Priority: P1)",
+        "### Tests for User Story 1\n\n> Write these tests FIRST, ensure they FAIL before implementation\n",
+        "T001 [US1] Contract test for orders",
+        "T002 [US1] Integration test for carts",
+        "### Implementation for User Story 1",
+        "T003 [US1] Write orders",
+        "T004 [US1] Write carts",
+        "## Phase 2: User Story 2 - Payment (Priority: P2)",
+        "T005 [US2] Contract test for payment",
+        "T006 [US2] Write payment",
+        "## Phase 3: Polish",
+        "T007 Write the manual",
+    ],
+    check='sh check.sh && for t in tests/*.sh; do [ ! -e "$t" ] || sh "$t" || { echo "FAILED $t"; exit 1; }; done',
+    reason=r"all 7 tasks done",
+)
+night(
     name="merging",
     models="a merge is in progress",
     agent="note futile; good",

@@ -73,7 +73,7 @@ pub struct SettingArgs {
     /// Skip a task after N failures in a row [default: 3]
     #[arg(long, value_name = "N", value_parser = setting("skip-after"))]
     pub skip_after: Option<String>,
-    /// Work for one iteration: task, story or phase [default: task]
+    /// Work for one iteration: auto, task, story or phase [default: auto]
     #[arg(long, value_name = "UNIT", value_parser = setting("unit"))]
     pub unit: Option<String>,
     /// End the session when its phase or story is done: phase or story

@@ -74,8 +74,8 @@ settings! {
             "Iterations in a row without any change after which the loop stops")
             .or_zero();
     unit: Unit =
-        Key::new("unit", ValueKind::Word(Unit::VARIANTS), "task",
-            "Work for one iteration: a task, or all open tasks of its story or phase");
+        Key::new("unit", ValueKind::Word(Unit::VARIANTS), "auto",
+            "Work for one iteration: a task, or all open tasks of its story or phase; auto: task, but story where tests must fail first");
     stop_at: Option<Unit> =
         Key::new("stop-at", ValueKind::Word(&["phase", "story"]), "none",
             "End the session when the phase or the story that it works on is done")
@@ -211,6 +211,18 @@ settings! {
         Key::new("hooks.on-finish", ValueKind::Text, "none",
             "Command to run when a session has ended")
             .or_none();
+}
+
+impl Settings {
+    /// Returns true if a command checks the work.
+    pub fn has_validation(&self) -> bool {
+        self.validation_command.is_some()
+    }
+
+    /// Returns the work of an iteration. Where nothing checks the work, nothing fails between a test and its code.
+    pub fn unit_now(&self) -> Unit {
+        if self.unit == Unit::Auto && !self.has_validation() { Unit::Task } else { self.unit }
+    }
 }
 
 /// All captures: the one key with a free part.

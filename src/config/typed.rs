@@ -42,6 +42,8 @@ pub enum Pass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unit {
+    /// A task; where the list asks for tests that must fail first, those with what they test.
+    Auto,
     /// One alone.
     Task,
     Story,

@@ -24,6 +24,7 @@ pub const NAMES: &[&str] = &[
     "task_line",
     "unit_name",
     "unit_tasks",
+    "reopened_tasks",
     "iteration_number",
     "max_iterations",
     "tasks_done",
@@ -75,6 +76,8 @@ pub struct PromptContext {
     pub unit_name: String,
     /// The open tasks of that, one line each.
     pub unit_tasks: Vec<String>,
+    /// Those of them that were ticked in earlier attempts and opened again, one line each.
+    pub reopened_tasks: Vec<String>,
     pub iteration_number: u32,
     pub max_iterations: u32,
     pub tasks: TaskCounts,
@@ -113,6 +116,7 @@ impl PromptContext {
             "hints" => list(&self.hints),
             "baseline_failure" => self.baseline_failure.clone(),
             "unit_tasks" => list(&self.unit_tasks),
+            "reopened_tasks" => list(&self.reopened_tasks),
             "progress" => self.progress.clone(),
             _ if self.history_enabled => self.historical_context.clone(),
             _ => String::new(),
@@ -139,6 +143,7 @@ impl PromptContext {
                 "task_line" => self.task_line.map_or_else(|| "".into(), Value::from),
                 "unit_name" => (&self.unit_name).into(),
                 "unit_tasks" => Value::from_object(MarkdownList(self.unit_tasks.clone())),
+                "reopened_tasks" => Value::from_object(MarkdownList(self.reopened_tasks.clone())),
                 "iteration_number" => self.iteration_number.into(),
                 "max_iterations" => self.max_iterations.into(),
                 "tasks_done" => self.tasks.done.into(),

@@ -25,6 +25,9 @@ pub enum Event {
         scope: Option<Scope>,
         #[serde(skip_serializing_if = "Option::is_none")]
         scope_tasks: Option<TaskCounts>,
+        /// Set to `story` or `phase` if iterations do more than a task, because the list asks for tests that fail first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unit: Option<&'static str>,
         is_resumed: bool,
         /// What its iterations cost so far, where it is resumed.
         #[serde(flatten)]

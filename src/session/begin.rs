@@ -4,6 +4,7 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use crate::clock::Clock;
+use crate::config::{Unit, Until};
 use crate::history::History;
 use crate::process::host_name;
 use crate::record::{
@@ -28,6 +29,7 @@ use super::restoring::good_ground::GoodGround;
 use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
 use super::task_watch::TaskWatch;
+use super::units::{self, Wanted};
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -194,6 +196,9 @@ fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: 
     let Opening { measured, hints, is_resumed } = opening;
     let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
+    let is_auto = plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
+    let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
+    let unit = is_auto.then(|| units::first_of_auto(tasks, wanted)).flatten();
     Event::SessionStarted {
         session: session.id.clone(),
         feature: session.feature.clone(),
@@ -203,7 +208,8 @@ fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: 
         artifact: session.artifact.path.clone(),
         tasks: tasks.counts().into(),
         scope: session.scope.clone(),
-        scope_tasks: part.map(|part| tasks.counts_of(&part).into()),
+        scope_tasks: part.as_ref().map(|part| tasks.counts_of(part).into()),
+        unit,
         is_resumed,
         cost: session.cost(),
         agent_version: session.agent_version.clone(),

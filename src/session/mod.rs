@@ -207,7 +207,7 @@ impl Running<'_> {
         if let Some(ending) = self.common_failure(&iteration) {
             return Ok(Some(ending));
         }
-        let failures = self.past.history.failures_in_a_row(&task.name);
+        let failures = self.past.history.failures_without_progress(&task.name);
         let skip_after = self.plan.config.settings.skip_after;
         if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;

@@ -12,7 +12,7 @@ use crate::progress::historical::{Mode, tokens};
 use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
-use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task};
+use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName};
 use crate::store::Store;
 use crate::tasks;
 
@@ -20,7 +20,7 @@ use super::control::hints::hints_for;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
-use super::units;
+use super::units::{self, Wanted};
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
@@ -69,6 +69,8 @@ pub struct PromptRequest<'a> {
     pub task: &'a Task,
     /// What it is asked for beside the task.
     pub unit: Option<&'a units::UnitTasks>,
+    /// Tasks of those that earlier attempts ticked, and whose work is still there.
+    pub reopened: &'a [TaskName],
     pub iteration: u32,
     /// What failed before.
     pub failures: Failures,
@@ -118,7 +120,7 @@ impl<'a> Prompting<'a> {
             assignment,
             max_iterations: config.settings.max_iterations,
             validation_command: config.settings.validation_command.as_deref(),
-            unit: settings.unit,
+            unit: settings.unit_now(),
             progress,
             hints: Vec::new(),
             baseline_failure: None,
@@ -266,7 +268,8 @@ impl<'a> Prompting<'a> {
             artifact_path: self.relative(&self.assignment.job.artifact),
             current_task: Some(turn.task.clone()),
             unit_name: turn.unit.map(|unit| unit.name.clone()).unwrap_or_default(),
-            unit_tasks: turn.unit.map(|unit| listed(turn.tasks, unit)).unwrap_or_default(),
+            unit_tasks: turn.unit.map(|unit| listed(turn.tasks, &unit.tasks)).unwrap_or_default(),
+            reopened_tasks: listed(turn.tasks, turn.reopened),
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
@@ -308,12 +311,13 @@ impl<'a> Prompting<'a> {
         let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
         let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
         let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
-        let is_wanted = |name: &str| part.as_ref().is_none_or(|part| part.has(name));
-        let unit = units::unit_tasks(&tasks, &task.name, self.unit, &is_wanted);
+        let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
+        let unit = units::unit_tasks(&tasks, &task.name, self.unit, wanted);
         let turn = PromptRequest {
             tasks: &tasks,
             task: &task,
             unit: unit.as_ref(),
+            reopened: &[],
             iteration: 1,
             failures: Failures::default(),
             is_taken_back: false,
@@ -325,14 +329,14 @@ impl<'a> Prompting<'a> {
     }
 }
 
-/// Returns the tasks of a unit, a line each.
-fn listed(tasks: &TaskList, unit: &units::UnitTasks) -> Vec<String> {
+/// Returns the tasks of these names, a line each.
+fn listed(tasks: &TaskList, names: &[TaskName]) -> Vec<String> {
     let line = |item: &Item| {
         let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));
         let place = if tasks.copies(item) > 1 { format!(" (line {})", item.line) } else { String::new() };
         format!("{id}{}{place}", item.text)
     };
-    unit.tasks.iter().filter_map(|name| tasks.find(name)).map(line).collect()
+    names.iter().filter_map(|name| tasks.find(name)).map(line).collect()
 }
 
 fn spec_content(feature: &Feature) -> String {

@@ -14,7 +14,7 @@ use super::iteration_context::recorded_context;
 use super::memory::Memory;
 use super::prompting::{Assignment, Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
-use super::units;
+use super::units::{self, Wanted};
 
 /// A prompt that was sent, and the one that would have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,13 +67,16 @@ impl Replay<'_> {
             {
                 if iteration.outcome != Outcome::Skipped {
                     let task = task_of(&iteration, &tasks);
-                    let unit = self.config.settings.unit;
-                    let unit = units::unit_tasks(&tasks, &task.name, unit, &|name| !history.is_skipped(name));
+                    let wanted = Wanted { part: None, is_left_out: &|name| history.is_skipped(name) };
+                    let unit = settings.unit_now();
+                    let unit = units::unit_tasks(&tasks, &task.name, unit, wanted);
+                    let reopened = units::reopened(unit.as_ref(), &history);
                     let request = PromptRequest {
                         tasks: &tasks,
                         task: &task,
                         unit: unit.as_ref(),
                         iteration: iteration.iteration,
+                        reopened: &reopened,
                         failures: Failures::before(&task.name, &history),
                         is_taken_back: iteration.restored_to.is_some(),
                         session: Some(&iteration.session),

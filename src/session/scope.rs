@@ -2,13 +2,12 @@
 
 use tasklist::{Item, Selection, TaskList, Unselectable};
 
-use crate::config::{FailedChanges, Settings, Unit, Until};
-use crate::project_files::MAX_TASK_LIST_BYTES;
-use crate::record::{Task, join_truncated};
+use crate::config::{FailedChanges, Unit, Until};
+use crate::record::{Task, TaskName, join_truncated};
 use crate::tasks::select;
 
 use super::running::Running;
-use super::units::{self, UnitTasks};
+use super::units::{self, UnitTasks, Wanted};
 
 /// Maximum number of tasks that are named in a warning.
 const MAX_NAMED: usize = 5;
@@ -24,22 +23,20 @@ impl Running<'_> {
         self.part(tasks).ok().flatten().is_none_or(|part| part.has(&task.name))
     }
 
-    /// Proposes to ask for tests and their code at once, where the list asks for tests that must fail first.
+    /// Proposes to ask for tests and their code at once, where the list asks for tests that must fail first and the user
+    /// wants one task at a time.
     pub(super) fn warn_of_tests_that_fail_first(&mut self, tasks: &TaskList) {
-        let Settings { unit, validation_command, .. } = &self.plan.config.settings;
-        let feature = self.plan.feature;
-        if self.plan.job.until != Until::Tasks || *unit != Unit::Task || validation_command.is_none() {
+        let settings = &self.plan.config.settings;
+        if self.plan.job.until != Until::Tasks || settings.unit != Unit::Task || !settings.has_validation() {
             return;
         }
-        let Ok(source) = feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) else { return };
-        self.task_watch.has_failing_tests =
-            tasks.has_tests_that_fail_first(&String::from_utf8_lossy(&source));
+        self.task_watch.has_failing_tests = tasks.has_tests_that_fail_first();
         if self.task_watch.has_failing_tests {
-            let unit = if tasks.stories().is_empty() { "phase" } else { "story" };
-            self.warn(format!(
+            self.warn(
                 "the list asks for tests that fail first, so the validation fails between a test and its code: \
-                 `--unit {unit}` asks for both at once"
-            ));
+                 `--unit auto` asks for both at once"
+                    .to_owned(),
+            );
         }
     }
 
@@ -53,23 +50,30 @@ impl Running<'_> {
 
     /// Returns what an iteration on `task` is asked to do, where that is more than this task.
     pub(super) fn unit_tasks(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
-        self.open_of_unit(tasks, task).filter(|open| open.tasks.len() > 1)
+        self.with_wanted(tasks, |wanted| {
+            units::unit_tasks(tasks, task, self.plan.config.settings.unit_now(), wanted)
+        })
     }
 
-    /// Returns what is left of the unit of `task` as the list is now; `None` if each task is for itself.
-    pub(super) fn rest_of_unit(&mut self, task: &Task) -> Option<UnitTasks> {
+    /// Returns what is left of the unit of `task` as the list is now; `None` if each task is for itself. `asked_for` are
+    /// the tasks that the iteration was asked for: what was done together is committed together.
+    pub(super) fn rest_of_unit(&mut self, task: &Task, asked_for: &[TaskName]) -> Option<UnitTasks> {
         let tasks = self.read_tasks().ok()?;
-        self.open_of_unit(&tasks, &task.name)
+        let unit = self.plan.config.settings.unit_now();
+        self.with_wanted(&tasks, |wanted| {
+            let rest = units::open_tasks(&tasks, &task.name, unit, wanted);
+            let is_apart = rest.is_none() && unit == Unit::Auto && !asked_for.is_empty();
+            let whole = || units::of_story_or_phase(&tasks, &task.name, wanted);
+            if is_apart { whole().map(|unit| UnitTasks { tasks: Vec::new(), ..unit }) } else { rest }
+        })
     }
 
-    fn open_of_unit(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
+    /// Calls `find` with the tasks that may be asked for: those of the scope that were not given up.
+    fn with_wanted<T>(&self, tasks: &TaskList, find: impl FnOnce(Wanted<'_>) -> Option<T>) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
-        let is_wanted = |name: &str| {
-            part.as_ref().is_none_or(|part| part.has(name)) && !self.past.history.is_skipped(name)
-        };
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
-        let unit = self.plan.config.settings.unit;
-        is_of_tasks.then(|| units::open_tasks(tasks, task, unit, &is_wanted)).flatten()
+        let is_left_out = |name: &str| self.past.history.is_skipped(name);
+        let wanted = Wanted { part: part.as_ref(), is_left_out: &is_left_out };
+        (self.plan.job.until == Until::Tasks).then(|| find(wanted)).flatten()
     }
 
     /// Names what tasks of the scope wait for that the session will not do.

@@ -180,6 +180,7 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         tasks: _,
         scope,
         scope_tasks: _,
+        unit: _,
         is_resumed: _,
         agent_version,
         permissions: _,

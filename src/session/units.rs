@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tasklist::{Item, Obstacle, Pick, Selection, Selector, TaskList};
+use tasklist::{Item, Pick, Selection, Selector, TaskList};
 
 use crate::config::Unit;
 use crate::history::History;
@@ -20,7 +20,7 @@ pub enum Boundary {
 /// Returns the phases or stories of a task.
 fn names(item: &Item, unit: Unit) -> &[String] {
     match unit {
-        Unit::Task => &[],
+        Unit::Auto | Unit::Task => &[],
         Unit::Story => &item.stories,
         Unit::Phase => item.phase.as_slice(),
     }
@@ -32,6 +32,15 @@ fn members(tasks: &TaskList, name: &str, unit: Unit) -> Option<Selection> {
     tasks.select(&[selector]).ok()
 }
 
+/// Which open tasks an iteration may be asked for.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// `None` for all of the list.
+    pub part: Option<&'a Selection>,
+    /// True for a task that nobody should work on now.
+    pub is_left_out: &'a dyn Fn(&str) -> bool,
+}
+
 /// Open tasks that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitTasks {
@@ -41,39 +50,56 @@ pub struct UnitTasks {
     pub tasks: Vec<TaskName>,
 }
 
-/// Returns what an iteration on `task` is asked to do: the open tasks of its unit that `is_wanted` takes. `None` if
-/// that is the task alone.
-pub fn unit_tasks(
-    tasks: &TaskList,
-    task: &str,
-    unit: Unit,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Option<UnitTasks> {
-    open_tasks(tasks, task, unit, is_wanted).filter(|open| open.tasks.len() > 1)
+impl UnitTasks {
+    fn has(&self, task: &str) -> bool {
+        self.tasks.iter().any(|name| name == task)
+    }
+
+    fn has_test_and_more(&self, tasks: &TaskList) -> bool {
+        let is_test = |name: &TaskName| tasks.find(name).is_some_and(Item::is_test);
+        self.tasks.len() > 1 && self.tasks.iter().any(is_test)
+    }
 }
 
-/// Returns the open tasks of the unit of `task` that `is_wanted` takes; `None` for a task without one. What waits for a
-/// wanted task of another unit is left for later.
-pub fn open_tasks(
-    tasks: &TaskList,
-    task: &str,
-    unit: Unit,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Option<UnitTasks> {
+/// Returns what an iteration on `task` is asked to do: the open tasks of its unit. `None` if that is the task alone.
+pub fn unit_tasks(tasks: &TaskList, task: &str, unit: Unit, wanted: Wanted<'_>) -> Option<UnitTasks> {
+    open_tasks(tasks, task, unit, wanted).filter(|open| open.tasks.len() > 1 && open.has(task))
+}
+
+/// Returns the open tasks of the unit of `task`; `None` for a task without one. What waits for a task of another unit,
+/// or for one that is left out, is left for later.
+pub fn open_tasks(tasks: &TaskList, task: &str, unit: Unit, wanted: Wanted<'_>) -> Option<UnitTasks> {
+    if unit == Unit::Auto {
+        let found =
+            tasks.has_tests_that_fail_first().then(|| of_story_or_phase(tasks, task, wanted)).flatten();
+        return found.filter(|open| open.has_test_and_more(tasks));
+    }
     let name = names(tasks.find(task)?, unit).first()?;
     let members = members(tasks, name, unit)?;
-    let waits: BTreeSet<TaskName> = tasks
-        .waits_outside(&members)
-        .into_iter()
-        .filter(|blocked| matches!(&blocked.obstacle, Obstacle::WaitsForOpen(other) if is_wanted(other)))
-        .map(|blocked| blocked.task)
-        .collect();
-    let is_next = |item: &&Item| {
-        let is_ready = is_wanted(&item.name) && !waits.contains(&item.name);
-        !item.done && members.has(&item.name) && (is_ready || item.name == task)
-    };
-    let open = tasks.tasks().filter(is_next).map(|item| item.name.clone()).collect();
-    Some(UnitTasks { name: name.clone(), tasks: open })
+    let open = tasks.open_together(&members, wanted.part, wanted.is_left_out);
+    Some(UnitTasks { name: name.clone(), tasks: open.map(|item| item.name.clone()).collect() })
+}
+
+/// Returns the open tasks of the story of `task`, or of its phase if it has none.
+pub fn of_story_or_phase(tasks: &TaskList, task: &str, wanted: Wanted<'_>) -> Option<UnitTasks> {
+    open_tasks(tasks, task, story_or_phase(tasks.find(task)?), wanted)
+}
+
+fn story_or_phase(item: &Item) -> Unit {
+    if item.stories.is_empty() { Unit::Phase } else { Unit::Story }
+}
+
+/// Returns the unit of the first open task that [`Unit::Auto`] has work on with others of it, as it is called.
+pub fn first_of_auto(tasks: &TaskList, wanted: Wanted<'_>) -> Option<&'static str> {
+    let open = tasks.tasks().filter(|item| !item.done);
+    let mut first = open.filter(|item| unit_tasks(tasks, &item.name, Unit::Auto, wanted).is_some());
+    first.next().map(|item| if story_or_phase(item) == Unit::Story { "story" } else { "phase" })
+}
+
+/// Returns the tasks of a unit that earlier attempts ticked: their boxes were opened again, and their work is there.
+pub fn reopened(unit: Option<&UnitTasks>, history: &History) -> Vec<TaskName> {
+    let ticked = |name: &&TaskName| history.ticked_since_taken_back(name);
+    unit.into_iter().flat_map(|unit| &unit.tasks).filter(ticked).cloned().collect()
 }
 
 /// Returns what a commit of all of a unit is called: `US1: User Story 1 - Login`, `Phase 1: Setup`.
@@ -121,6 +147,10 @@ mod tests {
     const LIST: &str = "## Phase 1: Setup\n- [x] T001 a\n- [ ] T002 b\n## Phase 2: User Story 1\n- [x] T003 [US1] c\n\
         ## Phase 3: More\n- [ ] T004 [US1+US2] d\n- [x] T005 [US3] e\n- [ ] T006 f (depends on T002)\n";
 
+    fn listed(found: Option<UnitTasks>) -> String {
+        found.map_or(String::new(), |found| format!("{}: {}", found.name, found.tasks.join(" ")))
+    }
+
     /// `T001` had a run, `T001!` was skipped.
     fn history(turns: &str) -> History {
         let mut history = History::default();
@@ -141,24 +171,60 @@ mod tests {
         let source = "## Setup\n- [ ] T001 a\n- [ ] T002 b\n## Login\n- [x] T003 [US1] c\n- [ ] T004 [US1] d\n\
             - [ ] T005 [US1] e (depends on T008)\n- [ ] T006 [US1+US2] f\n- [ ] T007 [US2] g\n## End\n- [ ] T008 h\n";
         let tasks = TaskList::parse(source.as_bytes()).unwrap();
-        let case = |task: &str, unit: Unit, unwanted: &[&str], expected: &str| {
-            let found = unit_tasks(&tasks, task, unit, &|name| !unwanted.contains(&name));
-            let found =
-                found.map_or(String::new(), |found| format!("{}: {}", found.name, found.tasks.join(" ")));
-            assert_eq!(found, expected, "{task} {unit:?}");
+        let case = |task: &str, unit: Unit, left_out: &[&str], expected: &str| {
+            let wanted = Wanted { part: None, is_left_out: &|name| left_out.contains(&name) };
+            assert_eq!(listed(unit_tasks(&tasks, task, unit, wanted)), expected, "{task} {unit:?}");
         };
         case("T001", Unit::Task, &[], "");
         case("T001", Unit::Phase, &[], "Setup: T001 T002");
         case("T001", Unit::Phase, &["T002"], "");
         case("T001", Unit::Story, &[], "");
         case("T004", Unit::Story, &[], "US1: T004 T006");
-        case("T004", Unit::Story, &["T008"], "US1: T004 T005 T006");
+        // A given up task holds back what waits for it.
+        case("T004", Unit::Story, &["T008"], "US1: T004 T006");
         case("T007", Unit::Story, &[], "US2: T006 T007");
         case("T007", Unit::Phase, &["T006"], "Login: T004 T007");
         case("T008", Unit::Phase, &[], "");
         case("T009", Unit::Phase, &[], "");
-        let rest = open_tasks(&tasks, "T003", Unit::Story, &|_| true).map(|rest| rest.tasks);
-        assert_eq!(rest, Some(vec!["T004".to_owned(), "T006".to_owned()]));
+        // The list does not ask for tests that fail first.
+        case("T004", Unit::Auto, &[], "");
+        let stories = tasks.select(&[Selector::Stories("US1,US2")]).unwrap();
+        let wanted = Wanted { part: Some(&stories), is_left_out: &|_| false };
+        assert_eq!(listed(unit_tasks(&tasks, "T004", Unit::Story, wanted)), "US1: T004 T005 T006");
+        let wanted = Wanted { part: None, is_left_out: &|_| false };
+        assert_eq!(listed(open_tasks(&tasks, "T003", Unit::Story, wanted)), "US1: T004 T006");
+    }
+
+    #[test]
+    fn tests_that_fail_first_are_asked_for_with_their_code() {
+        let source = "Tests MUST be written and FAIL before implementation.\n## Phase 1: Setup\n- [ ] T001 a\n\
+            - [ ] T002 b\n## Phase 2: Base\n- [ ] T003 Unit test of c\n- [ ] T004 c\n## Phase 3: User Story 1\n\
+            - [ ] T005 [US1] Contract test in tests/d.py\n- [ ] T006 [US1] d\n- [ ] T007 [US1] e (depends on T006)\n\
+            ## Phase 4: User Story 2\n- [x] T008 [US2] Unit test of f\n- [ ] T009 [US2] f\n- [ ] T010 [US2] g\n";
+        let tasks = TaskList::parse(source.as_bytes()).unwrap();
+        for (task, left_out, expected) in [
+            ("T001", "", ""),
+            ("T003", "", "Phase 2: Base: T003 T004"),
+            ("T004", "", "Phase 2: Base: T003 T004"),
+            ("T003", "T004", ""),
+            ("T005", "", "US1: T005 T006 T007"),
+            ("T006", "T005", ""),
+            ("T005", "T006", ""),
+            ("T005", "T007", "US1: T005 T006"),
+            ("T009", "", ""),
+        ] {
+            let wanted = Wanted { part: None, is_left_out: &|name| name == left_out };
+            assert_eq!(listed(unit_tasks(&tasks, task, Unit::Auto, wanted)), expected, "{task} -{left_out}");
+        }
+        for (part, expected) in
+            [("T001-T010", Some("phase")), ("T005-T010", Some("story")), ("T001-T003", None)]
+        {
+            let part = tasks.select(&[Selector::Tasks(part)]).unwrap();
+            assert_eq!(
+                first_of_auto(&tasks, Wanted { part: Some(&part), is_left_out: &|_| false }),
+                expected
+            );
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
-use super::{front_matter, phase, story};
+use super::{front_matter, phase, story, tests_first};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -125,6 +125,8 @@ pub struct TaskList {
     pub unrecognised: Vec<Unrecognised>,
     is_blank: bool,
     is_template: bool,
+    /// True if its text asks for tests that must fail first.
+    pub(super) asks_for_failing_tests: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
     /// Ids after boxes with unknown marks.
@@ -149,6 +151,7 @@ impl TaskList {
         let labels = labels(&outline.boxes);
         let kinds = kinds(&outline.boxes, &labels);
         let is_template = is_template(&outline.headings, &labels);
+        let asks_for_failing_tests = tests_first::asks_for_failing_tests(source, &outline.headings);
         let mut names = Names::default();
         let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
         let mut waits = Vec::with_capacity(outline.boxes.len());
@@ -188,6 +191,7 @@ impl TaskList {
             unrecognised: outline.unrecognised,
             is_blank: source.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty(),
             is_template,
+            asks_for_failing_tests,
             ..Self::default()
         };
         list.index();

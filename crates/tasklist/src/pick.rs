@@ -1,6 +1,6 @@
 //! Which task comes next, and what keeps the others from being it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::{Item, Selection, TaskList, TaskName};
@@ -91,6 +91,66 @@ impl TaskList {
     /// these.
     pub fn next_open_in(&self, selection: &Selection, is_skipped: impl Fn(&str) -> bool) -> Pick<'_> {
         self.pick(&Picking { selection: Some(selection), is_skipped: &is_skipped })
+    }
+
+    /// Returns the tasks of `group` that can be done together, in the file's order: what is open, not skipped, and waits
+    /// for nothing but each other. `selection` is what may be picked; `None` for all of the list.
+    ///
+    /// ```
+    /// use tasklist::{Selector, TaskList};
+    ///
+    /// let list = TaskList::parse(b"- [ ] T001 a\n- [ ] T002 b (depends on T001)\n- [ ] T003 c\n").expect("it is UTF-8");
+    /// let group = list.select(&[Selector::Tasks("T001-T003")]).expect("they exist");
+    /// let together = |skipped: &str| -> Vec<&str> {
+    ///     list.open_together(&group, None, |name| name == skipped).map(|item| item.name.as_str()).collect()
+    /// };
+    /// assert_eq!(together("T003"), ["T001", "T002"]);
+    /// assert_eq!(together("T001"), ["T003"]);
+    /// ```
+    pub fn open_together(
+        &self,
+        group: &Selection,
+        selection: Option<&Selection>,
+        is_skipped: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = &Item> {
+        let picking = Picking { selection, is_skipped: &is_skipped };
+        let open: Vec<(usize, &Item)> = self.open(&picking).collect();
+        let is_wanted = |item: &Item| group.has(&item.name) && !is_skipped(&item.name);
+        let mut together: BTreeSet<usize> =
+            open.iter().filter(|(_, item)| is_wanted(item)).map(|(index, _)| *index).collect();
+        loop {
+            // What is left out holds back what waits for it, and what it is a part of.
+            let mut held_back = HashSet::new();
+            for (index, item) in &open {
+                let is_out = !together.contains(index);
+                if !is_out && self.waits_beyond(item, &together, &picking) {
+                    held_back.insert(*index);
+                }
+                let mut around = item.parent.filter(|_| is_out);
+                while let Some(parent) = around {
+                    held_back.insert(parent);
+                    around = self.items[parent].parent;
+                }
+            }
+            let before = together.len();
+            together.retain(|index| !held_back.contains(index));
+            if together.len() == before {
+                break;
+            }
+        }
+        together.into_iter().map(|index| &self.items[index])
+    }
+
+    /// Returns true if `item` waits for an open task that is not among `together`, or for an id that does not exist.
+    fn waits_beyond(&self, item: &Item, together: &BTreeSet<usize>, picking: &Picking<'_>) -> bool {
+        item.depends_on.iter().any(|id| {
+            let indices = self.items_of(id);
+            let is_beyond = |index: &usize| {
+                let other = &self.items[*index];
+                !other.done && picking.is_candidate(other) && !together.contains(index)
+            };
+            indices.is_empty() && picking.selection.is_none() || indices.iter().any(is_beyond)
+        })
     }
 
     /// Returns what open tasks of `selection` wait for that is open and outside of it, one each.

@@ -64,13 +64,14 @@ impl PendingCommit {
         if let Some(tree) = tree {
             pending.dirty = work_tree.differing(head.as_ref(), tree, objects)?;
         }
+        let unit = plan.config.settings.unit;
         for iteration in recorded {
             pending.pending.extend(iteration.files_changed.iter().map(|path| path.as_bytes().to_vec()));
             let is_committed = !iteration.commits.is_empty();
             if iteration.outcome == Outcome::Success && is_committed {
                 pending.pending.clear();
                 pending.waiting.clear();
-            } else if plan.config.settings.unit != Unit::Task {
+            } else if unit != Unit::Task && (unit != Unit::Auto || !iteration.unit_tasks.is_empty()) {
                 pending.waiting.extend_from_slice(&iteration.closed);
             }
         }

@@ -53,7 +53,7 @@ impl Running<'_> {
         let number = begin.iteration;
         let ended_at = self.plan.clock.now();
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
-        let rest = self.rest_of_unit(task);
+        let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let done = CommitSubject {
             task,
             unit: rest.as_ref(),

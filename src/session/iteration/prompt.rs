@@ -12,7 +12,7 @@ use super::super::memory::{Reason, RecallQuery, RecalledHistory};
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
-use super::super::units::UnitTasks;
+use super::super::units::{self, UnitTasks};
 
 /// The input of the summarizing command, as a multiple of the prompt's budget.
 const MATERIAL_FACTOR: usize = 4;
@@ -29,14 +29,17 @@ impl Running<'_> {
             self.past.progress.clear();
         }
         let summed_up = self.sum_up(task)?;
+        let is_taken_back = begin.restored_to.is_some();
+        let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.past.history);
         let failures = Failures::before(&task.name, &self.past.history);
         let turn = PromptRequest {
             tasks,
             task,
             unit,
+            reopened: &reopened,
             iteration: begin.iteration,
             failures,
-            is_taken_back: begin.restored_to.is_some(),
+            is_taken_back,
             session: Some(&self.session.id),
         };
         let prompting = Prompting {

@@ -27,6 +27,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         scope,
         scope_tasks,
         hints,
+        unit,
         session: _,
         cost: _,
     } = event
@@ -60,6 +61,9 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
         let listed = join_truncated(&listed, MAX_HINTS);
         add("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint")));
+    }
+    if let Some(unit) = unit {
+        lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
     }
     lines
 }
@@ -116,6 +120,7 @@ pub mod tests {
             scope: None,
             scope_tasks: None,
             hints: Vec::new(),
+            unit: None,
         }
     }
 

@@ -145,7 +145,9 @@ fn listed<'a>(
         let is_running = running.iter().any(|holder| holder.session == *id);
         let mut head = SessionHead::new(id.clone(), session.feature.to_owned(), is_running);
         let all: Vec<Row<'a>> = session.rows().collect();
-        all.iter().for_each(|row| head.count(row));
+        for row in &all {
+            head.count(row);
+        }
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
             head.end(&tip, session.tasks()?);

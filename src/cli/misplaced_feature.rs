@@ -14,11 +14,11 @@ use super::grammar::parse;
 
 /// Returns an error with the command that was meant, if clap does not know a word because it names a feature.
 pub fn explain(error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
-    let kind = match error.kind() {
-        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
-        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
-        _ => return None,
-    };
+    let kinds = [
+        (ErrorKind::InvalidSubcommand, ContextKind::InvalidSubcommand),
+        (ErrorKind::UnknownArgument, ContextKind::InvalidArg),
+    ];
+    let (_, kind) = kinds.into_iter().find(|(kind, _)| *kind == error.kind())?;
     let Some(ContextValue::String(word)) = error.get(kind) else { return None };
     if word.starts_with('-') {
         return None;

@@ -1,5 +1,6 @@
 //! What `log` says if nothing passes its filters: which of them nothing can pass, and which values there are.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use anyhow::{Error, Result, anyhow};
@@ -51,7 +52,7 @@ pub fn explain(
         filter.look_over(sessions.iter().copied())?;
         if !any(&rows, |(row, feature)| filter.takes(row, feature))? {
             let values = values(&rows, part.values)?;
-            return Ok(no_match(&[part.words], part.noun, values));
+            return Ok(no_match(&[part.words], part.noun, &values));
         }
         words.push(part.words);
     }
@@ -61,7 +62,7 @@ pub fn explain(
         let filter = RecordFilter::new(context, alone, &[])?;
         if !any(&rows, |(row, _)| filter.takes(row))? {
             let values = values(&rows, |row| Ok(field(filter.record(row)?.as_ref(), condition.field())))?;
-            return Ok(no_match(&[flag], "values", values));
+            return Ok(no_match(&[flag], "values", &values));
         }
         words.push(flag);
     }
@@ -70,15 +71,15 @@ pub fn explain(
         let filter = RecordFilter::new(context, &[], paths)?;
         if !any(&rows, |(row, _)| filter.takes(row))? {
             let values = values(&rows, |row| Ok(field(filter.record(row)?.as_ref(), "files_changed")))?;
-            return Ok(no_match(&[flag], "changed files", values));
+            return Ok(no_match(&[flag], "changed files", &values));
         }
         words.push(flag);
     }
     words.extend(args.grep.as_ref().map(|pattern| format!("--grep {pattern}")));
-    Ok(no_match(&words, "", BTreeSet::new()))
+    Ok(no_match(&words, "", &BTreeSet::new()))
 }
 
-fn no_match(words: &[String], noun: &str, values: BTreeSet<String>) -> Error {
+fn no_match(words: &[String], noun: &str, values: &BTreeSet<String>) -> Error {
     let values: Vec<String> = values.iter().map(|value| cut(&one_line(value), MAX_VALUE)).collect();
     let flags: Vec<String> = words.iter().map(|words| format!("`{}`", one_line(words))).collect();
     let hint = match (noun, words) {
@@ -136,7 +137,7 @@ fn parts(args: &FilterArgs) -> Vec<Part> {
     });
     let task = (!args.task.is_empty()).then(|| format!("--task {}", args.task.join(",")));
     add(task, FilterArgs { task: args.task.clone(), ..none() }, "tasks", |row| {
-        Ok(row.task().map(|task| task.into_owned()).into_iter().collect())
+        Ok(row.task().map(Cow::into_owned).into_iter().collect())
     });
     let flag = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
     let phase = FilterArgs { phase: args.phase.clone(), ..none() };

@@ -99,7 +99,7 @@ impl ChangedLines<'_> {
                     self.file.clear();
                 } else if let Some(name) = text.strip_prefix(b"diff --git ") {
                     let name = String::from_utf8_lossy(name);
-                    self.file = name.rsplit_once(" b/").map_or("", |(_, name)| name).to_owned();
+                    name.rsplit_once(" b/").map_or("", |(_, name)| name).clone_into(&mut self.file);
                     self.is_body = false;
                 }
             }

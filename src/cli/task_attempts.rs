@@ -4,7 +4,7 @@ use anyhow::{Error, Result, anyhow};
 
 use crate::record::{LogEntry, Outcome, RALPH};
 use crate::store::{RecordReader, SessionLog, Store};
-use crate::tasks::{Standing, Untried, parse, standing};
+use crate::tasks::{Standing, Untried, standing};
 use crate::view::ending::state;
 use crate::view::style::one_line;
 
@@ -12,23 +12,27 @@ use super::sessions;
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
 pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Option<&'a LogEntry>> {
-    let Some(name) = recorded_name(log, task) else { return unit_attempt(&store.reader()?, log, task, 0) };
+    let reader = store.reader()?;
+    let Some(name) = recorded_name(log, task) else {
+        // Whole records are read only for what is a task at all.
+        let is_task = newest_list(&reader, log)?.is_some_and(|list| standing(&list, task).is_some());
+        return Ok(is_task.then(|| unit_attempt(&reader, log, task, 0)).flatten());
+    };
     let is_its = |entry: &&LogEntry| {
         is_attempt(entry)
             && (entry.task.as_deref() == Some(name) || entry.closed.iter().any(|done| done == name))
     };
-    let reader = store.reader()?;
     let Some(own) = log.iterations().rev().find(is_its) else {
         let cut_short = |entry: &&LogEntry| {
             entry.outcome == Some(Outcome::Interrupted) && entry.task.as_deref() == Some(name)
         };
-        let of_unit = unit_attempt(&reader, log, name, 0)?;
+        let of_unit = unit_attempt(&reader, log, name, 0);
         return Ok(of_unit.or_else(|| log.iterations().rev().find(cut_short)));
     };
     // Only where an iteration has several tasks, one may have had it without a word in its message.
     let has_unit = reader.iteration(own).is_ok_and(|record| !record.unit_tasks.is_empty());
     let later =
-        if has_unit { unit_attempt(&reader, log, name, own.iteration.unwrap_or_default())? } else { None };
+        if has_unit { unit_attempt(&reader, log, name, own.iteration.unwrap_or_default()) } else { None };
     Ok(later.or(Some(own)))
 }
 
@@ -38,18 +42,13 @@ fn unit_attempt<'a>(
     log: &'a SessionLog,
     task: &str,
     after: u32,
-) -> Result<Option<&'a LogEntry>> {
-    for entry in log.iterations().rev().filter(|entry| is_attempt(entry)) {
-        if entry.iteration.unwrap_or_default() <= after {
-            break;
-        }
-        let is_its = |name: &String| name.eq_ignore_ascii_case(task);
-        // What cannot be read says nothing of the task.
-        if reader.iteration(entry).is_ok_and(|record| record.unit_tasks.iter().any(is_its)) {
-            return Ok(Some(entry));
-        }
-    }
-    Ok(None)
+) -> Option<&'a LogEntry> {
+    let is_its = |name: &String| name.eq_ignore_ascii_case(task);
+    let later = log.iterations().rev().take_while(|entry| entry.iteration.unwrap_or_default() > after);
+    // What cannot be read says nothing of the task.
+    later
+        .filter(|entry| is_attempt(entry))
+        .find(|entry| reader.iteration(entry).is_ok_and(|record| record.unit_tasks.iter().any(is_its)))
 }
 
 /// Returns true if an agent's work was judged.
@@ -96,11 +95,7 @@ fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Stri
 pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<Error>> {
     let logs = sessions::of_feature(store, feature)?;
     let Some(newest) = logs.last() else { return Ok(None) };
-    let reader = store.reader()?;
-    // The record of an end has none.
-    let lists = newest.entries.iter().rev().map(|entry| reader.file(&entry.commit, "tasks.md"));
-    let Some(bytes) = lists.filter_map(Result::transpose).next().transpose()? else { return Ok(None) };
-    let Ok(list) = parse(&bytes) else { return Ok(None) };
+    let Some(list) = newest_list(&store.reader()?, newest)? else { return Ok(None) };
     let Some(Untried { name, standing }) = standing(&list, task) else { return Ok(None) };
     let (why, hint) = match standing {
         Standing::Done => {
@@ -113,6 +108,13 @@ pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<
         Standing::Ready => (before_its_turn(store, newest, &name)?, format!("{RALPH} status")),
     };
     Ok(Some(anyhow!("{} was not tried: {why}\nhint: `{hint}`", one_line(&name))))
+}
+
+/// Returns the task list as the newest record of a session has it.
+fn newest_list(reader: &RecordReader<'_>, log: &SessionLog) -> Result<Option<Vec<u8>>> {
+    // The record of an end has none.
+    let mut lists = log.entries.iter().rev().map(|entry| reader.file(&entry.commit, "tasks.md"));
+    lists.find_map(Result::transpose).transpose()
 }
 
 /// Returns how a task stands that another waits for, and the command that shows it.

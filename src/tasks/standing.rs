@@ -2,6 +2,8 @@
 
 use tasklist::{Item, TaskList};
 
+use super::parse;
+
 /// A task, and what is between it and an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untried {
@@ -19,11 +21,13 @@ pub enum Standing {
     Ready,
 }
 
-/// Returns how a task stands, named as it is written or in another letter case; `None` if the list has no such task.
-pub fn standing(list: &TaskList, task: &str) -> Option<Untried> {
+/// Returns how a task of the list in a file stands, named as it is written or in another letter case; `None` if the list
+/// has no such task, or is none.
+pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
+    let list = parse(file).ok()?;
     let is_named = |item: &&Item| item.name.eq_ignore_ascii_case(task);
     let item = list.find(task).or_else(|| list.tasks().find(is_named))?;
-    let standing = match waited_for(list, item) {
+    let standing = match waited_for(&list, item) {
         _ if item.done => Standing::Done,
         Some(other) => Standing::WaitsFor(other.name.clone()),
         None => Standing::Ready,
@@ -47,7 +51,6 @@ mod tests {
     fn a_task_waits_for_what_it_depends_on_and_for_what_is_below_it() {
         let source = "- [x] T001 a\n- [ ] T002 b (depends on T001)\n- [ ] T003 c (depends on T001, T002)\n\
                       - [ ] T004 d\n  - [ ] T005 e\n- [ ] T006 f (depends on T099)\n";
-        let list = TaskList::parse(source.as_bytes()).unwrap();
         for (task, expected) in [
             ("T001", Some(("T001", Standing::Done))),
             ("t002", Some(("T002", Standing::Ready))),
@@ -58,7 +61,7 @@ mod tests {
             ("T007", None),
         ] {
             let expected = expected.map(|(name, standing)| Untried { name: name.to_owned(), standing });
-            assert_eq!(standing(&list, task), expected, "{task}");
+            assert_eq!(standing(source.as_bytes(), task), expected, "{task}");
         }
     }
 }

@@ -309,7 +309,7 @@ mod tests {
         ] {
             let iteration = Iteration {
                 exit: Exits { agent, validation },
-                exit_reason: reason.clone(),
+                exit_reason: reason,
                 ..iteration(Outcome::Failure)
             };
             let shown = [agent, validation].map(|code| end(&iteration, code, None));

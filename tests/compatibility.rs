@@ -64,6 +64,10 @@ fn records_of_earlier_versions_are_read_as_they_were() {
             missing(&expected, &scene.ralph(words.as_str()).code(0).json(), "", &mut missing_at);
             assert!(missing_at.is_empty(), "{}, {file}:\n{}", version.display(), missing_at.join("\n"));
         }
+        let summaries = ["status", "stats", "log", "report"]
+            .map(|command| scene.ralph(&format!("{command} --json")).code(0).json()["summary"].take());
+        assert!(summaries.iter().all(|summary| *summary == summaries[0]), "{summaries:#?}");
+        assert_eq!((&summaries[0]["attempts"], &summaries[0]["failed"]), (&13.into(), &9.into()));
     }
 }
 

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 use crate::sandbox::{Run, Sandbox};
 
 /// Does the task, but for those that a file beside it names: `fails` leaves the box open, `hangs` goes on and on, `limit`
-/// is out of quota once, `cost` has what it says that it cost.
+/// is out of quota once, `cost` has what it says that it cost, with
+/// `once` in its first run alone.
 const AGENT: &str = r#"
 cat >/dev/null
 cost=
 if [ -e cost ]; then cost="\"total_cost_usd\":$(cat cost),"; fi
+if [ -e once ]; then rm cost once; fi
 if [ "$RALPH_TASK" = "$(cat hangs 2>/dev/null)" ]; then touch hanging; sleep 1000; fi
 if [ -e limit ]; then
   rm limit
@@ -91,7 +93,7 @@ type Play = fn(&Sandbox) -> Option<Value>;
 #[test]
 fn the_summary_is_the_same_wherever_it_is_printed() {
     // Done, asks, fails, waits, open; attempts, failed; what cut short; what needs you.
-    let scenes: [(&str, &[(&str, &str)], Play, [u64; 5], [u64; 2], &str, &str); 15] = [
+    let scenes: [(&str, &[(&str, &str)], Play, [u64; 5], [u64; 2], &str, &str); 17] = [
         ("no session", &[], |_| None, [0, 0, 0, 1, 2], [0, 0], "", ""),
         ("all done", &[], |scene| run(scene, "run --json"), [3, 0, 0, 0, 0], [3, 0], "", ""),
         (
@@ -181,18 +183,6 @@ fn the_summary_is_the_same_wherever_it_is_printed() {
             "T003",
         ),
         (
-            "resumed",
-            &[],
-            |scene| {
-                run(scene, "run --json -n 1");
-                run(scene, "resume --json")
-            },
-            [3, 0, 0, 0, 0],
-            [3, 0],
-            "",
-            "",
-        ),
-        (
             "restored",
             &[],
             |scene| {
@@ -216,6 +206,24 @@ fn the_summary_is_the_same_wherever_it_is_printed() {
             "T003",
         ),
         (
+            "some costs",
+            &[("cost", "0.5"), ("once", "")],
+            |scene| run(scene, "run --json"),
+            [3, 0, 0, 0, 0],
+            [3, 0],
+            "",
+            "",
+        ),
+        (
+            "a part of the list",
+            &[],
+            |scene| run(scene, "run --json --task T001"),
+            [1, 0, 0, 0, 2],
+            [1, 0],
+            "",
+            "",
+        ),
+        (
             "a validation that cannot be run",
             &[],
             |scene| {
@@ -226,6 +234,18 @@ fn the_summary_is_the_same_wherever_it_is_printed() {
             [2, 2],
             "",
             "validation",
+        ),
+        (
+            "resumed",
+            &[],
+            |scene| {
+                run(scene, "run --json -n 1");
+                run(scene, "resume --json")
+            },
+            [3, 0, 0, 0, 0],
+            [3, 0],
+            "",
+            "",
         ),
     ];
     for (name, files, play, states, attempts, cut_short, needs) in scenes {

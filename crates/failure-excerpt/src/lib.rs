@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-#![expect(clippy::too_many_lines, reason = "a matcher follows the output of its tool from top to bottom")]
 
 mod cause;
 mod clean;

@@ -9,9 +9,11 @@ pub(super) enum Sum {
     Last,
     /// The lines are parts of one summary, which counts only if it has a total.
     Parts,
+    /// The line says that only tests with a focus marker ran.
+    Focus,
 }
 
-use Sum::{Add, Last, Parts};
+use Sum::{Add, Focus, Last, Parts};
 
 /// A line of a runner: its name, how its lines add up, and the template.
 pub(super) type Format = (&'static str, Sum, &'static str);
@@ -34,13 +36,19 @@ pub(super) const FORMATS: &[Format] = &[
     ("mocha", Add, "{p} passing< ({*})>"),
     ("mocha", Add, "{f} failing"),
     ("mocha", Add, "{s} pending"),
-    ("node", Add, "<# ><ℹ >tests {t}"),
-    ("node", Add, "<# ><ℹ >pass~{p}"),
-    ("node", Add, "<# ><ℹ >fail~{f}"),
-    ("node", Add, "<# ><ℹ >cancelled {f}"),
-    ("node", Add, "<# ><ℹ >skipped {s}"),
-    ("node", Add, "<# >skip {s}"),
-    ("node", Add, "<# ><ℹ >todo {s}"),
+    ("node", Add, "# tests {t}"),
+    ("node", Add, "# pass~{p}"),
+    ("node", Add, "# fail~{f}"),
+    ("node", Add, "# cancelled {e}"),
+    ("node", Add, "# skipped {s}"),
+    ("node", Add, "# todo {s}"),
+    ("node", Add, "# skip {s}"),
+    ("node", Add, "ℹ tests {t}"),
+    ("node", Add, "ℹ pass~{p}"),
+    ("node", Add, "ℹ fail~{f}"),
+    ("node", Add, "ℹ cancelled {e}"),
+    ("node", Add, "ℹ skipped {s}"),
+    ("node", Add, "ℹ todo {s}"),
     ("ava", Add, "{p} test<s> passed"),
     ("ava", Add, "{f} test<s> failed"),
     ("ava", Add, "{s} test<s> skipped"),
@@ -171,7 +179,7 @@ pub(super) const SENTENCES: &[Format] = &[
     ("jest", Add, "● Test suite failed to run{+b}"),
     ("vitest", Add, "No test files found{*}"),
     ("vitest", Add, "Tests~no tests"),
-    ("vitest", Add, "{*}Failed Suites {b}{*}"),
+    ("vitest", Add, "⎯{*}Failed Suites {b}{*}"),
     ("pytest", Add, "<{=} >no tests ran{*}"),
     ("pytest", Add, "<{=} >no tests collected{*}"),
     ("pytest", Add, "<{=} >{_} test<s> collected{*} in {#}s{*}"),
@@ -181,8 +189,9 @@ pub(super) const SENTENCES: &[Format] = &[
     ("unittest", Add, "NO TESTS RAN"),
     ("unittest", Add, "ERROR: {*}unittest.loader._FailedTest{+b}{*}"),
     ("nextest", Add, "error: no tests to run{*}"),
-    ("ava", Add, "✘ Couldn’t find any files to test{*}"),
-    ("ava", Add, "✘ Couldn't find any files to test{*}"),
+    ("ava", Add, "Couldn’t find any files to test{*}"),
+    ("ava", Add, "Couldn't find any files to test{*}"),
+    ("ava", Add, "Based on your configuration, {*}did not match the filters{*}"),
     ("ava", Add, "✘ No tests found in {*}"),
     ("ava", Add, "✘ {*} exited with a non-zero exit code{*}{+b}"),
     ("ava", Add, "Uncaught exception in {+b}{*}"),
@@ -217,6 +226,18 @@ pub(super) const SENTENCES: &[Format] = &[
     ("busted", Add, "Error -> No test files found matching{+x}{*}"),
     ("cargo test", Add, "Executable <unittests >{*} ({*}target/{*})"),
     ("cucumber", Add, "0 scenarios"),
+    ("", Focus, "Incomplete: {*}fit() or fdescribe() was found{*}"),
+    ("", Focus, "ℹ 'only' and 'runOnly' require the --test-only command-line option{*}"),
+    ("", Focus, "# 'only' and 'runOnly' require the --test-only command-line option{*}"),
+    ("", Focus, "<error: >Test failed because the \"only\" option was used{*}"),
+    ("", Focus, "FAILED (due to \"only\"){*}"),
+    ("", Focus, "Error: item focused with '--forbid-only'{*}"),
+    ("", Focus, "Error: focused item{*}"),
+    ("", Focus, "Error: `.only` {*}"),
+    ("", Focus, "Error: [Vitest] Unexpected .only modifier{*}"),
+    ("", Focus, "Detected Programmatic Focus{*}"),
+    ("", Focus, "Run options: include {*}focus{*}"),
+    ("", Focus, "WARNING: This test run only contains tests tagged `bats:focus`{*}"),
     ("", Add, "error: could not compile{+b}{*}"),
     ("", Add, "error[E{_}]: could not compile{+b}{*}"),
     ("", Add, "Build FAILED.{+b}{*}"),
@@ -225,22 +246,4 @@ pub(super) const SENTENCES: &[Format] = &[
     ("", Add, "Error: Command {*} exited with{+b}{*}"),
     ("", Add, "Uncaught exception in test{+b}{*}"),
     ("", Add, "Uncaught error in {+b}{*}"),
-];
-
-/// What runners say if only tests with a focus marker ran.
-pub(super) const FOCUS: &[&str] = &[
-    "fit() or fdescribe() was found",
-    "the --test-only command-line option",
-    "FAILED (due to \"only\")",
-    "because the \"only\" option",
-    "focused items found",
-    "item focused with '--focus'",
-    "'--forbid-only'",
-    "Detected Programmatic Focus",
-    "Run options: include {:focus",
-    "Run options: include {focus",
-    ".only is used",
-    ".only was used",
-    ".only` is used",
-    ".only() was used",
 ];

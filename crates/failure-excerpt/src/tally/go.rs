@@ -22,8 +22,8 @@ impl Go {
         if let Some(result) = line.strip_prefix("--- ") {
             return self.test(result);
         }
-        let is_package = line.contains('\t') || line.starts_with("FAIL ");
-        is_package && self.package(line)
+        let is_package = line.starts_with("ok ") || line.starts_with("FAIL") || line.starts_with(['?', '\t']);
+        is_package && (line.contains('\t') || line.starts_with("FAIL ")) && self.package(line)
     }
 
     fn test(&mut self, result: &str) -> bool {

@@ -73,56 +73,73 @@ const MESSAGE_WORDS: &[&str] = &[
 /// Returns a line without the time that CI writes before it.
 pub(super) fn strip_time(line: &str) -> &str {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    if !line.starts_with(|c: char| c.is_ascii_digit() || c == '[') {
+        return line;
+    }
     let (stamp, rest) = match line.split_once(' ') {
-        Some((stamp, rest)) if line.starts_with(|c: char| c.is_ascii_digit() || c == '[') => (stamp, rest),
+        Some((stamp, rest)) => (stamp, rest),
         // The time of an empty line.
         None if line.len() >= 20 && line.ends_with('Z') => (line, ""),
         _ => return line,
     };
-    let shape: String = stamp.chars().take(40).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    let has_clock = |clock: &str| {
-        let fraction = clock.strip_prefix("00:00:00")?;
-        Some(fraction.is_empty() || fraction.strip_prefix('.')?.bytes().all(|byte| byte == b'0'))
+    let digits_at = |text: &str, shape: &str| {
+        text.len() >= shape.len()
+            && text
+                .bytes()
+                .zip(shape.bytes())
+                .all(|(byte, form)| byte == form || (form == b'0' && byte.is_ascii_digit()))
     };
-    let is_clock = |clock: &str| has_clock(clock) == Some(true);
-    let date = shape.strip_prefix("0000-00-00T").and_then(|clock| clock.strip_suffix('Z'));
-    let bracketed = shape.strip_prefix('[').and_then(|clock| clock.strip_suffix(']'));
-    if date.is_some_and(is_clock) || bracketed.is_some_and(is_clock) {
+    let is_clock = |clock: &str| {
+        let is_fraction =
+            |rest: &[u8]| rest.is_empty() || (rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit));
+        digits_at(clock, "00:00:00") && is_fraction(&clock.as_bytes()[8..])
+    };
+    let date = stamp.strip_suffix('Z').filter(|date| digits_at(date, "0000-00-00T00:00:00"));
+    let bracketed = stamp.strip_prefix('[').and_then(|clock| clock.strip_suffix(']'));
+    if date.is_some_and(|date| is_clock(&date[11..])) || bracketed.is_some_and(is_clock) {
         return rest;
     }
     match rest.strip_prefix("| ") {
-        Some(rest) if is_clock(&shape) => rest,
+        Some(rest) if is_clock(stamp) => rest,
         _ => line,
     }
 }
 
 /// Returns the lines of each prefix, without it, and those that have none first. `None` if no prefix recurs.
 pub(super) fn split<'t>(lines: &[&'t str]) -> Option<Vec<Vec<&'t str>>> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    let mut keyed = Vec::with_capacity(lines.len());
-    for line in lines {
-        let found = prefix(line).filter(|(key, _)| counts.len() < MAX_PREFIXES || counts.contains_key(key));
-        if let Some((key, _)) = found {
-            *counts.entry(key).or_default() += 1;
+    // Each prefix with the number of its lines.
+    let mut keys: Vec<(&str, usize)> = Vec::new();
+    let mut indices: HashMap<&str, usize> = HashMap::new();
+    // The number of a line and of its prefix, and its text.
+    let mut keyed: Vec<(usize, usize, &str)> = Vec::new();
+    let mut last = usize::MAX;
+    for (at, line) in lines.iter().enumerate() {
+        let Some((key, text)) = prefix(line) else { continue };
+        if keys.get(last).is_none_or(|known| known.0 != key) {
+            last = match indices.get(key) {
+                Some(&index) => index,
+                None if keys.len() < MAX_PREFIXES => {
+                    indices.insert(key, keys.len());
+                    keys.push((key, 0));
+                    keys.len() - 1
+                }
+                None => continue,
+            };
         }
-        keyed.push(found);
+        keys[last].1 += 1;
+        keyed.push((at, last, text));
     }
-    let is_prefix = |key: &str| counts[key] >= MIN_LINES || (counts[key] > 1 && names_script(key));
-    if !counts.keys().any(|key| is_prefix(key)) {
+    let is_prefix = |&(key, count): &(&str, usize)| count >= MIN_LINES || (count > 1 && names_script(key));
+    let is_prefix: Vec<bool> = keys.iter().map(is_prefix).collect();
+    if !is_prefix.contains(&true) {
         return None;
     }
-    let mut groups: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut indices: HashMap<&str, usize> = HashMap::new();
-    for (line, found) in lines.iter().zip(keyed) {
-        match found {
-            Some((key, text)) if is_prefix(key) => {
-                let index = *indices.entry(key).or_insert_with(|| {
-                    groups.push(Vec::new());
-                    groups.len() - 1
-                });
-                groups[index].push(text);
-            }
-            _ => groups[0].push(line),
+    let mut groups = vec![Vec::new(); keys.len() + 1];
+    let mut keyed = keyed.into_iter().peekable();
+    for (at, line) in lines.iter().enumerate() {
+        match keyed.next_if(|found| found.0 == at) {
+            Some((_, key, text)) if is_prefix[key] => groups[key + 1].push(text),
+            _ => groups[0].push(*line),
         }
     }
     Some(groups)
@@ -155,7 +172,8 @@ fn prefix(line: &str) -> Option<(&str, &str)> {
             let script = after.strip_prefix(' ')?;
             let colon = script.bytes().position(|byte| byte == b':' || !is_name(byte))?;
             let key = &line[..end + 1 + colon];
-            (names_script(key).then_some(key)?, script[colon..].strip_prefix(':')?)
+            let rest = script[colon..].strip_prefix(':')?;
+            (names_script(key).then_some(key)?, rest)
         }
     };
     let is_gap = rest.is_empty() || rest.starts_with(' ');

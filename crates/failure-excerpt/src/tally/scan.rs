@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::reports::Counted;
 
-use super::formats::{FOCUS, FORMATS, Format, SENTENCES, Sum};
+use super::formats::{FORMATS, Format, SENTENCES, Sum};
 use super::go::Go;
 use super::tap::Tap;
 use super::template::{Counts, Field, counts_in};
@@ -23,18 +23,33 @@ const REPEATED: &[(&str, &str)] = &[
     ("catch2", "ctest"),
 ];
 
-/// The formats that may match a line, by its first byte.
-static BY_FIRST_BYTE: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
-    let mut table: Vec<Vec<&Format>> = vec![Vec::new(); 256];
+/// The formats by what they begin with, so that a line is held against few of them.
+struct Index {
+    /// By the first byte of the line.
+    by_byte: Vec<Vec<&'static Format>>,
+    /// Those that begin with a number, by the first byte of the word after it.
+    by_word: Vec<Vec<&'static Format>>,
+    /// Those that may begin with anything. All of them end in a parenthesis.
+    others: Vec<&'static Format>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index =
+        Index { by_byte: vec![Vec::new(); 256], by_word: vec![Vec::new(); 256], others: Vec::new() };
     for format in FORMATS.iter().chain(SENTENCES) {
-        for (byte, formats) in table.iter_mut().enumerate() {
-            #[expect(clippy::cast_possible_truncation, reason = "the table has 256 rows")]
-            if may_begin_with(format.2, byte as u8) {
-                formats.push(format);
+        if format.2.starts_with("{*}") || format.2.starts_with("<{*}") {
+            index.others.push(format);
+        }
+        for byte in 0..=u8::MAX {
+            if may_begin_with(format.2, byte) {
+                index.by_byte[usize::from(byte)].push(format);
+            }
+            if may_begin_with(format.2, b'0') && may_go_on_with(format.2, byte) {
+                index.by_word[usize::from(byte)].push(format);
             }
         }
     }
-    table
+    index
 });
 
 /// Returns true if a line that matches `template` may begin with `byte`.
@@ -45,12 +60,25 @@ fn may_begin_with(template: &str, byte: u8) -> bool {
     }
     if let Some(name) = template.strip_prefix('{') {
         return match name.as_bytes().first() {
-            Some(b'*') => true,
+            Some(b'*') => false,
             Some(b'=') => byte == b'=',
             _ => byte.is_ascii_digit(),
         };
     }
     template.as_bytes().first() == Some(&byte)
+}
+
+/// Returns true if the word after the number that `template` begins with may begin with `byte`.
+fn may_go_on_with(template: &str, byte: u8) -> bool {
+    let rest = template.strip_prefix('{').and_then(|name| name.split_once("} "));
+    match rest {
+        Some(("t" | "r" | "p" | "f" | "s" | "b" | "n" | "u" | "_", rest))
+            if !rest.starts_with(['<', '{']) =>
+        {
+            rest.as_bytes().first() == Some(&byte)
+        }
+        _ => true,
+    }
 }
 
 /// What one runner counts.
@@ -107,25 +135,30 @@ pub(super) fn scan(lines: &[&str]) -> Scan {
 
 impl Scan {
     fn read(&mut self, line: &str, state: &mut State) {
-        let text = strip_level(line.trim());
-        if self.focused.is_none() && FOCUS.iter().any(|words| text.contains(words)) {
-            self.focused = Some(text.to_owned());
-        }
+        let text = line.trim();
+        let Some(&first) = text.as_bytes().first() else { return };
+        let text = if first == b'[' { strip_level(text) } else { text };
         if state.is_in_results {
             if let Some(counts) = counts_in("{w}", text) {
                 return self.add("pytest", Sum::Add, &counts);
             }
-            state.is_in_results = text.is_empty();
+            state.is_in_results = false;
         }
-        let found = format_of(line).or_else(|| format_of(text)).or_else(|| format_of(strip_sign(text)));
-        if let Some((format, mut counts)) = found {
-            if format.0 == "pytest" && std::mem::take(&mut state.is_collecting) {
-                counts.move_all(Field::Errors, Field::Broken);
+        let indented = if line.starts_with(' ') { format_of(line) } else { None };
+        let found = indented.or_else(|| format_of(text)).or_else(|| format_of(strip_sign(text)));
+        match found {
+            Some((&(_, Sum::Focus, _), _)) => {
+                self.focused.get_or_insert_with(|| text.to_owned());
             }
-            state.is_in_results = text.starts_with("Results (");
-            self.add(format.0, format.1, &counts);
-        } else if !state.tap.read(line) && !state.go.read(line) {
-            state.read(line, text);
+            Some((&(name, sum, _), mut counts)) => {
+                if name == "pytest" && std::mem::take(&mut state.is_collecting) {
+                    counts.move_all(Field::Errors, Field::Broken);
+                }
+                state.is_in_results = text.starts_with("Results (");
+                self.add(name, sum, &counts);
+            }
+            None if !state.tap.read(line) && !state.go.read(line) => state.read(text),
+            None => {}
         }
     }
 
@@ -133,9 +166,8 @@ impl Scan {
     fn finish(&mut self, mut state: State) {
         let has = |scan: &Self, name: &str| scan.runners.iter().any(|runner| runner.name == name);
         if let Some(counts) = state.tap.counts().filter(|_| !has(self, "cargo test")) {
-            // tape counts its assertions again below them; Node's own summary knows which points are tests.
-            self.runners
-                .retain(|runner| runner.name != "node" || runner.counts.get(Field::Skipped).is_some());
+            // tape and QUnit count their points again below them. Node, which alone counts what was cancelled, knows which are tests.
+            self.runners.retain(|runner| runner.name != "node" || runner.counts.get(Field::Errors).is_some());
             if let Some(prove) = self.find("prove") {
                 if counts.executed_and_skipped() == prove.counts.get(Field::Total).unwrap_or(0) {
                     prove.counts = counts;
@@ -316,25 +348,31 @@ impl Scan {
 }
 
 impl State {
-    /// Takes in a line that is no summary.
-    fn read(&mut self, line: &str, text: &str) {
-        if text.contains("ERROR collecting") || text.contains("during collection") {
-            self.is_collecting = true;
-        } else if line.starts_with("  ✔ ") || line.starts_with("  ✓ ") {
-            self.check_marks += 1;
-        } else if text.starts_with("[ RUN      ] ") {
-            self.googletest_started += 1;
-        } else if let Some(task) = text.strip_prefix("> Task :") {
-            let (name, outcome) = task.split_once(' ').unwrap_or((task, ""));
-            self.has_gradle_task |= name.to_ascii_lowercase().ends_with("test") && outcome != "NO-SOURCE";
-        } else if self.has_gradle_task && text.contains(" > ") {
-            let outcomes =
-                [(" PASSED", Field::Passed), (" FAILED", Field::Failed), (" SKIPPED", Field::Skipped)];
-            if let Some((_, field)) = outcomes.iter().find(|(outcome, _)| text.ends_with(outcome)) {
-                self.gradle_tests.add(*field, 1);
+    /// Takes in a line that is no summary, without its indentation.
+    fn read(&mut self, text: &str) {
+        match text.as_bytes()[0] {
+            b'_' | b'E' | b'!' if text.contains("ERROR collecting") || text.contains("during collection") => {
+                self.is_collecting = true;
             }
-        } else if let Some(dots) = dots(text) {
-            self.dots.add_all(&dots);
+            b'[' if text.starts_with("[ RUN      ] ") => self.googletest_started += 1,
+            b'>' if text.starts_with("> Task :") => {
+                let (name, outcome) = text.split_at(text[8..].find(' ').map_or(text.len(), |at| at + 8));
+                self.has_gradle_task |=
+                    name.to_ascii_lowercase().ends_with("test") && outcome.trim() != "NO-SOURCE";
+            }
+            _ if text.starts_with(['✔', '✓']) => self.check_marks += 1,
+            _ if self.has_gradle_task && text.contains(" > ") => {
+                let outcomes =
+                    [(" PASSED", Field::Passed), (" FAILED", Field::Failed), (" SKIPPED", Field::Skipped)];
+                if let Some((_, field)) = outcomes.iter().find(|(outcome, _)| text.ends_with(outcome)) {
+                    self.gradle_tests.add(*field, 1);
+                }
+            }
+            _ => {
+                if let Some(dots) = dots(text) {
+                    self.dots.add_all(&dots);
+                }
+            }
         }
     }
 }
@@ -361,10 +399,18 @@ fn dots(text: &str) -> Option<Counts> {
 
 /// Returns the first format that matches a line, and the numbers in it.
 fn format_of(line: &str) -> Option<(&'static Format, Counts)> {
-    let first = *line.as_bytes().first()?;
-    BY_FIRST_BYTE[usize::from(first)]
-        .iter()
-        .find_map(|format| counts_in(format.2, line).map(|counts| (*format, counts)))
+    let bytes = line.as_bytes();
+    let first = *bytes.first()?;
+    let formats = if first.is_ascii_digit() {
+        let end =
+            bytes.iter().position(|byte| !byte.is_ascii_digit() && *byte != b',').unwrap_or(bytes.len());
+        let word = if bytes.get(end) == Some(&b' ') { bytes.get(end + 1) } else { bytes.get(end) };
+        &INDEX.by_word[usize::from(word.copied().unwrap_or(0))]
+    } else {
+        &INDEX.by_byte[usize::from(first)]
+    };
+    let others = if bytes.ends_with(b")") { &INDEX.others[..] } else { &[] };
+    formats.iter().chain(others).find_map(|format| counts_in(format.2, line).map(|counts| (*format, counts)))
 }
 
 /// Strips the level that Maven and sbt write before each line.

@@ -25,6 +25,9 @@ impl Tap {
     pub(super) fn read(&mut self, line: &str) -> bool {
         let is_indented = line.starts_with(' ');
         let text = line.trim();
+        if !text.starts_with(['o', 'n', '0', '1', 'T']) {
+            return false;
+        }
         if !is_indented && text.starts_with("TAP version ") {
             self.end_document();
             self.current = Some(Document::default());

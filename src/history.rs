@@ -8,10 +8,10 @@ pub mod later_attempts;
 pub mod state;
 pub mod stats;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use crate::record::{CANNOT_RUN, Iteration, LogEntry, Outcome, TaskName};
+use crate::record::{CANNOT_RUN, FailureClass, Iteration, LogEntry, Outcome, TaskName};
 
 use failure_key::FailureKey;
 
@@ -19,6 +19,8 @@ use failure_key::FailureKey;
 #[derive(Debug, Clone, Default)]
 pub struct History {
     turns: Vec<RunSummary>,
+    /// True if a question is a failure like any other.
+    retries_questions: bool,
     /// Runs before this process took the session up, which its limit of runs does not count.
     earlier_runs: u32,
 }
@@ -43,6 +45,39 @@ struct RunSummary {
     is_taken_back: bool,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
+    /// True if its agent asked the user something, and did not do its task.
+    asks: bool,
+    /// The hints in its prompt; none in what a listing says.
+    hints: Vec<String>,
+}
+
+/// Where a task stands that asked the user something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenQuestion {
+    /// A hint came for it since.
+    Answered,
+    /// It may be tried once more when nothing else can be done.
+    Asked,
+    /// It asked when it was tried once more, and waits for the user.
+    AskedAgain,
+}
+
+/// Returns the newest run at each task, of those that asked the user something then; oldest first.
+pub fn asking(entries: &[LogEntry]) -> Vec<&LogEntry> {
+    let is_run = |entry: &&LogEntry| {
+        entry.outcome.is_some_and(|outcome| !matches!(outcome, Outcome::Interrupted | Outcome::Skipped))
+    };
+    let mut seen = HashSet::new();
+    let newest = entries.iter().rev().filter(is_run).filter(|entry| seen.insert(entry.task.as_deref()));
+    let mut found: Vec<&LogEntry> = newest
+        .filter(|entry| entry.outcome.is_some_and(|outcome| is_question(outcome, entry.failure_class)))
+        .collect();
+    found.reverse();
+    found
+}
+
+fn is_question(outcome: Outcome, class: Option<FailureClass>) -> bool {
+    outcome == Outcome::Failure && class.is_some_and(FailureClass::is_question)
 }
 
 /// For each iteration, the first of the list with the same cause, if it is not that one itself.
@@ -60,6 +95,16 @@ pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> 
 }
 
 impl History {
+    /// Returns an empty history.
+    pub fn new(retries_questions: bool) -> Self {
+        Self { retries_questions, ..Self::default() }
+    }
+
+    /// Forgets all iterations.
+    pub fn clear(&mut self) {
+        (self.turns, self.earlier_runs) = (Vec::new(), 0);
+    }
+
     pub fn push(&mut self, iteration: &Iteration) {
         let ticked = &iteration.claims.ticked;
         let is_new = |task: &TaskName| {
@@ -77,6 +122,8 @@ impl History {
             is_progress,
             is_taken_back: iteration.restored_to.is_some(),
             failure: FailureKey::of(iteration),
+            asks: is_question(iteration.outcome, iteration.failure_class),
+            hints: iteration.hints.clone(),
         });
     }
 
@@ -98,6 +145,8 @@ impl History {
             is_progress: false,
             is_taken_back: false,
             failure: FailureKey::of_entry(entry),
+            asks: is_question(outcome, entry.failure_class),
+            hints: Vec::new(),
         });
     }
 
@@ -121,14 +170,15 @@ impl History {
         count(
             self.of(task)
                 .rev()
-                .filter(|turn| turn.outcome != Outcome::Interrupted)
+                .filter(|turn| turn.outcome != Outcome::Interrupted && !self.is_set_aside(turn))
                 .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
         )
     }
 
     /// Returns the same without attempts that ticked a task of their story or phase for the first time: they got further.
     pub fn failures_without_progress(&self, task: &str) -> u32 {
-        let failed = self.of(task).rev().filter(|turn| turn.outcome != Outcome::Interrupted);
+        let runs = self.of(task).rev();
+        let failed = runs.filter(|turn| turn.outcome != Outcome::Interrupted && !self.is_set_aside(turn));
         let failed = failed.take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped);
         count(failed.filter(|turn| !turn.is_progress))
     }
@@ -137,6 +187,22 @@ impl History {
     pub fn ticked_since_taken_back(&self, task: &str) -> bool {
         let since = self.turns.iter().rposition(|turn| turn.is_taken_back).unwrap_or(0);
         self.turns[since..].iter().any(|turn| turn.ticked.iter().any(|ticked| ticked == task))
+    }
+
+    /// Returns true if a question set the task of this iteration aside.
+    fn is_set_aside(&self, turn: &RunSummary) -> bool {
+        turn.asks && !self.retries_questions
+    }
+
+    /// Returns where a task stands whose last run asked; `None` for any other. `hints` are those that wait for it.
+    pub fn question(&self, task: &str, hints: &[&str]) -> Option<OpenQuestion> {
+        let mut runs = self.of(task).rev().filter(|turn| turn.outcome != Outcome::Interrupted);
+        let last = runs.next().filter(|turn| self.is_set_aside(turn))?;
+        if hints.iter().any(|hint| !last.hints.iter().any(|known| known == hint)) {
+            return Some(OpenQuestion::Answered);
+        }
+        let is_again = runs.next().is_some_and(|before| before.asks && before.hints == last.hints);
+        Some(if is_again { OpenQuestion::AskedAgain } else { OpenQuestion::Asked })
     }
 
     /// Returns the same over all sessions, where giving up is not the end of a row.
@@ -152,7 +218,7 @@ impl History {
 
     /// Returns how many runs in a row changed no box and no file.
     pub fn idle_streak(&self) -> u32 {
-        let runs = self.turns.iter().rev().filter(|turn| turn.is_run);
+        let runs = self.turns.iter().rev().filter(|turn| turn.is_run && !self.is_set_aside(turn));
         count(runs.take_while(|turn| !turn.is_change))
     }
 
@@ -174,7 +240,8 @@ impl History {
         let runs = self.turns.iter().rev();
         let mut runs =
             runs.filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted)).peekable();
-        let Some(key) = runs.peek().and_then(|turn| turn.failure.as_ref()) else { return Vec::new() };
+        let key = runs.peek().filter(|turn| !self.is_set_aside(turn));
+        let Some(key) = key.and_then(|turn| turn.failure.as_ref()) else { return Vec::new() };
         let alike = runs.take_while(|turn| turn.failure.as_ref() == Some(key));
         let mut tasks = Vec::new();
         for task in alike.filter_map(|turn| turn.task.as_ref()) {
@@ -230,7 +297,7 @@ mod tests {
     use super::*;
 
     /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
-    /// `T1=` was cut short.
+    /// `T1=` was cut short, `T1q` asked.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -244,12 +311,14 @@ mod tests {
                 },
                 is_run: !matches!(end, "!" | "="),
                 is_closed: end == "+",
-                is_change: !matches!(end, "~" | "!" | "="),
+                is_change: !matches!(end, "~" | "!" | "=" | "q"),
                 validation: None,
                 ticked: Vec::new(),
                 is_progress: false,
                 is_taken_back: false,
                 failure: None,
+                asks: end == "q",
+                hints: Vec::new(),
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect(), ..History::default() }
@@ -414,5 +483,38 @@ mod tests {
     fn runs_that_change_nothing_are_counted_from_the_end() {
         assert_eq!(history("T1~ T1- T2~ T3~ T3!").idle_streak(), 2);
         assert_eq!(history("").idle_streak(), 0);
+    }
+
+    #[test]
+    fn a_question_is_no_failure_unless_it_is_to_be_tried_again() {
+        let mut history = history("T1- T1q T2~ T1q T1~");
+        assert_eq!((history.failures_in_a_row("T1"), history.idle_streak()), (2, 2));
+        assert_eq!((history.runs(), history.attempts("T1")), (5, 4));
+        history.retries_questions = true;
+        assert_eq!((history.failures_in_a_row("T1"), history.idle_streak()), (4, 4));
+    }
+
+    #[test]
+    fn a_task_that_asks_waits_for_a_hint_or_is_tried_once_more() {
+        use OpenQuestion::{Answered, Asked, AskedAgain};
+        for (turns, hints, expected) in [
+            ("", &[][..], None),
+            ("T1-", &[], None),
+            ("T1q T2-", &[], Some(Asked)),
+            ("T1q", &["a hint"], Some(Answered)),
+            ("T1q T1?", &[], Some(Asked)),
+            ("T1q T2q T1q", &[], Some(AskedAgain)),
+            ("T1q T1q", &["a hint"], Some(Answered)),
+            ("T1q T1-", &[], None),
+            ("T1q T1+", &[], None),
+        ] {
+            assert_eq!(history(turns).question("T1", hints), expected, "{turns}");
+        }
+        let mut heard = history("T1q T1q");
+        heard.turns[1].hints = vec!["a hint".to_owned()];
+        assert_eq!(heard.question("T1", &["a hint"]), Some(Asked), "once more with what it knows now");
+        assert_eq!(heard.question("T1", &["a hint", "another"]), Some(Answered));
+        heard.retries_questions = true;
+        assert_eq!(heard.question("T1", &[]), None);
     }
 }

@@ -158,7 +158,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "view/live/frame.rs",
         ],
     ),
-    ("sha2", &["cli/approvals.rs", "store/", "view/report/environment.rs"]),
+    ("sha2", &["agent/question.rs", "cli/approvals.rs", "store/", "view/report/environment.rs"]),
     ("signal_hook", &["process/"]),
     (
         "tasklist",

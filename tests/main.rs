@@ -31,6 +31,7 @@ mod partial;
 mod preconditions;
 mod progress_txt;
 mod queries;
+mod questions;
 mod read;
 mod reader;
 mod redact;

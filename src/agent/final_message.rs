@@ -37,18 +37,23 @@ pub fn findings(text: &str) -> Findings {
 }
 
 /// Returns the lines of `text` that are in no code fence.
-fn unfenced(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn unfenced(text: &str) -> impl Iterator<Item = &str> {
+    lines(text).filter(|(_, is_code)| !is_code).map(|(line, _)| line)
+}
+
+/// Returns the lines of `text`, each with true if it is of a code fence.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut open: Option<&str> = None;
-    text.lines().filter(move |line| {
+    text.lines().map(move |line| {
         let fence = fence(line);
         match (open, fence) {
-            (None, None) => return true,
+            (None, None) => return (line, false),
             (None, Some((marks, _))) => open = Some(marks),
             // Closed by as many marks of the same kind, or more, with nothing behind them.
             (Some(marks), Some((closing, ""))) if closing.starts_with(marks) => open = None,
             (Some(_), _) => {}
         }
-        false
+        (line, true)
     })
 }
 

@@ -11,6 +11,7 @@ mod known;
 mod launch;
 mod lines;
 mod programs;
+pub mod question;
 mod rollout;
 pub mod script;
 mod scripted;

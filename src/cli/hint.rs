@@ -8,7 +8,8 @@ use redact_stream::Redactor;
 use serde_json::json;
 
 use crate::feature::Feature;
-use crate::record::{Hint, RALPH, Refusal, Scope, SessionName, TaskName, join_truncated};
+use crate::history::asking;
+use crate::record::{Hint, LogEntry, RALPH, Refusal, Scope, SessionName, TaskName, join_truncated};
 use crate::store::{Hints, Holder, LoopLock, Spool, Store};
 use crate::tasks;
 use crate::view::style::one_line;
@@ -19,6 +20,9 @@ use super::output::emit;
 use super::settings::{load_here, terminal_redactor};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, Flags, Json, SessionChoice, note, refusal, sessions, setup, warn};
+
+/// Iterations in which a question is looked for.
+const MAX_ITERATIONS: usize = 1000;
 
 /// Most tasks that a line names.
 const MAX_NAMED: usize = 8;
@@ -99,7 +103,12 @@ impl<'a> HintTarget<'a> {
     }
 
     fn add(&self, text: &str, args: &HintArgs, context: &Context) -> Result<ExitCode> {
-        let names = if args.task.is_empty() { Vec::new() } else { self.open_tasks(&args.task)? };
+        let (names, answered) = if args.task.is_empty() {
+            let answered = asking_task(self.store, &self.path, self.feature.as_ref());
+            (answered.iter().map(|(task, _)| task.clone()).collect(), answered)
+        } else {
+            (self.open_tasks(&args.task)?, None)
+        };
         if is_without_hints(context) {
             let message = "the project's template has no place for {{ hints }}: the hint is appended at the end of the prompt";
             warn(message);
@@ -109,6 +118,10 @@ impl<'a> HintTarget<'a> {
             return self.list(args.json);
         }
         let shown = one_line(&hint.text);
+        if let Some((task, question)) = answered {
+            let question = one_line(&self.plain(&question));
+            return super::say(format_args!("it answers {task}, which asks: {question}\n  {shown}"));
+        }
         let line = match (&self.holder, names.as_slice()) {
             (Some(holder), []) => format!("session {} gets it with its next prompt: {shown}", holder.session),
             (None, []) => format!("the next prompt for {} gets it: {shown}", self.path),
@@ -202,6 +215,20 @@ impl<'a> HintTarget<'a> {
             self.holder.as_ref().is_some_and(|holder| hint.session.as_ref() == Some(&holder.session));
         if is_running { " (in the running prompt)" } else { "" }
     }
+}
+
+/// Returns the task of a feature that asks the user something, and what, if it is the only one. Records that cannot be
+/// read ask nothing.
+pub fn asking_task(store: &Store, path: &str, feature: Option<&Feature>) -> Option<(TaskName, String)> {
+    let feature = feature?;
+    let list = tasks::read(&feature.files, &feature.tasks_path).ok()?;
+    let entries = store.iterations_of(path, MAX_ITERATIONS).ok()?;
+    let is_open = |entry: &&LogEntry| {
+        entry.task.as_ref().and_then(|task| list.find(task)).is_some_and(|item| !item.done)
+    };
+    let asking: Vec<&LogEntry> = asking(&entries).into_iter().filter(is_open).collect();
+    let [only] = asking.as_slice() else { return None };
+    Some((only.task.clone()?, only.cause.clone().unwrap_or_default()))
 }
 
 /// Returns the path of the feature that a running loop works on; `None` before it has begun.

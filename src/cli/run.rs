@@ -34,6 +34,10 @@ pub struct RunArgs {
     /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
     #[arg(long = "loop", value_name = "TYPE")]
     pub loop_type: Option<String>,
+    /// Treat tasks that an earlier session gave up like any other [default: one attempt, after the others, if nothing
+    /// has changed]
+    #[arg(long)]
+    pub retry_skipped: bool,
     /// Print the prompt that would be sent, and exit
     #[arg(long)]
     pub dry_run: bool,
@@ -107,8 +111,13 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
-    let request =
-        RunRequest { scope: args.scope.scope(), flags, is_forced: args.force.force, ..RunRequest::default() };
+    let request = RunRequest {
+        scope: args.scope.scope(),
+        flags,
+        is_forced: args.force.force,
+        retries_skipped: args.retry_skipped,
+        ..RunRequest::default()
+    };
     let voice = voice(args.talk, context.paint);
     if args.dry_run {
         return dry_run(&feature, &request, context, voice);
@@ -155,7 +164,14 @@ pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
     if let Some(begun) = &keeps {
         flags.keep_commands(begun, context).map_err(refusal)?;
     }
-    let request = RunRequest { scope, resume: Some(refs), keeps, flags, is_forced: args.force.force };
+    let request = RunRequest {
+        scope,
+        resume: Some(refs),
+        keeps,
+        flags,
+        is_forced: args.force.force,
+        ..RunRequest::default()
+    };
     start(&feature, request, context, voice(args.talk, context.paint))
 }
 
@@ -265,7 +281,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
             printer.print(&Event::Warning { message: format!("the record could not be packed: {error:#}") });
         }
     };
-    let _echo = echo(feature, &ready.config, context, (voice, moving))?;
+    let _echo = echo(feature, &ready.config, context, voice, moving)?;
     match session::run(plan, &mut listener)? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
@@ -287,7 +303,8 @@ fn echo(
     feature: &Feature,
     config: &Config,
     context: &Context,
-    (voice, moving): (Voice, Moving),
+    voice: Voice,
+    moving: Moving,
 ) -> Result<Option<Echo>> {
     if voice.is_json || voice.detail == Detail::Quiet {
         return Ok(None);

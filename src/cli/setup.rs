@@ -29,6 +29,8 @@ use super::{Context, ExitCode, Flags, Project, session_end};
 pub struct RunRequest {
     pub scope: Scope,
     pub resume: Option<SessionRefs>,
+    /// Treat tasks that an earlier session gave up like any other.
+    pub retries_skipped: bool,
     /// Go on though something is in the way that may.
     pub is_forced: bool,
     /// The record of the session whose commands must be those that are set.
@@ -291,6 +293,7 @@ impl Ready {
             commands: commands.map(|command| (command.key, command.value)).collect(),
             scope: request.scope,
             resume: request.resume,
+            retries_skipped: request.retries_skipped,
             project_root: self.project.root.clone(),
             clock: &self.clock,
             interrupt,

@@ -28,7 +28,7 @@ use crate::view::tui::{
     PromptMemory, Records, Source, Steer, Subcommand,
 };
 
-use super::hint::feature_of;
+use super::hint::{asking_task, feature_of};
 use super::own_command::own_program;
 use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
@@ -208,7 +208,10 @@ impl TuiHost {
         let Some(feature) = holder.and_then(|holder| feature_of(&self.store, holder)) else {
             bail!("session {session} has just ended");
         };
-        Hints::of(self.store.repository(), &feature).add(text, &[], self.clock.now()).map(drop)
+        let here = self.context.recorded_feature(&feature).ok();
+        let answered = asking_task(&self.store, &feature, here.as_ref());
+        let tasks: Vec<_> = answered.map(|(task, _)| task).into_iter().collect();
+        Hints::of(self.store.repository(), &feature).add(text, &tasks, self.clock.now()).map(drop)
     }
 }
 

@@ -33,6 +33,6 @@ pub use origin::Origin;
 pub use sample::{sample, sample_with_validation};
 pub use settings::{KEYS, Settings};
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
-pub use typed::{Commits, Completion, FailedChanges, Pass, Unit};
+pub use typed::{Commits, Completion, FailedChanges, OnQuestion, Pass, Unit};
 pub use value::Value;
 pub use values::Setting;

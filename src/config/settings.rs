@@ -8,7 +8,7 @@ use strum::VariantNames;
 use crate::record::Permissions;
 
 use super::key::{Key, STRATEGIES, ValueKind};
-use super::typed::{Commits, Completion, FailedChanges, FromValue, Pass, Unit};
+use super::typed::{Commits, Completion, FailedChanges, FromValue, OnQuestion, Pass, Unit};
 use super::values::Values;
 
 /// Codes of flags that may refuse a success.
@@ -69,6 +69,9 @@ settings! {
     on_retry: FailedChanges =
         Key::new("on-retry", ValueKind::Word(&["keep", "restore"]), "keep",
             "What happens to the changes of failed attempts before the next attempt at their task");
+    on_question: OnQuestion =
+        Key::new("on-question", ValueKind::Word(OnQuestion::VARIANTS), "wait",
+            "What happens to a task whose agent asks something: it waits for a hint, or is tried again like any failure");
     stuck_after: Option<u32> =
         Key::new("stuck-after", TIMES, "10",
             "Iterations in a row without any change after which the loop stops")

@@ -58,6 +58,16 @@ pub enum FailedChanges {
     Keep,
 }
 
+/// What happens to a task whose agent asks the user something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum OnQuestion {
+    /// It is set aside for an answer, and tried once more when nothing else can be done.
+    Wait,
+    /// It is tried again, as after any failure.
+    Retry,
+}
+
 /// Made of the checked value of its setting.
 pub(super) trait FromValue {
     fn from_value(value: &Value) -> Self;
@@ -93,6 +103,7 @@ from_value! {
     Pass: Value::Text(text) => text.parse().ok();
     Unit: Value::Text(text) => text.parse().ok();
     FailedChanges: Value::Text(text) => text.parse().ok();
+    OnQuestion: Value::Text(text) => text.parse().ok();
     Commits: Value::Text(text) => text.parse().ok();
 }
 

@@ -42,6 +42,11 @@ pub fn of_skip(failures: u32, last: Option<&str>) -> String {
     bounded(&format!("failed {times}{last}"))
 }
 
+/// Returns the cause of an iteration whose agent asked something: the question.
+pub fn of_question(question: &str) -> String {
+    bounded(question)
+}
+
 /// Returns why a validation that ran outside of iterations failed. `None` if it passed.
 pub fn of_validation(validation: &Validation, examined: &Examination) -> Option<String> {
     let Validation { command, exit, duration_ms, .. } = validation;

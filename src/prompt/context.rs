@@ -42,6 +42,7 @@ pub const NAMES: &[&str] = &[
     "spec_content",
     "memory",
     "last_attempt",
+    "question",
     "learnings",
     "documents",
     "runs_left",
@@ -96,6 +97,8 @@ pub struct PromptContext {
     pub spec_content: String,
     /// How the last attempt at the task went; empty for a first one.
     pub last_attempt: String,
+    /// What to do about a question, or an offer, that the last attempt at the task ended with; empty if it did not.
+    pub question: String,
     /// What was learned and decided in the feature so far, one line each.
     pub learnings: Vec<String>,
     /// Further documents of the feature and the project that exist.
@@ -112,6 +115,7 @@ impl PromptContext {
         let list = |lines: &[String]| lines.iter().map(|line| list_item(line) + "\n").collect();
         match name {
             "last_attempt" => self.last_attempt.clone(),
+            "question" => self.question.clone(),
             "learnings" => list(&self.learnings),
             "hints" => list(&self.hints),
             "baseline_failure" => self.baseline_failure.clone(),
@@ -161,6 +165,7 @@ impl PromptContext {
                 "spec_content" => (&self.spec_content).into(),
                 "memory" => memory.into(),
                 "last_attempt" => (&self.last_attempt).into(),
+                "question" => (&self.question).into(),
                 "learnings" => Value::from_object(MarkdownList(self.learnings.clone())),
                 "documents" => Value::from_object(MarkdownList(self.documents.clone())),
                 "runs_left" => self.runs_left.into(),

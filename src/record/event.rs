@@ -44,6 +44,9 @@ pub enum Event {
         /// Hints that wait for a prompt.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         hints: Vec<Hint>,
+        /// Tasks that an earlier session gave up and that get one attempt, after all others.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        given_up: Vec<TaskName>,
     },
     IterationStarted {
         session: SessionId,

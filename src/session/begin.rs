@@ -4,12 +4,12 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use crate::clock::Clock;
-use crate::config::{Unit, Until};
+use crate::config::{OnQuestion, Unit, Until};
 use crate::history::History;
 use crate::process::host_name;
 use crate::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, SCHEMA,
-    Session, SessionId, Status, Timestamp, Tokens,
+    Session, SessionId, Status, TaskName, Timestamp, Tokens,
 };
 use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written};
 use crate::tasks::select;
@@ -18,9 +18,10 @@ use crate::worktree::WorkTree;
 use super::agents::active::ActiveAgent;
 use super::baseline::{self, BaselineRun};
 use super::commits::pending::{FoundWork, PendingCommit};
-use super::control::hints;
 use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
+use super::control::waiting_hints;
+use super::given_up::Present;
 use super::memory::Memory;
 use super::plan::Plan;
 use super::recorder::Recorder;
@@ -39,7 +40,7 @@ impl<'a> Running<'a> {
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
-        let mut history = History::default();
+        let mut history = History::new(plan.config.settings.on_question == OnQuestion::Retry);
         let mut prepared = NewSession::new(&plan, tasks, earlier.as_ref(), lock, &mut history)?;
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         let progress =
@@ -56,13 +57,19 @@ impl<'a> Running<'a> {
         let work = PendingCommit::begin(&plan, &taken_up.recorded, found)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         let ground = GoodGround::starting(last_passing, session.branch.as_ref());
-        hints::restore(plan.store, &plan.feature.path, &taken_up.unheard, plan.clock.now())?;
-        let hints = hints::waiting(plan.store, &plan.feature.path, tasks)?;
+        waiting_hints::restore(plan.store, &plan.feature.path, &taken_up.unheard, plan.clock.now())?;
+        let hints = waiting_hints::waiting(plan.store, &plan.feature.path, tasks)?;
+        let given_up = if earlier.is_some() || plan.job.until != Until::Tasks {
+            Vec::new()
+        } else {
+            let tree = tree.filter(|_| objects.is_none());
+            Present { plan: &plan, session: &session, tree }.given_up(tasks, memory.entries())?
+        };
         say(&started_event(
             &session,
             &plan,
             tasks,
-            Opening { measured, hints, is_resumed: earlier.is_some() },
+            Opening { measured, given_up: given_up.clone(), hints, is_resumed: earlier.is_some() },
         ));
         let started = plan.clock.stopwatch();
         Ok(Self {
@@ -79,6 +86,7 @@ impl<'a> Running<'a> {
                 next: taken_up.last + 1,
                 is_promised: false,
                 started,
+                given_up,
                 common_failure: Vec::new(),
             },
             say,
@@ -189,11 +197,12 @@ fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
 struct Opening {
     measured: BaselineRun,
     hints: Vec<Hint>,
+    given_up: Vec<TaskName>,
     is_resumed: bool,
 }
 
 fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: Opening) -> Event {
-    let Opening { measured, hints, is_resumed } = opening;
+    let Opening { measured, hints, given_up, is_resumed } = opening;
     let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     let is_auto = plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
@@ -218,6 +227,7 @@ fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: 
         baseline: measured.baseline,
         is_known_to_pass: measured.is_known_to_pass,
         hints,
+        given_up,
     }
 }
 
@@ -287,7 +297,7 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
-            *history = History::default();
+            history.clear();
         }
         let Some(number) = entry.iteration else { continue };
         taken_up.last = number;

@@ -117,6 +117,11 @@ impl Memory {
         })
     }
 
+    /// Returns what listings say of the iterations of earlier sessions, oldest first.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.entries
+    }
+
     /// Takes in an iteration that was just recorded, without secrets.
     pub fn push(&mut self, iteration: Iteration) {
         self.learned += usize::from(!iteration.learnings.is_empty());

@@ -12,6 +12,7 @@ mod commits;
 mod common_failure;
 mod control;
 mod decide;
+mod given_up;
 mod iteration;
 mod iteration_context;
 mod job;
@@ -146,6 +147,8 @@ impl Running<'_> {
                 is_validated: self.plan.config.settings.validation_command.is_some(),
                 is_promised: self.state.is_promised,
                 lost: &lost,
+                hints: &self.hints_for_tasks(),
+                given_up: &self.state.given_up,
             };
             let part = match self.part(&tasks) {
                 Ok(part) => part,
@@ -209,6 +212,7 @@ impl Running<'_> {
         }
         let failures = self.past.history.failures_without_progress(&task.name);
         let skip_after = self.plan.config.settings.skip_after;
+        let skip_after = if self.state.given_up.contains(&task.name) { Some(1) } else { skip_after };
         if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;
         }

@@ -39,6 +39,8 @@ pub struct Plan<'a> {
     pub scope: Scope,
     /// Take this session up again instead of starting one.
     pub resume: Option<SessionRefs>,
+    /// True if tasks that an earlier session gave up are tasks like any other.
+    pub retries_skipped: bool,
     /// The folder in which children run: where `.specify/` is, else the top of the work tree.
     pub project_root: Utf8PathBuf,
     pub clock: &'a Clock,

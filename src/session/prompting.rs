@@ -4,6 +4,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
+use crate::agent::question::{self, Asked};
 use crate::config::{Config, Unit};
 use crate::feature::Feature;
 use crate::history::History;
@@ -12,11 +13,13 @@ use crate::progress::historical::{Mode, tokens};
 use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
-use crate::record::{Iteration, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName};
+use crate::record::{
+    FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
+};
 use crate::store::Store;
 use crate::tasks;
 
-use super::control::hints::hints_for;
+use super::control::waiting_hints::hints_for;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
@@ -226,6 +229,7 @@ impl<'a> Prompting<'a> {
         let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
         let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
         Earlier {
+            question: open_question(past, name, &self.hints),
             learnings: progress::learnings(past, task, learnings),
             progress: self.progress.progress(&PromptTarget { task: Some(name), shown_attempt: shown }),
             last_attempt: last_attempt.text,
@@ -284,6 +288,7 @@ impl<'a> Prompting<'a> {
             same_failure_count: turn.failures.of_one_cause,
             spec_content: spec_content(feature),
             last_attempt: earlier.last_attempt.clone(),
+            question: earlier.question.clone(),
             learnings: earlier.learnings.clone(),
             documents: self.documents(),
             runs_left: self.max_iterations.saturating_sub(turn.failures.runs.saturating_add(1)),
@@ -346,6 +351,8 @@ fn spec_content(feature: &Feature) -> String {
 
 /// What a prompt says of earlier iterations, but for the history.
 struct Earlier {
+    /// What to do about what the last attempt asked.
+    question: String,
     last_attempt: String,
     learnings: Vec<String>,
     progress: String,
@@ -367,6 +374,37 @@ impl Earlier {
 
     fn without_attempt(&mut self) {
         self.last_attempt.clear();
+    }
+}
+
+/// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
+/// not. `hints` are those of the next prompt.
+fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
+    let is_attempt = |iteration: &&Iteration| {
+        iteration.task.as_deref() == Some(task)
+            && !matches!(iteration.outcome, Outcome::Interrupted | Outcome::Skipped)
+    };
+    let last = past.iter().rev().find(is_attempt);
+    let Some(last) = last.filter(|last| last.outcome == Outcome::Failure) else { return String::new() };
+    if last.failure_class.is_some_and(FailureClass::is_question) {
+        let asked = format!("The last attempt at this task asked: {}", last.cause());
+        let is_answered = hints.iter().any(|hint| !last.hints.contains(hint));
+        return if is_answered {
+            format!("{asked}\n\nThe hints from the user have come since.")
+        } else {
+            format!(
+                "{asked}\n\nIts question was not answered. Decide yourself if the decision can be changed later, and write \
+                 it under\n`Decisions:`. Only if it cannot be changed later, ask again."
+            )
+        };
+    }
+    let left_nothing = last.exit.agent == Some(0) && last.files_changed.is_empty();
+    match question::open(&last.facts.final_message) {
+        Some(Asked::Offer(offer)) if left_nothing && last.failure_class.is_none() => format!(
+            "The last attempt at this task changed nothing, and ended with an offer: {offer}\n\n\
+             Nobody answers while the loop runs: go on without asking."
+        ),
+        _ => String::new(),
     }
 }
 

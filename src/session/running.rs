@@ -61,6 +61,8 @@ pub(super) struct LoopState {
     /// True if the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
     pub started: Stopwatch,
+    /// Tasks that an earlier session gave up and that get one attempt, after all others.
+    pub given_up: Vec<TaskName>,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
 }

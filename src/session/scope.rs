@@ -71,7 +71,9 @@ impl Running<'_> {
     /// Calls `find` with the tasks that may be asked for: those of the scope that were not given up.
     fn with_wanted<T>(&self, tasks: &TaskList, find: impl FnOnce(Wanted<'_>) -> Option<T>) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
-        let is_left_out = |name: &str| self.past.history.is_skipped(name);
+        let is_left_out = |name: &str| {
+            self.past.history.is_skipped(name) || self.state.given_up.iter().any(|task| task == name)
+        };
         let wanted = Wanted { part: part.as_ref(), is_left_out: &is_left_out };
         (self.plan.job.until == Until::Tasks).then(|| find(wanted)).flatten()
     }

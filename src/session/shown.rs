@@ -188,13 +188,14 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         baseline,
         is_known_to_pass: _,
         hints,
+        given_up,
         cost: _,
     } = event
     {
         for Hint { number: _, text, tasks, added_at: _, session: _ } in hints {
             [text].into_iter().chain(tasks).for_each(plain);
         }
-        [feature, agent, loop_type, artifact].into_iter().for_each(plain);
+        [feature, agent, loop_type, artifact].into_iter().chain(given_up).for_each(plain);
         redact_scope(scope, plain);
         [agent_version, validation].into_iter().for_each(option);
         // The names of its tests have no secrets any more.

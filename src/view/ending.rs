@@ -87,7 +87,7 @@ pub fn cost(cost: &CostTotals) -> Option<String> {
     Some(format!("{sum}{without}"))
 }
 
-/// Why a session stopped; `None` if all tasks are done. `undone` names the tasks that it was stuck at.
+/// Why a session stopped; `None` if all tasks are done. `undone` says how it is stuck.
 pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
     Some(match (session.status, session.stop_reason) {
         (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return None,
@@ -98,7 +98,7 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
         },
         (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
         (_, Some(StopReason::Stuck)) => match undone {
-            Some(tasks) => format!("stopped: {tasks} could not be done"),
+            Some(how) => format!("stopped: {how}"),
             None => "stuck".to_owned(),
         },
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
@@ -119,6 +119,21 @@ pub fn named(tasks: &[&str]) -> Option<String> {
         [one] if is_plain(one) => Some((*one).to_owned()),
         [one, other] if is_plain(one) && is_plain(other) => Some(format!("{one} and {other}")),
         all => Some(Count(all.len() as u64, "task").to_string()),
+    }
+}
+
+/// Returns how a session is stuck: `2 tasks ask`, `T019 could not be done`; `None` if no task was tried in vain.
+pub fn stuck(not_done: &[NotDone]) -> Option<String> {
+    let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
+    let given_up = not_done.iter().any(|task| task.is_skipped);
+    match asking {
+        0 => Some(format!("{} could not be done", named(&self::given_up(not_done))?)),
+        _ => {
+            let ask = if asking == 1 { "asks" } else { "ask" };
+            let ask = format!("{} {ask}", Count(asking, "task"));
+            let others = named(&self::given_up(not_done)).filter(|_| given_up);
+            Some(others.map_or(ask.clone(), |others| format!("{ask}, {others} could not be done")))
+        }
     }
 }
 

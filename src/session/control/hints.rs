@@ -1,9 +1,8 @@
 //! The hints of the feature: which of them a prompt gets, and when they are done with.
 
 use anyhow::Result;
-use tasklist::TaskList;
 
-use crate::record::{Hint, Iteration, Outcome, SessionId, TaskName, Timestamp};
+use crate::record::{Hint, Iteration, Outcome, SessionId, TaskName};
 use crate::session::running::Running;
 use crate::store::{Hints, LoopLock, Store};
 
@@ -37,6 +36,12 @@ impl Running<'_> {
         }
     }
 
+    /// Returns the hints that wait for certain tasks. What cannot be read waits for the next look.
+    pub(in crate::session) fn hints_for_tasks(&self) -> Vec<Hint> {
+        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
+        hints.unwrap_or_default().into_iter().filter(|hint| !hint.tasks.is_empty()).collect()
+    }
+
     /// Returns the hints that wait for the next prompt, whatever its task.
     pub(in crate::session) fn left_hints(&self) -> Vec<String> {
         let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
@@ -65,38 +70,4 @@ fn take(store: &Store, feature: &str, session: &SessionId, tasks: &[&str]) -> Re
         true
     })?;
     Ok(texts)
-}
-
-/// Returns the texts of the hints that the next prompt for a task would have. Marks none.
-pub fn hints_for(store: &Store, feature: &str, task: &str) -> Result<Vec<String>> {
-    let hints = Hints::of(store.repository(), feature).list()?;
-    Ok(hints.into_iter().filter(|hint| hint.is_for(task)).map(|hint| hint.text).collect())
-}
-
-/// Forgets hints for tasks that are done by now, and returns those that wait.
-pub(in crate::session) fn waiting(store: &Store, feature: &str, tasks: &TaskList) -> Result<Vec<Hint>> {
-    let hints = Hints::of(store.repository(), feature);
-    hints.retain(|hint| {
-        let had_tasks = !hint.tasks.is_empty();
-        hint.tasks.retain(|name| tasks.find(name).is_none_or(|item| !item.done));
-        !had_tasks || !hint.tasks.is_empty()
-    })?;
-    hints.list()
-}
-
-/// Takes over hints of an interrupted iteration that was recorded in another clone, or by an earlier version. Where this
-/// clone had hints itself, it knows those that nobody heard.
-pub(in crate::session) fn restore(
-    store: &Store,
-    feature: &str,
-    unheard: &[String],
-    now: Timestamp,
-) -> Result<()> {
-    let hints = Hints::of(store.repository(), feature);
-    if !hints.are_known() {
-        for text in unheard {
-            hints.add(text, &[], now)?;
-        }
-    }
-    Ok(())
 }

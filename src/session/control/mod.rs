@@ -4,3 +4,4 @@ pub(super) mod hints;
 pub(super) mod requests;
 pub(super) mod steering;
 pub(super) mod stop_watcher;
+pub(super) mod waiting_hints;

@@ -3,13 +3,14 @@
 use anyhow::Result;
 
 use crate::agent::final_message;
+use crate::agent::question::{self, Asked};
 use crate::config::Until;
 use crate::progress::capture::{self, Evidence as Captured};
 use crate::progress::cause;
-use crate::progress::{IterationContext, question};
+use crate::progress::{IterationContext, question as summary_question};
 use crate::record::{
-    Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized, TaskCounts,
-    Timestamp, Tokens,
+    Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized,
+    TaskCounts, Timestamp, Tokens,
 };
 use crate::store::Begin;
 
@@ -95,13 +96,17 @@ impl Running<'_> {
         let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
         let artifact = artifact.unwrap_or(&self.plan.job.artifact).as_str();
         iteration.error = iteration.error.map(|error| self.redacted_text(&error));
-        iteration.cause = cause::cause(&cause::Evidence {
+        let asked = if is_of_tasks { asked(&iteration, &said.text) } else { None };
+        let class = asked.as_ref().map(|_| FailureClass::Question);
+        iteration.failure_class = class.or(iteration.failure_class);
+        let cause = cause::cause(&cause::Evidence {
             iteration: &iteration,
             final_text: &said.text,
             agent_stderr: &said.stderr,
             examined: examined.as_ref(),
             artifact: (!is_of_tasks).then_some(artifact),
         });
+        iteration.cause = asked.as_deref().map(cause::of_question).or(cause);
         let facts = capture::facts(
             Captured {
                 outcome: iteration.outcome,
@@ -130,6 +135,9 @@ impl Running<'_> {
                 settings.progress_max_chars,
             );
             (excerpt, iteration.fingerprint) = (summary.excerpt, summary.fingerprint);
+        }
+        if let Some(asked) = asked {
+            iteration.fingerprint = Some(question::fingerprint(&asked));
         }
         Ok(Drafted { iteration, excerpt, context })
     }
@@ -201,7 +209,7 @@ impl Running<'_> {
     /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
-        let (question, _) = self.recorder.redactor().redact_text(&question(context, facts));
+        let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
         Ok(Some(match summarizer.ask(&question, &self.room()?)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
@@ -214,6 +222,21 @@ impl Running<'_> {
             }
         }))
     }
+}
+
+/// Returns what an agent asks the user that did not do its task: in a line of its own, or at the end of a message that is
+/// all it left.
+fn asked(iteration: &Iteration, final_text: &str) -> Option<String> {
+    if iteration.outcome != Outcome::Failure || iteration.failure_class.is_some() {
+        return None;
+    }
+    let is_all = iteration.exit.agent == Some(0)
+        && iteration.files_changed.is_empty()
+        && iteration.claims.ticked.is_empty();
+    question::stated(final_text).or_else(|| match question::open(final_text).filter(|_| is_all)? {
+        Asked::Question(question) => Some(question),
+        Asked::Offer(_) => None,
+    })
 }
 
 /// Returns an iteration of which only its beginning is known: not ended by itself, with nothing captured yet.

@@ -7,6 +7,7 @@ use crate::progress::cause;
 use crate::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, join_truncated};
 use crate::store::{Begin, Slot, names};
 
+use super::super::control::waiting_hints::hints_of;
 use super::super::restoring::good_ground::FailedAttempts;
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
@@ -58,6 +59,8 @@ impl Running<'_> {
             unfinished(begin, &self.session, ended_at, counts, self.plan.store.refs().head()?);
         iteration.outcome = Outcome::Skipped;
         iteration.attempt = None;
+        // The next session asks whether they are the same.
+        iteration.hints = hints_of(self.plan.store, &self.plan.feature.path, &task.name)?;
         iteration.snapshot = taken.snapshot.take();
         if restored_to.is_some() {
             iteration.files_changed = taken.files_changed();

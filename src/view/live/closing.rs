@@ -2,7 +2,7 @@
 
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
-use crate::view::ending::{attempts, cost, ending, given_up, named};
+use crate::view::ending::{attempts, cost, ending, stuck};
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
@@ -25,7 +25,7 @@ pub struct ClosingCard {
 impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
         let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let undone = named(&given_up(&closing.not_done));
+        let undone = stuck(&closing.not_done);
         let mut lines = vec![self.paint.paint(look, &ending(session, undone.as_deref()))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
@@ -65,7 +65,11 @@ impl ClosingCard {
     /// Its name, how far it came, and the cause.
     fn not_done(self, task: &NotDone) -> Vec<String> {
         let (look, sign) = if task.is_skipped { (Look::Warn, "»") } else { (Look::Bad, "✘") };
-        let state = if task.is_skipped { "skipped" } else { "not done" };
+        let state = match task {
+            NotDone { is_skipped: true, .. } => "skipped",
+            NotDone { asks: true, .. } => "asks",
+            NotDone { .. } => "not done",
+        };
         let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
         let mut lines = vec![
             format!("  {} {title}", self.paint.paint(look, sign)),
@@ -135,7 +139,11 @@ fn changes(Changes { stat, uncommitted_files }: Changes) -> String {
 fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
     let id = &session.id;
     let mut next = Vec::new();
-    let failed = closing.not_done.iter().max_by_key(|task| (task.is_skipped, task.iteration));
+    // An answer is worth more than another look at a failure.
+    let failed = closing
+        .not_done
+        .iter()
+        .max_by_key(|task| (task.asks && !task.is_skipped, task.is_skipped, task.iteration));
     if let Some(failed) = failed {
         next.push((format!("{RALPH} show {id}:{}", failed.iteration), "why it failed"));
     }
@@ -144,7 +152,10 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
             next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
         }
     } else {
-        next.extend(failed.map(|task| (hint_command(RALPH, &task.task), "tell its next attempts something")));
+        next.extend(failed.map(|task| {
+            let does = if task.asks { "answer it" } else { "tell its next attempts something" };
+            (hint_command(RALPH, &task.task), does)
+        }));
         next.push((format!("{RALPH} resume {id}"), "go on from here"));
     }
     next.push((format!("{RALPH} log --session {id}"), "every iteration"));

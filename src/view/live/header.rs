@@ -6,6 +6,9 @@ use crate::view::style::{Count, cut, duration, one_line};
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
 
+/// Most tasks that a line names.
+const MAX_GIVEN_UP: usize = 8;
+
 /// Most hints that a line quotes.
 const MAX_HINTS: usize = 3;
 
@@ -28,6 +31,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         scope_tasks,
         hints,
         unit,
+        given_up,
         session: _,
         cost: _,
     } = event
@@ -56,6 +60,11 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     add("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word"));
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
     add("stops", &stops(*max_iterations, open));
+    if !given_up.is_empty() {
+        let was = if given_up.len() == 1 { "was" } else { "were" };
+        let names = one_line(&join_truncated(given_up, MAX_GIVEN_UP));
+        add("given up", &format!("{names} {was} given up last time: tried once, last"));
+    }
     if !hints.is_empty() {
         let wait = if hints.len() == 1 { "waits" } else { "wait" };
         let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
@@ -121,6 +130,7 @@ pub mod tests {
             scope_tasks: None,
             hints: Vec::new(),
             unit: None,
+            given_up: Vec::new(),
         }
     }
 

@@ -143,7 +143,11 @@ fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
         title: &task.title,
         signs,
         facts: facts.join(" · "),
-        cause: task.cause.as_deref().map(|cause| quote(without_question(cause, question.as_deref()))),
+        cause: task
+            .cause
+            .as_deref()
+            .map(|cause| quote(without_question(cause, question.as_deref())))
+            .filter(|cause| !cause.is_empty()),
         tried,
         question,
         links: links.to_vec(),

@@ -91,7 +91,7 @@ pub fn of(session: &Session, iterations: &[ReportIteration], not_done: &[NotDone
     let stop = match (session.status, now.elsewhere, now.in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
-        _ => ending::stop(session, ending::named(&ending::given_up(not_done)).as_deref()),
+        _ => ending::stop(session, ending::stuck(not_done).as_deref()),
     };
     let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
     let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));

@@ -1,0 +1,113 @@
+//! Tasks whose agent asks the user something, and tasks that an earlier session gave up: which of them are tried, and when.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, Session};
+
+/// Asks about T001 in two spellings.
+const ASKS: &str = r#"
+[[turn]]
+iteration = 1
+expect_prompt = "Question: ..."
+do = [{ say = "Question: Semicolons or commas?" }]
+[[turn]]
+iteration = 3
+expect_prompt = "Its question was not answered. Decide yourself"
+do = [{ say = "I have read it all.\n\n**semicolons, or commas?**\n\nI wait for you." }]
+[[turn]]
+do = [{ tick = "current" }]
+"#;
+
+const HEARS: &str = r#"
+[[turn]]
+task = "T001"
+expect_prompt = "- semicolons"
+do = [{ tick = "current" }]
+[[turn]]
+do = [{ tick = "current" }]
+"#;
+
+fn newest(scene: &Sandbox) -> Session<'_> {
+    scene.sessions().pop().unwrap()
+}
+
+#[test]
+fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three (depends on T001)").agent_script(ASKS);
+    scene.config("skip-after = 1\nstuck-after = 1");
+    let run = scene.ralph("").code(5);
+    run.stdout_has("warning: 1 task asks: T001\n")
+        .stdout_has("warning: T003 waits for T001, which asks\n")
+        .stdout_has("stopped: 1 task asks, 1 of 3 tasks done")
+        .stdout_has("asks after 2 runs")
+        .stdout_has("hint --task T001 'TEXT'");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T001"]);
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success", "failure"]);
+    assert_eq!(session.trailers("Ralph-Failure-Class"), ["question", "", "question"]);
+    assert_eq!(session.trailers("Ralph-Cause"), ["Semicolons or commas?", "", "semicolons, or commas?"]);
+    let prints = session.trailers("Ralph-Fingerprint");
+    assert!(!prints[0].is_empty() && prints[0] == prints[2], "{prints:?}");
+    assert_eq!(session.end()["stop_reason"], "stuck");
+    scene.ralph("log --class question").code(0).stdout_has("semicolons, or commas?");
+    scene
+        .ralph("hint semicolons")
+        .code(0)
+        .stdout_has("it answers T001, which asks: semicolons, or commas?\n  semicolons\n");
+    scene.agent_script(HEARS);
+    scene.ralph("").code(0).stdout_has("1 hint waits: T001 \"semicolons\"");
+    let session = newest(&scene);
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T003"]);
+    assert_eq!(session.iteration(1)["hints"], json!(["semicolons"]));
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn a_question_is_a_failure_like_any_other_if_the_user_wants_that() {
+    let scene = Sandbox::new();
+    let turns = "[[turn]]\ndo = [{ say = \"Question: which?\" }]\n";
+    scene.tasks("- [ ] T001 One").agent_script(turns);
+    scene.config("skip-after = 2\non-question = \"retry\"");
+    scene.ralph("").code(5).stdout_has("T001 could not be done");
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure", "skipped"]);
+}
+
+#[test]
+fn an_offer_to_go_on_is_a_failure_and_the_next_prompt_says_that_nobody_answers() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_script(
+        "[[turn]]\nattempt = 1\ndo = [{ say = \"Would you like me to continue?\" }]\n\
+         [[turn]]\nexpect_prompt = \"go on without asking\"\ndo = [{ tick = \"current\" }]\n",
+    );
+    scene.ralph("").code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success"]);
+    assert_eq!(session.iteration(1)["failure_class"], json!(null));
+}
+
+#[test]
+fn a_task_that_an_earlier_session_gave_up_is_tried_once_and_last_if_nothing_has_changed() {
+    let scene = Sandbox::new();
+    let turns = "[[turn]]\ntask = \"T001\"\n[[turn]]\ndo = [{ tick = \"current\" }]\n";
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(turns).config("skip-after = 2");
+    scene.ralph("").code(5).stdout_lacks("given up");
+    let tried = |words: &str| {
+        scene.ralph(words).code(5);
+        newest(&scene).trailers("Ralph-Task").join(" ")
+    };
+    scene.tasks("- [ ] T001 One\n- [x] T002 Two\n- [ ] T003 Three");
+    scene.ralph("").code(5).stdout_has("T001 was given up last time: tried once, last\n");
+    assert_eq!(newest(&scene).trailers("Ralph-Task"), ["T003", "T001", "T001"]);
+    assert_eq!(newest(&scene).trailers("Ralph-Outcome"), ["success", "failure", "skipped"]);
+    assert_eq!(tried("-n 20"), "T001 T001", "a limit changes nothing for it");
+    assert_eq!(tried("--retry-skipped"), "T001 T001 T001");
+    scene.ralph("hint --task T001 another way").code(0);
+    assert_eq!(tried(""), "T001 T001 T001", "it has a hint now");
+    assert_eq!(tried(""), "T001 T001", "with the same hint");
+    scene.write("src.txt", "changed\n");
+    assert_eq!(tried(""), "T001 T001 T001", "a file is new");
+    assert_eq!(tried("--set completion=promise"), "T001 T001 T001", "with other settings");
+}

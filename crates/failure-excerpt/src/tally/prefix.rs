@@ -176,7 +176,9 @@ fn prefix(line: &str) -> Option<(&str, &str)> {
             (names_script(key).then_some(key)?, rest)
         }
     };
-    let is_gap = rest.is_empty() || rest.starts_with(' ');
+    if !is_gap(rest) {
+        return None;
+    }
     let is_word = key.is_empty()
         || !key.bytes().all(is_name)
         || MESSAGE_WORDS.iter().any(|word| key.eq_ignore_ascii_case(word));
@@ -184,7 +186,12 @@ fn prefix(line: &str) -> Option<(&str, &str)> {
         key.strip_prefix("gw").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     let has_script = key.contains(' ') && names_script(key);
     let is_key = !is_worker && (!is_word || has_script) && key.len() <= MAX_PREFIX_BYTES;
-    (is_gap && is_key).then(|| (key, rest.strip_prefix(' ').unwrap_or(rest)))
+    is_key.then(|| (key, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+/// Returns true if `rest` may follow a prefix.
+fn is_gap(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(' ')
 }
 
 fn is_name(byte: u8) -> bool {

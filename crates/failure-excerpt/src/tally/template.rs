@@ -274,7 +274,8 @@ fn word_with_count(text: &str) -> Option<Read<'_>> {
 
 /// Returns the field of the word that `text` begins with.
 fn word(text: &str) -> Option<(Field, &str)> {
-    WORDS.iter().find_map(|&(word, field)| {
+    let first = text.as_bytes().first()?.to_ascii_lowercase();
+    WORDS.iter().filter(|(word, _)| word.as_bytes()[0] == first).find_map(|&(word, field)| {
         let head = text.get(..word.len())?;
         let rest = &text[word.len()..];
         let is_whole = !rest.starts_with(|c: char| c.is_ascii_alphanumeric());

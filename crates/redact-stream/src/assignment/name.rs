@@ -132,6 +132,10 @@ impl Name {
         let (ending, kind) = ENDINGS.iter().find(|(ending, _)| is_it(ending))?;
         let is_bare = plain.len() == ending.len();
         let mut kind = (*kind)?;
+        // A key of settings: what counts as passed.
+        if kind == NameKind::Short && is_bare && view.before(found.start).ends_with(b"validation.") {
+            return None;
+        }
         if kind == NameKind::Vague && is_bare && is_qualified(view.before(found.start)) {
             kind = NameKind::Token;
         }

@@ -269,6 +269,8 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
     let (started, ended) = (seconds - 90, seconds);
     let done = done_after(number);
     Iteration {
+        reopened: Vec::new(),
+        evidence: None,
         schema: SCHEMA,
         id: format!("{session}-iter-{number}"),
         session: session.clone(),
@@ -297,6 +299,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         duration_ms: Durations {
             agent: Some(40_000 + random.below(40_000)),
             validation: Some(1_000 + random.below(9_000)),
+            second: None,
         },
         exit: Exits { agent: Some(0), validation: Some(if outcome == Outcome::Success { 0 } else { 101 }) },
         exit_reason: None,
@@ -346,6 +349,9 @@ fn done_after(number: u32) -> usize {
 
 fn session(id: &SessionId, seconds: i64) -> Session {
     Session {
+        validation_files: Vec::new(),
+        legacy_failures: None,
+        trusted: None,
         schema: SCHEMA,
         id: id.clone(),
         feature: FEATURE.to_owned(),
@@ -382,6 +388,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
 fn spool_meta(store: &Store, session: &Session) -> SpoolMeta {
     let dir = store.repository().top.clone().unwrap_or_default().join(FEATURE);
     SpoolMeta {
+        protect: Vec::new(),
         session: session.id.clone(),
         feature: FEATURE.to_owned(),
         feature_name: "001-login".to_owned(),

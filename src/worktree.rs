@@ -12,6 +12,7 @@ mod filters;
 mod merge;
 mod private_index;
 mod raw_path;
+mod replace;
 mod restore;
 mod short_diff;
 mod snapshot;

@@ -55,7 +55,7 @@ pub use refs::naming::{SessionRefs, slug};
 pub use refs::queries::Refs;
 pub use refs::recovery::Standing;
 pub use refs::update::Conflict;
-pub use restore_point::{Restoration, RestorePoint};
+pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
 pub use retention::{Extent, Going, Plan, Rules, Staying};
 pub use share::bundle::{Bundled, sessions_among};
 pub use share::elsewhere::RemoteRun;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{ObjectId, SessionId, Timestamp};
+use crate::record::{IfThere, ObjectId, SessionId, Timestamp};
 
 use super::files::pretty_json;
 use super::local::disk;
@@ -43,6 +43,41 @@ impl RestorePoint {
     /// Returns the one that was noted in the folder of a record; `None` if there was none.
     pub fn noted_in(slot: &Slot) -> Result<Option<Self>> {
         disk::read_json(&slot.path(names::ROLLBACK))
+    }
+}
+
+/// How long files that were put back stay so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PutBackKind {
+    ForGood,
+    /// For one run of the validation, after which they become again what they were.
+    ForOneRun,
+}
+
+/// Files that are being put back: what a recovery has to finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    pub kind: PutBackKind,
+    pub point: RestorePoint,
+}
+
+impl PutBack {
+    /// Notes durably, in the folder of a record, that this is about to be carried out.
+    pub fn note_in(&self, slot: &Slot) -> Result<()> {
+        disk::write_durably(&slot.path(names::PUT_BACK), &pretty_json(self)?)
+    }
+
+    /// Returns the one that was noted in the folder of a record; `None` if there was none.
+    pub fn noted_in(slot: &Slot) -> Result<Option<Self>> {
+        disk::read_json(&slot.path(names::PUT_BACK))
+    }
+
+    /// Removes the note.
+    pub fn forget(slot: &Slot) -> Result<()> {
+        let path = slot.path(names::PUT_BACK);
+        std::fs::remove_file(&path).if_there().with_context(|| format!("remove {path}"))?;
+        Ok(())
     }
 }
 

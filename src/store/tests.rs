@@ -78,6 +78,7 @@ fn place(path: &Utf8Path) -> super::SpoolMeta {
         begun: samples::session(),
         untick: true,
         snapshots: true,
+        protect: Vec::new(),
         snapshot_max_file: 1,
         redaction_rules: Vec::new(),
         redaction_allow: Vec::new(),

@@ -138,7 +138,7 @@ impl WorkTree {
         hashed.stdin(merged.stdout).line()?.parse().map(Some)
     }
 
-    fn blob(&self, private_index: PrivateIndex<'_>, id: &ObjectId) -> Result<Vec<u8>> {
+    pub(super) fn blob(&self, private_index: PrivateIndex<'_>, id: &ObjectId) -> Result<Vec<u8>> {
         self.git_private(private_index).args(["cat-file", "blob", id.as_str()]).read()
     }
 }

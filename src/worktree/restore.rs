@@ -55,6 +55,12 @@ impl PathChange {
         self.after.is_none()
     }
 
+    /// Returns what undoes it.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { path: self.path, before: self.after, after: self.before }
+    }
+
     pub fn is_of_repository(&self) -> bool {
         self.before.iter().chain(&self.after).any(TreeEntry::is_repository)
     }

@@ -154,7 +154,7 @@ impl WorkTree {
     }
 
     /// Returns true if a folder on the way to it has become a link: then it is no file of this work tree.
-    fn is_behind_link(&self, path: &[u8]) -> bool {
+    pub(super) fn is_behind_link(&self, path: &[u8]) -> bool {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
         ends.into_iter().any(|end| self.path(&path[..end]).is_symlink())
     }

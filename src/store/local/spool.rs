@@ -34,6 +34,9 @@ pub struct SpoolMeta {
     pub untick: bool,
     pub snapshots: bool,
     pub snapshot_max_file: u64,
+    /// Pathspecs of protected files, from the top of the work tree.
+    #[serde(default)]
+    pub protect: Vec<String>,
     pub redaction_rules: Vec<String>,
     pub redaction_allow: Vec<String>,
 }

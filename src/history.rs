@@ -43,6 +43,9 @@ struct RunSummary {
     is_progress: bool,
     /// True if changes of failed attempts were taken back in it; in an attempt, before it.
     is_taken_back: bool,
+    /// True if that validation ended well, and nothing refused what it showed.
+    is_passed: bool,
+    is_refused: bool,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
     /// True if its agent asked the user something, and did not do its task.
@@ -121,6 +124,8 @@ impl History {
             ticked: ticked.clone(),
             is_progress,
             is_taken_back: iteration.restored_to.is_some(),
+            is_passed: iteration.passed_validation(),
+            is_refused: iteration.refused().is_some(),
             failure: FailureKey::of(iteration),
             asks: is_question(iteration.outcome, iteration.failure_class),
             hints: iteration.hints.clone(),
@@ -144,6 +149,9 @@ impl History {
             ticked: Vec::new(),
             is_progress: false,
             is_taken_back: false,
+            is_passed: entry.evidence.refused.is_none()
+                && (entry.exit.validation == Some(0) || outcome == Outcome::Success),
+            is_refused: entry.evidence.refused.is_some(),
             failure: FailureKey::of_entry(entry),
             asks: is_question(outcome, entry.failure_class),
             hints: Vec::new(),
@@ -269,9 +277,18 @@ impl History {
         self.turns.iter().filter(|turn| turn.is_run).filter_map(|turn| turn.task.as_ref())
     }
 
-    /// Returns the exit of the last validation that ran; none if none did.
-    pub fn last_validation(&self) -> Option<i32> {
-        self.turns.iter().rev().find_map(|turn| turn.validation)
+    /// Returns true if the last validation that ran passed, and nothing refused what it showed; `None` if none ran.
+    pub fn last_passed(&self) -> Option<bool> {
+        self.turns
+            .iter()
+            .rev()
+            .find(|turn| turn.validation.is_some() || turn.is_refused)
+            .map(|turn| turn.is_passed)
+    }
+
+    /// Returns true if the last run at this task was refused though its validation passed, if it has one.
+    pub fn was_refused(&self, task: &str) -> bool {
+        self.of(task).rev().find(|turn| turn.is_run).is_some_and(|turn| turn.is_refused)
     }
 
     /// Returns true if the validation could not be run in any iteration that had one, and there were two or more.
@@ -316,6 +333,8 @@ mod tests {
                 ticked: Vec::new(),
                 is_progress: false,
                 is_taken_back: false,
+                is_passed: false,
+                is_refused: false,
                 failure: None,
                 asks: end == "q",
                 hints: Vec::new(),

@@ -22,6 +22,7 @@ mod good_ground;
 mod help;
 mod hostile;
 mod hostile_agent;
+mod judge;
 mod loops;
 mod maintenance;
 mod memory;

@@ -86,6 +86,7 @@ impl Ready {
         if let Some(command) = &settings.validation_command {
             check("validation", true, session::check_validation(command, &self.project.root));
         }
+        check("validation", false, session::check_protected(store, settings, &self.project.root));
         check("operation", true, session::check_operation(store));
         check(
             "feature",

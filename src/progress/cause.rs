@@ -295,7 +295,8 @@ fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn bounded(text: &str) -> String {
+/// Returns the text on one line of at most [`MAX_CAUSE_CHARS`] characters.
+pub fn bounded(text: &str) -> String {
     let line = one_line(text);
     match line.char_indices().nth(MAX_CAUSE_CHARS) {
         Some(_) => line.chars().take(MAX_CAUSE_CHARS - 1).chain(['…']).collect(),

@@ -47,6 +47,12 @@ pub enum Event {
         /// Tasks that an earlier session gave up and that get one attempt, after all others.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         given_up: Vec<TaskName>,
+        /// Files of the project that the validation itself consists of.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        validation_files: Vec<String>,
+        /// What a person should know of the validation, a sentence each.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        validation_notes: Vec<String>,
     },
     IterationStarted {
         session: SessionId,

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, ObjectId, Outcome, SessionId, TaskName,
-    Timestamp, ToolKind, join_truncated, without_escapes,
+    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, ObjectId, Outcome,
+    SessionId, TaskName, Timestamp, ToolKind, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -339,6 +339,24 @@ impl Iteration {
     /// Returns why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.
     pub fn validation_exit_reason(&self) -> Option<ExitReason> {
         self.exit_reason.filter(|_| self.exit.agent != Some(-1))
+    }
+
+    /// Returns true if its validation ended well and nothing refused what it showed; of a success it always did.
+    pub fn passed_validation(&self) -> bool {
+        let is_green = self.exit.validation == Some(0) && self.validation_exit_reason().is_none();
+        self.exit.validation.is_some()
+            && self.refused().is_none()
+            && (is_green || self.outcome == Outcome::Success)
+    }
+
+    /// Returns why its ticked boxes do not count although the validation passed.
+    pub fn refused(&self) -> Option<FlagCode> {
+        self.evidence.as_ref()?.refused
+    }
+
+    /// Returns what a person should know of it, if it succeeded.
+    pub fn flags(&self) -> &[Flag] {
+        self.evidence.as_ref().map_or(&[], |evidence| &evidence.flags)
     }
 
     /// Returns what its agent cost.

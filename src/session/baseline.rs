@@ -1,6 +1,7 @@
 //! The validation outside of iterations, and the states on which it passed.
 
 use anyhow::Result;
+use failure_excerpt::Tally;
 use redact_stream::Redactor;
 
 use crate::process::{Interrupt, host_name};
@@ -22,9 +23,16 @@ pub struct BaselineRun {
     pub baseline: Option<Baseline>,
     /// Set if it was left out, because it passed on this very state before.
     pub is_known_to_pass: bool,
+    /// What it printed of its tests, now or before.
+    pub tests: Option<Box<Tally>>,
 }
 
 impl BaselineRun {
+    /// Returns true if it is known how the validation goes before the first iteration.
+    pub fn is_measured(&self) -> bool {
+        self.is_known_to_pass || self.baseline.is_some()
+    }
+
     /// Returns true if the validation passes before the first iteration.
     pub fn passes(&self) -> bool {
         self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
@@ -56,8 +64,9 @@ pub fn measure(
         return Ok(BaselineRun::default());
     }
     let state = state(plan, recorder, context.identity, Some(&opening.slot));
-    if state.is_some_and(|state| PassedStates::of(plan.store.repository()).contains(&state)) {
-        return Ok(BaselineRun { baseline: None, is_known_to_pass: true });
+    let passed = state.and_then(|state| PassedStates::of(plan.store.repository()).find(&state));
+    if let Some(tests) = passed {
+        return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
     }
     let check = Check { command, slot: &opening.slot, redactor: recorder.redactor() };
     let baseline = run(plan, check, context, say)?;
@@ -70,7 +79,8 @@ pub fn measure(
     if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {
         warn(format!("the validation already fails before the first iteration: {cause}"));
     }
-    Ok(BaselineRun { baseline, is_known_to_pass: false })
+    let tests = baseline.as_ref().and_then(|baseline| baseline.tests.clone());
+    Ok(BaselineRun { baseline, is_known_to_pass: false, tests })
 }
 
 /// A run of the validation outside of iterations.

@@ -1,16 +1,18 @@
 //! How a session begins, or is resumed: its id, its record, its place in the spool.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use tasklist::TaskList;
 
 use crate::clock::Clock;
-use crate::config::{OnQuestion, Unit, Until};
+use crate::config::{OnQuestion, Settings, Unit, Until};
 use crate::history::History;
 use crate::process::host_name;
 use crate::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, SCHEMA,
     Session, SessionId, Status, TaskName, Timestamp, Tokens,
 };
+use crate::repository::Repository;
 use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written};
 use crate::tasks::select;
 use crate::worktree::WorkTree;
@@ -22,6 +24,7 @@ use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::given_up::Present;
+use super::judging::{Judging, narrow};
 use super::memory::Memory;
 use super::plan::Plan;
 use super::recorder::Recorder;
@@ -30,6 +33,7 @@ use super::restoring::good_ground::GoodGround;
 use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
 use super::task_watch::TaskWatch;
+use super::trusted;
 use super::units::{self, Wanted};
 
 impl<'a> Running<'a> {
@@ -46,7 +50,9 @@ impl<'a> Running<'a> {
         let progress =
             progress_strategy(&plan.config.settings, &memory, plan.store, Some(&prepared.session.id))?;
         let measured = prepared.record(&plan, earlier.as_ref(), say)?;
-        let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder } = prepared;
+        let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder, mut judging } =
+            prepared;
+        judging.begin(&session, &recorder)?;
         let (tree, objects) = recorder.last_contents();
         let found = FoundWork {
             tree,
@@ -65,11 +71,18 @@ impl<'a> Running<'a> {
             let tree = tree.filter(|_| objects.is_none());
             Present { plan: &plan, session: &session, tree }.given_up(tasks, memory.entries())?
         };
+        let validation_notes = judging.notes(&measured);
         say(&started_event(
             &session,
             &plan,
             tasks,
-            Opening { measured, given_up: given_up.clone(), hints, is_resumed: earlier.is_some() },
+            Opening {
+                measured,
+                given_up: given_up.clone(),
+                hints,
+                validation_notes,
+                is_resumed: earlier.is_some(),
+            },
         ));
         let started = plan.clock.stopwatch();
         Ok(Self {
@@ -80,6 +93,7 @@ impl<'a> Running<'a> {
             local: LocalState { lock, spool, identity },
             steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
             past: Past { history, ground, memory, progress },
+            judging,
             task_watch: TaskWatch::default(),
             work,
             state: LoopState {
@@ -103,6 +117,7 @@ struct NewSession<'a> {
     taken_up: TakenUp,
     spool: Spool,
     recorder: Recorder<'a>,
+    judging: Judging,
 }
 
 impl<'a> NewSession<'a> {
@@ -135,7 +150,8 @@ impl<'a> NewSession<'a> {
         let place = place(plan, &session);
         let spool = Spool::create(plan.store.repository(), &place)?;
         let recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
-        Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder })
+        let judging = Judging::default();
+        Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder, judging })
     }
 
     fn context(&self) -> baseline::Context<'_> {
@@ -157,6 +173,9 @@ impl<'a> NewSession<'a> {
         let context = baseline::Context { session: &session.id, spool, control, identity };
         let measured = baseline::measure(plan, &context, recorder, &mut opening, say)?;
         self.session.baseline.clone_from(&measured.baseline);
+        self.session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
+        self.judging.prepare(plan, &mut self.session, &measured, say);
+        self.judging.trusted.start = opening.snapshot().cloned();
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
         note_last_written(plan.store.repository(), &self.session.feature, &self.session.id)?;
         Ok(measured)
@@ -198,11 +217,12 @@ struct Opening {
     measured: BaselineRun,
     hints: Vec<Hint>,
     given_up: Vec<TaskName>,
+    validation_notes: Vec<String>,
     is_resumed: bool,
 }
 
 fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: Opening) -> Event {
-    let Opening { measured, hints, given_up, is_resumed } = opening;
+    let Opening { measured, hints, given_up, validation_notes, is_resumed } = opening;
     let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     let is_auto = plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
@@ -228,6 +248,8 @@ fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: 
         is_known_to_pass: measured.is_known_to_pass,
         hints,
         given_up,
+        validation_files: session.validation_files.clone(),
+        validation_notes,
     }
 }
 
@@ -293,6 +315,9 @@ struct TakenUp {
 /// Restores totals, counts and the text of the next prompt from the record of a session.
 fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &mut History) -> TakenUp {
     session.started_at = log.entries[0].started_at;
+    let begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
+    let begun = begun.filter_map(|entry| plan.store.readable_session(entry)).next();
+    session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut taken_up = TakenUp::default();
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
@@ -307,6 +332,7 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
         };
         session.add(&iteration);
         history.push(&iteration);
+        narrow(&mut session.legacy_failures, &iteration);
         let is_unheard = iteration.outcome == Outcome::Interrupted;
         taken_up.unheard = if is_unheard { iteration.hints.clone() } else { Vec::new() };
         taken_up.recorded.push(iteration);
@@ -331,9 +357,18 @@ fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
         untick: settings.untick,
         snapshots: settings.snapshots,
         snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
+        protect: protected_paths(plan.store.repository(), &plan.project_root, settings),
         redaction_rules: settings.redaction_rules.clone(),
         redaction_allow: settings.redaction_allow.clone(),
     }
+}
+
+/// Returns `validation.protect` as pathspecs from the top of the work tree.
+pub fn protected_paths(repository: &Repository, root: &Utf8Path, settings: &Settings) -> Vec<String> {
+    let top = repository.top.as_deref();
+    let root = top.and_then(|top| root.strip_prefix(top).ok()).filter(|root| !root.as_str().is_empty());
+    let below = |glob: &String| root.map_or_else(|| glob.clone(), |root| format!("{root}/{glob}"));
+    settings.validation_protect.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
 }
 
 /// Distinguishes sessions that start in the same second; a fixed number beside a stepping clock.

@@ -3,11 +3,18 @@
 use anyhow::Result;
 use camino::Utf8Path;
 
+use crate::config::Settings;
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
-use crate::record::Refusal;
+use crate::record::{Refusal, join_truncated};
 use crate::store::Store;
 use crate::validate;
+use crate::worktree::WorkTree;
+
+use super::begin::protected_paths;
+
+/// Maximum number of files that a refusal names.
+const MAX_NAMED_FILES: usize = 5;
 
 /// Refuses a validation whose program is not there. What the shell cannot be asked for without running it is not
 /// refused: the baseline shows it.
@@ -17,6 +24,27 @@ pub fn check_validation(command: &str, root: &Utf8Path) -> Result<()> {
         .with_hint(format!(
             "install {program}, or give another by --validate CMD; if a task installs it: --force"
         ))
+        .into())
+}
+
+/// Refuses protected files of which no snapshot has what they are to be again.
+pub fn check_protected(store: &Store, settings: &Settings, root: &Utf8Path) -> Result<()> {
+    let globs = protected_paths(store.repository(), root, settings);
+    if globs.is_empty() {
+        return Ok(());
+    }
+    if !settings.snapshots {
+        return Err(Refusal::new("`validation.protect` needs snapshots, and `snapshots` is false")
+            .with_hint("set `snapshots = true`, or unset `validation.protect`")
+            .into());
+    }
+    let ignored = WorkTree::new(store.repository())?.ignored(&globs)?;
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let names = join_truncated(&ignored, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+    Err(Refusal::new(format!("`validation.protect` matches files that git ignores: {names}"))
+        .with_hint("snapshots leave them out: make the pattern narrower, or track them with `git add -f`")
         .into())
 }
 

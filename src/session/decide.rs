@@ -157,7 +157,7 @@ fn why_blocked(blocked: &[Blocked], asks: impl Fn(&str) -> bool) -> Vec<String> 
 
 /// Returns true if the last validation passed, where there is one.
 fn passes(history: &History, bounds: &Bounds<'_>) -> bool {
-    !bounds.is_validated || history.last_validation().is_none_or(|code| code == 0)
+    !bounds.is_validated || history.last_passed().unwrap_or(true)
 }
 
 fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {

@@ -17,6 +17,7 @@ mod iteration;
 mod iteration_context;
 mod job;
 mod judge;
+mod judging;
 mod memory;
 mod plan;
 mod progress_file;
@@ -33,6 +34,7 @@ mod settings;
 mod shown;
 mod snapshot_taken;
 mod task_watch;
+mod trusted;
 mod units;
 mod watched_work_tree;
 mod window;
@@ -55,7 +57,7 @@ use decide::{Bounds, Decision, Goal, all_done};
 use running::{Ending, NextStep, Running};
 
 pub use ask::Summarizer;
-pub use checks::{check_operation, check_progress_file, check_refs, check_validation};
+pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;
@@ -323,8 +325,9 @@ impl Running<'_> {
             return;
         }
         let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
+        let tests = self.judging.passing_tests.as_ref();
         if let Some(state) = state
-            && let Err(error) = PassedStates::of(self.plan.store.repository()).add(&state)
+            && let Err(error) = PassedStates::of(self.plan.store.repository()).add(&state, tests)
         {
             self.warn(format!("the next start runs the validation once more: {error:#}"));
         }

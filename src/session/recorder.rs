@@ -285,6 +285,10 @@ impl<'a> Recorder<'a> {
             add("validation/stdout", names::VALIDATION_STDOUT);
             add("validation/stderr", names::VALIDATION_STDERR);
         }
+        if content.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
+            add("validation/second.stdout", names::SECOND_STDOUT);
+            add("validation/second.stderr", names::SECOND_STDERR);
+        }
         if content.kind != RecordKind::End {
             let tasks = self.tasks();
             slot.write(names::TASKS, &tasks)?;

@@ -24,13 +24,14 @@ use crate::store::{
 use crate::tasks::{self, set_marks};
 
 use super::commits::committing::finish_index_update;
-use super::iteration::unfinished;
+use super::iteration::{Restored, restore_protected, unfinished};
 use super::judge::{self, Evidence};
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
 use super::recorder::Recorder;
 use super::redaction::{redacted, redactor_of};
+use super::restoring::put_back;
 use super::restoring::rollback::{Rollback, undo};
 use super::settings::redactor;
 
@@ -149,6 +150,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
                 );
                 warn(say, message);
             }
+            finish_put_back(plan, place, (&slot, &begin), say)?;
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,
@@ -231,6 +233,41 @@ fn finish_rollback(
     Ok(())
 }
 
+/// Finishes what put files back when the loop died, and puts protected ones back that its agent changed.
+fn finish_put_back(
+    plan: &Plan<'_>,
+    place: &SpoolMeta,
+    (slot, begin): (&Slot, &Begin),
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let rollback = Rollback { store: plan.store, place };
+    match rollback.finish_put_back(slot) {
+        Ok(None) => {}
+        Ok(Some((point, stay))) => {
+            let stay = match put_back::names(&stay) {
+                stay if stay.is_empty() => String::new(),
+                stay => format!("; kept as they are: {}", join_truncated(&stay, MAX_NAMED_FILES)),
+            };
+            warn(say, format!("finished putting files back{stay}\nhint: {}", undo(&point)));
+        }
+        Err(error) => warn(say, format!("files were put back only in part: {error:#}")),
+    }
+    let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
+        return Ok(());
+    };
+    match restore_protected(rollback, slot, before, plan.clock.now()) {
+        Ok(Restored { put_back, messages }) => {
+            if !put_back.is_empty() {
+                let names = join_truncated(&put_back, MAX_NAMED_FILES);
+                warn(say, format!("put back {names}, which is protected"));
+            }
+            messages.into_iter().for_each(|message| warn(say, message));
+        }
+        Err(error) => warn(say, format!("protected files could not be put back: {error:#}")),
+    }
+    Ok(())
+}
+
 /// Returns an iteration whose loop died: everything that was captured, and no verdict but that.
 fn interrupted(
     plan: &Plan<'_>,
@@ -254,6 +291,8 @@ fn interrupted(
         after: &after,
         agent: None,
         validation: None,
+        passes: false,
+        closable: None,
         is_promised: false,
         completion: Completion::Verified,
         artifact_exists: None,

@@ -12,6 +12,7 @@ use crate::store::{Identity, LoopLock, Spool};
 use super::agents::active::ActiveAgent;
 use super::commits::pending::PendingCommit;
 use super::control::requests::Steering;
+use super::judging::Judging;
 use super::memory::Memory;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
@@ -27,6 +28,7 @@ pub(super) struct Running<'a> {
     pub agents: ActiveAgent,
     pub steering: Steering,
     pub past: Past,
+    pub judging: Judging,
     pub task_watch: TaskWatch,
     /// `None` if nothing is to be committed.
     pub work: Option<PendingCommit>,

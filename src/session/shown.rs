@@ -189,6 +189,8 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         is_known_to_pass: _,
         hints,
         given_up,
+        validation_files,
+        validation_notes,
         cost: _,
     } = event
     {
@@ -198,6 +200,7 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         [feature, agent, loop_type, artifact].into_iter().chain(given_up).for_each(plain);
         redact_scope(scope, plain);
         [agent_version, validation].into_iter().for_each(option);
+        validation_files.iter_mut().chain(validation_notes).for_each(plain);
         // The names of its tests have no secrets any more.
         if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause, tests: _ }) = baseline {
             option(cause);

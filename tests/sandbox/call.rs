@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::running::Running;
 use super::sound::Untouched;
-use super::{BASELINE, PATIENCE, Sandbox};
+use super::{BASELINE, PATIENCE, REFUSE, Sandbox};
 
 /// Words of a command line: a text with blanks between them, or a list.
 pub trait Words {
@@ -63,6 +63,7 @@ pub struct Call<'a> {
     stdin: Vec<u8>,
     may_read_all: bool,
     has_baseline: bool,
+    is_judged: bool,
 }
 
 impl<'a> Call<'a> {
@@ -76,6 +77,7 @@ impl<'a> Call<'a> {
             stdin: Vec::new(),
             may_read_all: true,
             has_baseline: false,
+            is_judged: false,
         }
     }
 
@@ -99,6 +101,12 @@ impl<'a> Call<'a> {
     pub fn with_baseline(mut self) -> Self {
         self.has_baseline = true;
         self
+    }
+
+    /// As it is by default: with the validation before the first iteration, and with all that the judge refuses.
+    pub fn judged(mut self) -> Self {
+        self.is_judged = true;
+        self.with_baseline()
     }
 
     /// On the clock of the machine, where time passes by itself.
@@ -131,6 +139,9 @@ impl<'a> Call<'a> {
         }
         if self.has_baseline {
             command.env_remove(BASELINE);
+        }
+        if self.is_judged {
+            command.env_remove(REFUSE);
         }
         command.args(&self.words).current_dir(&self.directory);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -32,6 +32,8 @@ const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
 /// Has the validation run before the first iteration, or not.
 const BASELINE: &str = "SPECKIT_RALPH_VALIDATION_BASELINE";
+/// Most agents of tests tick boxes and change nothing else.
+const REFUSE: &str = "SPECKIT_RALPH_VALIDATION_REFUSE";
 
 /// Does the task that it is given, and says so.
 pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
@@ -348,6 +350,7 @@ impl Sandbox {
             // Most scenes are about iterations: a run before the first would only change what their checks count. Those
             // that are about it call `with_baseline`.
             .env(BASELINE, "false")
+            .env(REFUSE, "focus,skip,vanished,shrunk,judge")
             .current_dir(&self.repo);
         if Self::is_portable() {
             command.env(PORTABLE, "1");

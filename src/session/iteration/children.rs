@@ -1,12 +1,14 @@
 //! The agent's run, and the validation after it.
 
 use anyhow::{Context, Result};
+use failure_excerpt::Tally;
 
 use crate::agent::AgentInput;
 use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Validation};
 use crate::store::{Slot, names};
 use crate::validate;
 
+use super::super::iteration_context::{VALIDATION_STREAMS, tally};
 use super::super::running::Running;
 use super::stages::{Ran, StartedIteration};
 
@@ -17,6 +19,7 @@ impl Running<'_> {
         let agent = self.run_agent(slot, begin.iteration, environment)?;
         self.ran(&agent);
         self.restore_spool(started)?;
+        let protected = self.put_protected_back(slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted)
             && !agent.was_cut_short()
@@ -25,7 +28,11 @@ impl Running<'_> {
         self.restore_spool(started)?;
         self.begin_phase(begin.iteration, Phase::Recording);
         self.warn_of_leftovers(&agent, validation.as_ref());
-        Ok(Ran { agent, validation })
+        let tests = match &validation {
+            Some(_) => Some(self.tally(slot, VALIDATION_STREAMS)?),
+            None => None,
+        };
+        Ok(Ran { agent, validation, tests, protected })
     }
 
     fn run_agent(
@@ -72,7 +79,7 @@ impl Running<'_> {
     }
 
     /// Restores the spool if the child that just ended deleted it.
-    fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
+    pub(super) fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
         let is_recreated =
             self.recorder.recreate_spool()? | self.local.identity.keep(self.plan.store.repository())?;
@@ -85,6 +92,11 @@ impl Running<'_> {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())
+    }
+
+    /// Returns what a validation printed of its tests into two files of `slot`.
+    pub(super) fn tally(&self, slot: &Slot, streams: (&str, &str)) -> Result<Tally> {
+        tally(slot, streams, self.recorder.redactor(), &self.plan.project_root)
     }
 
     fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {

@@ -50,10 +50,12 @@ impl Running<'_> {
         judged: Judged,
     ) -> Result<Drafted> {
         let StartedIteration { task, slot, begin, memory, environment, .. } = started;
-        let Judged { verdict, before } = judged;
+        let Judged { verdict, before, evidence, cause, reopened, ended_at, taken, second_ms } = judged;
         let number = begin.iteration;
-        let ended_at = self.plan.clock.now();
-        let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), ended_at);
+        let mut taken = match taken {
+            Some(taken) => taken,
+            None => self.recorder.take(&slot, &format!("iteration {number}"), ended_at),
+        };
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let done = CommitSubject {
             task,
@@ -72,6 +74,10 @@ impl Running<'_> {
         let changes = std::mem::take(&mut taken.most_changed);
         let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
         let mut iteration = self.compose(begin, measured, ended_at)?;
+        iteration.duration_ms.second = second_ms;
+        iteration.reopened = reopened;
+        iteration.cause = cause;
+        iteration.evidence = Some(Box::new(evidence));
         // It is ours by whatever clock git dated it.
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
@@ -99,14 +105,16 @@ impl Running<'_> {
         let asked = if is_of_tasks { asked(&iteration, &said.text) } else { None };
         let class = asked.as_ref().map(|_| FailureClass::Question);
         iteration.failure_class = class.or(iteration.failure_class);
-        let cause = cause::cause(&cause::Evidence {
-            iteration: &iteration,
-            final_text: &said.text,
-            agent_stderr: &said.stderr,
-            examined: examined.as_ref(),
-            artifact: (!is_of_tasks).then_some(artifact),
+        let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
+        iteration.cause = asked.as_deref().map(cause::of_question).or(judged).or_else(|| {
+            cause::cause(&cause::Evidence {
+                iteration: &iteration,
+                final_text: &said.text,
+                agent_stderr: &said.stderr,
+                examined: examined.as_ref(),
+                artifact: (!is_of_tasks).then_some(artifact),
+            })
         });
-        iteration.cause = asked.as_deref().map(cause::of_question).or(cause);
         let facts = capture::facts(
             Captured {
                 outcome: iteration.outcome,
@@ -148,7 +156,7 @@ impl Running<'_> {
         measured: Measurements<'_>,
         ended_at: Timestamp,
     ) -> Result<Iteration> {
-        let Measurements { ran: Ran { agent: run, validation }, verdict, taken, refs_before } = measured;
+        let Measurements { ran: Ran { agent: run, validation, .. }, verdict, taken, refs_before } = measured;
         let validation = validation.as_ref();
         let started_at = begin.started_at;
         let counts = self.counts();

@@ -1,8 +1,10 @@
 //! One iteration, from an open task to a record: prompt, agent, validation, verdict, record.
 
+mod assess;
 mod children;
 mod draft;
 mod prompt;
+mod protect;
 mod skip;
 mod stages;
 mod verdict;
@@ -22,6 +24,7 @@ use super::running::Running;
 use stages::{Drafted, StartedIteration};
 
 pub(super) use draft::unfinished;
+pub(super) use protect::{Restored, restore_protected};
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.
@@ -34,6 +37,7 @@ impl Running<'_> {
         let drafted = self.draft(started, &ran, judged)?;
         let iteration = self.record(&slot, drafted)?;
         self.past.ground.ended(&iteration, before.as_ref());
+        self.judging.ended(&mut self.session, &iteration);
         Ok(iteration)
     }
 
@@ -77,7 +81,7 @@ impl Running<'_> {
         let Drafted { iteration, excerpt, context } = drafted;
         let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
-        if iteration.exit.validation == Some(0) && iteration.validation_exit_reason().is_none() {
+        if iteration.exit.validation == Some(0) && iteration.passed_validation() {
             let (tree, _) = self.recorder.last_contents();
             self.past.ground.passed_on(tree);
         }

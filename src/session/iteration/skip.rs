@@ -113,14 +113,16 @@ impl Running<'_> {
     /// passes now changes nothing.
     pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
         let attempts = self.past.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
-        let Some(attempts) = attempts.filter(|_| self.past.history.last_validation() != Some(0)) else {
+        let Some(attempts) = attempts.filter(|_| self.past.history.last_passed() != Some(true)) else {
             return Ok(TakenBack::default());
         };
         slot.create()?;
-        let validation = self.validate_again(slot, begin)?;
+        // What was refused passes, and passes again.
+        let is_refused = self.past.history.was_refused(&begin.task.name);
+        let validation = if is_refused { None } else { self.validate_again(slot, begin)? };
         let is_red = validation.as_ref().is_some_and(|validation| {
             !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)
-        });
+        }) || is_refused;
         let unchanged = TakenBack { validation, ..TakenBack::default() };
         if !is_red {
             return Ok(unchanged);

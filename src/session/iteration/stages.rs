@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
+use failure_excerpt::Tally;
 use tasklist::TaskList;
 
 use crate::progress::IterationContext;
-use crate::record::{AgentRun, Iteration, PromptMemory, Task, Validation};
+use crate::record::{AgentRun, Evidence, Iteration, PromptMemory, Task, TaskName, Timestamp, Validation};
 use crate::store::{Begin, Slot};
 
 use super::super::judge::Verdict;
+use super::super::snapshot_taken::SnapshotTaken;
 
 /// An iteration whose prompt is in the spool.
 pub(super) struct StartedIteration<'a> {
@@ -29,12 +31,35 @@ pub(super) struct Ran {
     pub agent: AgentRun,
     /// `None` if no validation ran.
     pub validation: Option<Validation>,
+    /// What the validation printed of its tests.
+    pub tests: Option<Tally>,
+    /// What came of protected files that the agent changed.
+    pub protected: ProtectedFiles,
+}
+
+/// Protected files that an agent changed, and what came of them.
+#[derive(Debug, Default)]
+pub(super) struct ProtectedFiles {
+    /// They are again what they were.
+    pub put_back: Vec<String>,
+    /// Why they could not be put back: then nothing that the validation says counts.
+    pub failure: Option<String>,
 }
 
 /// What an iteration came to, by the task lists before and after it.
 pub(super) struct Judged {
     pub verdict: Verdict,
     pub before: Rc<TaskList>,
+    pub evidence: Evidence,
+    /// Why it did not succeed, if that is not seen from agent and validation alone.
+    pub cause: Option<String>,
+    /// Tasks whose boxes were opened again though it succeeded.
+    pub reopened: Vec<TaskName>,
+    pub ended_at: Timestamp,
+    /// The work tree, if it had to be looked at to judge.
+    pub taken: Option<SnapshotTaken>,
+    /// How long the second run of the validation took.
+    pub second_ms: Option<u64>,
 }
 
 /// An iteration as it is to be recorded.

@@ -7,6 +7,8 @@ use tasklist::{Item, Mark, TaskList};
 
 use crate::agent::final_message;
 use crate::config::Until;
+use crate::judge::{Decision, closable};
+use crate::record::{self, Outcome};
 use crate::store::{Slot, names};
 use crate::tasks::set_marks;
 
@@ -26,26 +28,70 @@ impl Running<'_> {
                 Rc::clone(&before)
             }
         };
-        let verdict = judge::judge(Evidence {
+        let mut passing = self.passing(started, ran)?;
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let closable = closable(&started.task.name, &started.begin.unit_tasks, &before, &after);
+        let mut verdict = judge::judge(Evidence {
             before: &before,
             after: &after,
             agent: Some(&ran.agent),
             validation: ran.validation.as_ref(),
+            passes: passing.passed && ran.protected.failure.is_none(),
+            closable: is_of_tasks.then_some(&closable),
             is_promised: ran.agent.succeeded && final_message::promise(&ran.agent.final_text),
             completion: self.plan.config.settings.completion,
             artifact_exists: self.plan.job.artifact_exists(self.plan.feature),
         });
-        self.reopen_boxes(&started.slot, &verdict, &after)?;
-        if self.plan.job.until == Until::Tasks {
+        let mut evidence = record::Evidence {
+            tests: ran.tests.clone(),
+            before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
+            ..record::Evidence::default()
+        };
+        let mut cause = passing.cause.take().or_else(|| ran.protected.failure.clone());
+        let found = self.recorder.last_contents().0.cloned();
+        let moment = format!("iteration {}", started.begin.iteration);
+        let mut ended_at = self.plan.clock.now();
+        let mut taken = None;
+        if verdict.outcome == Outcome::Success {
+            let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
+            let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
+            match self.assess((started, ran), now.as_ref(), &verdict.others, &mut passing)? {
+                Decision::RunAgain => {}
+                Decision::Accepted(flags) => evidence.flags = flags,
+                Decision::Refused { code, cause: why } => {
+                    verdict.refuse(judge::ticked_items(&before, &after));
+                    evidence.refused = Some(code);
+                    cause = Some(why);
+                }
+            }
+        }
+        let second = passing.second;
+        if second.as_ref().is_some_and(|second| second.was_interrupted) {
+            verdict.refuse(judge::ticked_items(&before, &after));
+            verdict.outcome = Outcome::Interrupted;
+            (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
+        }
+        let has_opened = self.reopen_boxes(&started.slot, &verdict, &after)?;
+        if second.is_some() {
+            ended_at = self.plan.clock.now();
+        }
+        if (has_opened || second.is_some()) && taken.is_some() {
+            taken = Some(self.recorder.take_again(&started.slot, (&moment, ended_at), found));
+        }
+        if is_of_tasks {
             self.remember_lost(&verdict.lost, &before);
         }
         self.state.is_promised = verdict.is_complete;
-        Ok(Judged { verdict, before })
+        let reopened = if has_opened { verdict.others.clone() } else { Vec::new() };
+        let second_ms = second.as_ref().map(|second| second.duration_ms);
+        evidence.second = second.map(|second| second.run);
+        Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, second_ms })
     }
 
-    fn reopen_boxes(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<()> {
+    /// Returns true if boxes were opened again.
+    fn reopen_boxes(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<bool> {
         if !self.plan.config.settings.untick || verdict.to_open.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         // The claim must outlive the box: we may die between opening it and recording it.
         let found = match self.read_task_list_bytes() {
@@ -54,7 +100,7 @@ impl Running<'_> {
                 self.warn(format!(
                     "boxes that were ticked too early could not be unticked: read the task list: {error}"
                 ));
-                return Ok(());
+                return Ok(false);
             }
         };
         slot.write_once(names::TASKS_FOUND, &found)?;
@@ -64,13 +110,13 @@ impl Running<'_> {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));
-                return Ok(());
+                return Ok(false);
             }
         };
         for name in &changes.not_found {
             self.warn(format!("the box of {name} could not be unticked: it is no longer there"));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.

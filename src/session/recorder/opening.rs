@@ -23,6 +23,11 @@ pub struct Opening<'l> {
 }
 
 impl Opening<'_> {
+    /// Returns the snapshot of the initial state; `None` if there is none.
+    pub fn snapshot(&self) -> Option<&ObjectId> {
+        self.taken.snapshot.as_ref().filter(|_| self.taken.failure.is_none())
+    }
+
     fn moment(&self) -> &'static str {
         if self.earlier.is_some() { "the resumption" } else { "the start" }
     }

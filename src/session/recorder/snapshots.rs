@@ -1,12 +1,14 @@
 //! Snapshots of the work tree, of records and between two of them, and what they leave out.
 
+use std::collections::HashMap;
+
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
 use crate::process::was_cut_short;
 use crate::record::{ObjectId, Timestamp};
 use crate::store::{NextSnapshot, SessionRefs, Slot, Snapshot};
-use crate::worktree::{PrivateIndex, RawPath, TreePair};
+use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, TreeEntry, TreePair};
 
 use super::super::snapshot_taken::SnapshotTaken;
 use super::Recorder;
@@ -56,6 +58,50 @@ impl Recorder<'_> {
         taken.changed
     }
 
+    /// Returns the files in which two trees or snapshots differ, without progress.txt and the task list. `slot` has the
+    /// objects that are in no record yet.
+    pub fn differences(&self, slot: Option<&Slot>, trees: TreePair<'_>) -> Result<Vec<PathChange>> {
+        let work_tree = self.work_tree();
+        let everything = Paths { directory: work_tree.top(), specs: &[] };
+        let (index, objects) = self.index_and_objects(slot);
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let mut changes = work_tree.differences(private_index, trees, everything)?;
+        let [tasks, progress] =
+            [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
+        changes.retain(|change| {
+            let name = change.name();
+            name != tasks && name != progress && !change.is_of_repository()
+        });
+        Ok(changes)
+    }
+
+    /// Returns the contents of files in trees, but for those of more than `max_bytes`.
+    pub fn contents_of<'e>(
+        &self,
+        slot: &Slot,
+        entries: impl IntoIterator<Item = &'e TreeEntry>,
+        max_bytes: u64,
+    ) -> Result<HashMap<ObjectId, Vec<u8>>> {
+        let (index, objects) = self.index_and_objects(Some(slot));
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree().contents_of(private_index, entries, max_bytes)
+    }
+
+    /// Takes the snapshot of a record again, as files were changed after the first one; compared with `before`, what the
+    /// work tree held before both.
+    pub fn take_again(
+        &mut self,
+        slot: &Slot,
+        (moment, taken_at): (&str, Timestamp),
+        before: Option<ObjectId>,
+    ) -> SnapshotTaken {
+        self.work_tree.last_contents = before;
+        self.take(slot, moment, taken_at)
+    }
+
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
         let (tree, taken) = self.look(slot)?;
         let moment = Moment { name: moment, at: taken_at };
@@ -83,11 +129,19 @@ impl Recorder<'_> {
 
     /// Returns where the index of snapshots is, and their objects.
     fn private_index(&self, slot: &Slot) -> Result<(Utf8PathBuf, Utf8PathBuf)> {
+        let (index, objects) = self.index_and_objects(Some(slot));
+        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        Ok((index, objects))
+    }
+
+    fn index_and_objects(&self, slot: Option<&Slot>) -> (Utf8PathBuf, Utf8PathBuf) {
         let scratch = self.spool.scratch();
         // Trees that are not kept live beside the index, only to be compared with.
-        let objects = if self.place.snapshots { slot.objects() } else { scratch.join("objects") };
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-        Ok((scratch.join("index"), objects))
+        let objects = match slot {
+            Some(slot) if self.place.snapshots => slot.objects(),
+            _ => scratch.join("objects"),
+        };
+        (scratch.join("index"), objects)
     }
 
     /// Writes the commit of a snapshot. `None` if snapshots are not kept.

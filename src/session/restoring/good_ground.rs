@@ -69,7 +69,7 @@ impl GoodGround {
             // No snapshot could be taken: what it changed is not known.
             return self.begin_again(None);
         }
-        if iteration.outcome == Outcome::Success && iteration.exit.validation == Some(0) {
+        if iteration.outcome == Outcome::Success && iteration.exit.validation.is_some() {
             // What was changed before stays.
             return self.begin_again(Some(Passed { branch: iteration.branch.clone() }));
         }

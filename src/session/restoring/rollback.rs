@@ -134,7 +134,8 @@ impl Rollback<'_> {
         Ok(kept)
     }
 
-    fn read(self) -> Result<ScratchWorkTree> {
+    /// Reads the work tree as it is now.
+    pub fn read(self) -> Result<ScratchWorkTree> {
         let work_tree = WorkTree::new(self.store.repository())?.at_work_for(&self.place.session);
         ScratchWorkTree::read(self.store, work_tree, self.place.snapshot_max_file)
     }

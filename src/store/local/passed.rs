@@ -1,10 +1,11 @@
 //! States of the work tree on which the validation passed.
 //!
 //! A cache: `<common git dir>/ralph/cache/passed-<work tree>`, a line for each state, newest last. A state is known by a
-//! hash that only this clone can make. Without the file a validation runs once more than it need.
+//! hash that only this clone can make; after it, and a tab, the tests that ran there. Without the file a validation runs once more than it need.
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
+use failure_excerpt::Tally;
 
 use crate::repository::Repository;
 
@@ -23,17 +24,28 @@ impl<'a> PassedStates<'a> {
         Self { repository }
     }
 
-    pub fn contains(&self, state: &str) -> bool {
-        self.read().iter().any(|known| known == state)
+    /// Returns what the validation printed of its tests on a state on which it passed; the inner `None` if that is not
+    /// known.
+    #[expect(
+        clippy::option_option,
+        reason = "a state that is not known and tests that are not are two things"
+    )]
+    pub fn find(&self, state: &str) -> Option<Option<Tally>> {
+        let line = self.read().into_iter().rev().find(|line| state_of(line) == state)?;
+        Some(line.split_once('\t').and_then(|(_, tests)| serde_json::from_str(tests).ok()))
     }
 
-    pub fn add(&self, state: &str) -> Result<()> {
+    pub fn add(&self, state: &str, tests: Option<&Tally>) -> Result<()> {
         let mut states = self.read();
-        if states.last().is_some_and(|last| last == state) {
+        let line = match tests {
+            Some(tests) => format!("{state}\t{}", serde_json::to_string(tests)?),
+            None => state.to_owned(),
+        };
+        if states.last().is_some_and(|last| *last == line) {
             return Ok(());
         }
-        states.retain(|known| known != state);
-        states.push(state.to_owned());
+        states.retain(|known| state_of(known) != state);
+        states.push(line);
         states.drain(..states.len().saturating_sub(MAX_STATES));
         folders::create(self.repository, "cache")?;
         let path = self.path();
@@ -51,4 +63,8 @@ impl<'a> PassedStates<'a> {
         let name = self.repository.work_tree_name();
         self.repository.ralph_dir().join("cache").join(format!("passed-{name}"))
     }
+}
+
+fn state_of(line: &str) -> &str {
+    line.split('\t').next().unwrap_or_default()
 }

@@ -27,6 +27,8 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         validation,
         baseline,
         is_known_to_pass,
+        validation_files,
+        validation_notes,
         scope,
         scope_tasks,
         hints,
@@ -58,6 +60,12 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         format!("{command}{}", baseline_words(baseline.as_ref(), *is_known_to_pass))
     });
     add("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word"));
+    if !validation_files.is_empty() {
+        add("", &format!("its own files: {}", cut(&one_line(&validation_files.join(", ")), width)));
+    }
+    for note in validation_notes {
+        add("", &cut(&one_line(note), width));
+    }
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
     add("stops", &stops(*max_iterations, open));
     if !given_up.is_empty() {
@@ -126,6 +134,8 @@ pub mod tests {
                 tests: None,
             }),
             is_known_to_pass: false,
+            validation_files: Vec::new(),
+            validation_notes: Vec::new(),
             scope: None,
             scope_tasks: None,
             hints: Vec::new(),

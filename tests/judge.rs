@@ -1,0 +1,214 @@
+//! What proves an attempt, and what does not: each row of the judge's table once through the program.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// Runs the tests of tests/*.bats in shell alone, and prints TAP as bats does. A test passes if the file `works` does not
+/// say otherwise.
+const RUNNER: &str = r#"number=0 failed=0 total=$(cat tests/*.bats | grep -c '^@test')
+echo "1..$total"
+while read -r line; do
+  case $line in
+    @test*) name=${line#*\"} name=${name%%\"*} number=$((number + 1)) skip= ;;
+    skip*) skip=1 ;;
+    "}") if [ -n "$skip" ]; then echo "ok $number $name # skip"
+         elif grep -qx "$name" broken 2>/dev/null; then echo "not ok $number $name"; failed=1
+         else echo "ok $number $name"; fi ;;
+  esac
+done <<END
+$(cat tests/*.bats)
+END
+exit $failed
+"#;
+
+/// Tests with these names, as bats writes them.
+fn bats(names: &[&str]) -> String {
+    names.iter().map(|name| format!("@test \"{name}\" {{\n  run true\n}}\n")).collect()
+}
+
+const TESTS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+
+/// Two tasks, twelve tests, and an agent that does `work` and ticks the box of its task.
+fn scene(work: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    scene.write("check.sh", RUNNER).write("tests/a.bats", bats(&TESTS)).validate("sh check.sh");
+    agent(&scene, work);
+    scene.commit("A project");
+    scene
+}
+
+/// `tick T001` ticks the box of a task.
+fn agent(scene: &Sandbox, work: &str) {
+    let tick = "tick() { t=$(cat \"$RALPH_TASKS\"); \
+                printf '%s\\n' \"$t\" | sed \"s/^- \\[ \\] $1/- [x] $1/\" >\"$RALPH_TASKS\"; }";
+    scene.agent_sh(&format!("{tick}\necho \"$RALPH_ITERATION\" >>work.txt\n{work}\n"));
+}
+
+fn run(scene: &Sandbox, words: &str) -> Run {
+    scene.call(words).judged().run()
+}
+
+fn flags(iteration: &Value) -> Vec<String> {
+    let flags = iteration["evidence"]["flags"].as_array().cloned().unwrap_or_default();
+    flags.iter().map(|flag| format!("{}: {}", flag["code"], flag["text"]).replace('"', "")).collect()
+}
+
+#[test]
+fn tests_that_ran_are_recorded_with_those_of_before() {
+    let scene = scene("tick $RALPH_TASK");
+    run(&scene, "").code(0);
+    let session = scene.session();
+    let first = session.iteration(1);
+    assert_eq!(first["outcome"], "success");
+    let tests = &first["evidence"]["tests"];
+    assert_eq!(
+        (&tests["passed"], &tests["level"], &tests["ran"]),
+        (&json!(12), &json!("tests"), &json!("some"))
+    );
+    assert_eq!(first["evidence"]["before"]["passed"], 12);
+    assert_eq!(flags(&first), Vec::<String>::new());
+    assert_eq!(session.trailers("Ralph-Tests").len(), 2);
+    assert_eq!(session.end()["validation_files"], json!(["check.sh"]));
+    assert_eq!(session.end()["trusted"]["passed"], true);
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
+}
+
+/// What an agent does, what refuses it, and in which words.
+#[test]
+fn what_does_not_prove_is_refused_and_its_box_is_opened_again() {
+    let skip = "awk '{print} /\"b\"/ {print \"  skip\"}' tests/a.bats >t && mv t tests/a.bats";
+    for (work, code, cause) in [
+        (skip, "skip", "not proven: 1 existing test is skipped now: tests/a.bats"),
+        (
+            "echo a >broken; echo 'exit 0' >check.sh",
+            "judge",
+            "not proven: passes only with its change of check.sh",
+        ),
+        (
+            "sed 's/ok \\$number/ok $number skipped # skip/' check.sh >t; printf 'echo 1..0\\n' >check.sh",
+            "vanished",
+            "not proven: no test ran, 12 ran before",
+        ),
+        ("printf '%s\\n' '@test \"a\" {' 'run true' '}' >tests/a.bats", "", ""),
+        (
+            "printf 'echo 1..2; echo ok 1 a; echo ok 2 b\\n' >check.sh",
+            "shrunk",
+            "not proven: 2 tests ran, 12 before, and none was removed",
+        ),
+        (
+            "git checkout -q work.txt 2>/dev/null || rm work.txt",
+            "idle",
+            "not proven: ticked, but nothing changed",
+        ),
+    ] {
+        let scene = scene(&format!("{work}; tick $RALPH_TASK"));
+        run(&scene, "-n 1 --skip-after 0");
+        let first = scene.session().iteration(1);
+        if code.is_empty() {
+            assert_eq!(first["outcome"], "success", "{work}: {first}");
+            continue;
+        }
+        let refused = first["evidence"]["refused"].as_str();
+        assert_eq!(refused, Some(code), "{work}: {first:#}");
+        if !cause.is_empty() {
+            assert_eq!(first["cause"], cause, "{work}");
+        }
+        assert_eq!((&first["outcome"], &first["closed"]), (&json!("failure"), &json!([])), "{work}");
+        assert_eq!(first["false_claim"], json!(["ticked"]), "{work}");
+        assert!(scene.task_list().contains("- [ ] T001"), "{work}");
+        assert_eq!(scene.session().trailers("Ralph-Refused"), [refused.unwrap()], "{work}");
+        scene.ralph("fsck").code(0);
+    }
+}
+
+#[test]
+fn boxes_of_other_tasks_are_opened_again_and_may_be_ticked_without_a_change() {
+    let scene = scene("");
+    agent(
+        &scene,
+        "tick T001; tick T002; if [ $RALPH_ITERATION = 2 ]; then git checkout -q work.txt || rm work.txt; git clean -qfd work.txt; fi",
+    );
+    run(&scene, "-n 1").code(4).stdout_lacks("left the list");
+    let session = scene.session();
+    let first = session.iteration(1);
+    assert_eq!((&first["closed"], &first["reopened"]), (&json!(["T001"]), &json!(["T002"])));
+    assert_eq!(flags(&first), ["others: also ticked T002: open again"]);
+    assert!(scene.task_list().contains("- [x] T001") && scene.task_list().contains("- [ ] T002"));
+    assert_eq!(session.trailers("Ralph-Reopened"), ["T002"]);
+    agent(&scene, "rm -f work.txt; echo 1 >work.txt; tick T002");
+    run(&scene, "resume").code(0);
+    let second = scene.session().iteration(2);
+    assert_eq!(
+        (&second["outcome"], flags(&second)),
+        (&json!("success"), vec!["idle: done in #1".to_owned()])
+    );
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn an_own_file_whose_old_version_passes_too_is_a_flag_and_is_left_as_the_agent_wrote_it() {
+    let scene = scene("echo '# more' >>check.sh; tick $RALPH_TASK");
+    run(&scene, "-n 1").code(4);
+    let first = scene.session().iteration(1);
+    assert_eq!(first["outcome"], "success", "{first:#}");
+    assert_eq!(flags(&first), ["judge: changed check.sh, which the validation runs; the old one passes too"]);
+    assert_eq!(first["evidence"]["second"], json!({"why": "judge", "exit": 0, "paths": ["check.sh"]}));
+    assert!(scene.read("check.sh").ends_with("# more\n"));
+    assert!(scene.session().text(1, "validation/second.stdout").contains("ok 12 l"));
+    assert!(first["duration_ms"]["second"].is_u64());
+    assert_eq!(scene.git("for-each-ref --format=%(refname) refs/ralph-restore").lines().count(), 1);
+}
+
+#[test]
+fn protected_files_are_put_back_and_what_is_new_stays() {
+    let scene = scene(
+        "echo '@test \"z\" {' >tests/a.bats; rm tests/c.bats; echo x >tests/new.bats; tick $RALPH_TASK",
+    );
+    scene.write("tests/c.bats", bats(&["m"])).config("validation.protect = [\"tests/**\"]").commit("More");
+    let run = run(&scene, "-n 1").code(4);
+    run.stdout_has("put back tests/a.bats, tests/c.bats, which are protected");
+    assert_eq!(scene.read("tests/a.bats"), bats(&TESTS));
+    assert_eq!(scene.read("tests/c.bats"), bats(&["m"]));
+    assert_eq!(scene.read("tests/new.bats"), "x\n");
+    let first = scene.session().iteration(1);
+    assert_eq!(first["outcome"], "success", "{first:#}");
+    let codes: Vec<&Value> =
+        first["evidence"]["flags"].as_array().unwrap().iter().map(|it| &it["code"]).collect();
+    assert_eq!(codes, ["put-back"], "{first:#}");
+    scene.write(".gitignore", "ignored.bats\n").write("tests/ignored.bats", "").commit("Ignore");
+    scene
+        .call("-n 1")
+        .run()
+        .code(3)
+        .stderr_has("`validation.protect` matches files that git ignores: tests/ignored.bats");
+}
+
+#[test]
+fn tests_that_failed_before_may_go_on_failing_and_no_others() {
+    let work = "tick $RALPH_TASK";
+    let scene = scene(work);
+    scene.write("broken", "a\nb\n").commit("Two tests fail");
+    let red = run(&scene, "-n 1").code(4);
+    red.stdout_has(
+        "the validation fails before the start: 2 tests (a, b); no task can be done until they pass",
+    );
+    let first = scene.session().iteration(1);
+    assert_eq!(first["outcome"], "failure");
+    scene.config("validation.pass = \"no-new-failures\"");
+    run(&scene, "-n 1").code(4);
+    let newest = || scene.sessions().pop().unwrap();
+    let first = newest().iteration(1);
+    assert_eq!(first["outcome"], "success", "{first:#}");
+    assert_eq!(flags(&first), ["known-failures: 2 tests fail that failed before the start"]);
+    agent(&scene, "echo b >broken; echo c >>broken; tick $RALPH_TASK");
+    run(&scene, "resume -n 1").code(4);
+    let second = newest().iteration(2);
+    assert_eq!((&second["outcome"], &second["cause"]), (&json!("failure"), &json!("new failure: c")));
+    agent(&scene, "echo b >broken; tick $RALPH_TASK");
+    run(&scene, "resume -n 1").code(0);
+    assert_eq!(newest().end()["legacy_failures"], json!(["b"]));
+    scene.ralph("fsck").code(0);
+}

@@ -25,7 +25,7 @@ pub struct History {
     earlier_runs: u32,
 }
 
-/// What counts of one iteration.
+/// What counts of one iteration. Many fields: each is one fact of the record, and questions combine them freely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RunSummary {
     task: Option<TaskName>,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::too_many_lines, reason = "a test reads best in one piece")]
 
+mod accept;
 mod agents;
 mod architecture;
 mod awkward;

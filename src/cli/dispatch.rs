@@ -15,9 +15,10 @@ use super::memory::MemoryPart;
 use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
-    Context, Environment, ExitCode, agents, bisect, clean, completions, config, control, demo, diff, doctor,
-    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack, play_script,
-    rebuild, report, restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
+    Context, Environment, ExitCode, accept, agents, bisect, clean, completions, config, control, demo, diff,
+    doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack,
+    play_script, rebuild, report, restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util,
+    web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -99,6 +100,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Resume(args) if args.tui => tui::with_loop(arguments, args.settings.flags(), &context),
         Action::Resume(args) => run::resume(&args, &context),
         Action::Stop(args) => control::stop(&args, &context),
+        Action::Accept(args) => accept::run(&args, &context),
         Action::Hint(args) => hint::hint(&args, &context),
         Action::Pause(args) => control::pause(&args, &context),
         Action::Continue(args) => control::go_on(&args, &context),

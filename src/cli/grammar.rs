@@ -13,8 +13,8 @@ use super::context::Everywhere;
 use super::run::{self, RunArgs};
 use super::sessions::OnlySessions;
 use super::{
-    Json, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hint, hooks, init, log, memory,
-    notes, play_script, rebuild, report_output, restore, show, status, sync, tasks, trust, util, web,
+    Json, accept, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hint, hooks, init, log,
+    memory, notes, play_script, rebuild, report_output, restore, show, status, sync, tasks, trust, util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -37,6 +37,9 @@ pub enum Action {
     Resume(Box<run::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(control::StopArgs),
+    /// Count a task as done although its last attempt was refused
+    #[command(after_help = help::ACCEPT)]
+    Accept(accept::AcceptArgs),
     /// Add a hint to the next prompt, or to those of a task
     #[command(after_help = help::HINT)]
     Hint(Box<hint::HintArgs>),

@@ -34,6 +34,13 @@ Examples:
 
 All commands and flags: specify ralph help --all";
 
+pub(super) const ACCEPT: &str = "\
+Example:
+  specify ralph accept T004               Tick the box of T004, and record that you did
+
+For a task whose tick was refused though the validation passed, if the change is right. `show T004` shows \
+it. The record names you and the time, and the task has the flag `accepted`.";
+
 pub(super) const HINT: &str = "\
 Examples:
   specify ralph hint 'use the parser that is there'

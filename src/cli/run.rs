@@ -12,6 +12,7 @@ use crate::process::{Interrupt, Marker};
 use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionName, Status, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
 use crate::store::{SessionLog, SessionRefs, Store};
+use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
 use crate::view::style::{Count, Paint, one_line};
@@ -23,7 +24,7 @@ use super::pack::Packer;
 use super::settings::terminal_redactor;
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
-use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, sessions, warn};
+use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, sessions, summary, warn};
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -41,6 +42,9 @@ pub struct RunArgs {
     /// Print the prompt that would be sent, and exit
     #[arg(long)]
     pub dry_run: bool,
+    /// Exit with 5 if all tasks are done, but some are flagged
+    #[arg(long)]
+    pub fail_on_flags: bool,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
@@ -85,6 +89,9 @@ pub struct ResumeArgs {
     /// Resume although commands, agents or completion rules changed since the session began
     #[arg(long)]
     pub accept_changed_commands: bool,
+    /// Exit with 5 if all tasks are done, but some are flagged
+    #[arg(long)]
+    pub fail_on_flags: bool,
     #[command(flatten)]
     pub force: ForceArgs,
     /// Resume SESSION although it seems to run on another machine
@@ -122,7 +129,25 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     if args.dry_run {
         return dry_run(&feature, &request, context, voice);
     }
-    start(&feature, request, context, voice)
+    let scope = request.scope.clone();
+    let code = start(&feature, request, context, voice)?;
+    if args.fail_on_flags { code_of_flags(code, &feature, &scope, context) } else { Ok(code) }
+}
+
+/// With `--fail-on-flags`, a run after which all is done, but some tasks are flagged, ends like one that is stuck.
+fn code_of_flags(code: ExitCode, feature: &Feature, scope: &Scope, context: &Context) -> Result<ExitCode> {
+    if code != ExitCode::Done {
+        return Ok(code);
+    }
+    let flagged = summary::of_feature(context, &feature.path, None)?.flagged;
+    if flagged.is_empty() || session::nothing_to_do(context.store()?, feature, scope)?.is_none() {
+        return Ok(code);
+    }
+    let list = tasks::read(&feature.files, &feature.tasks_path)?;
+    let part = tasks::part_of(&list, scope, &feature.tasks_path)?;
+    let mut tasks = flagged.iter().map(|flagged| &flagged.task);
+    let is_flagged = tasks.any(|task| part.as_ref().is_none_or(|part| part.has(task)));
+    Ok(if is_flagged { ExitCode::Stuck } else { code })
 }
 
 /// The branch may be of one feature, and spec-kit's file of another that was worked on before.
@@ -172,7 +197,9 @@ pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         is_forced: args.force.force,
         ..RunRequest::default()
     };
-    start(&feature, request, context, voice(args.talk, context.paint))
+    let scope = request.scope.clone();
+    let code = start(&feature, request, context, voice(args.talk, context.paint))?;
+    if args.fail_on_flags { code_of_flags(code, &feature, &scope, context) } else { Ok(code) }
 }
 
 /// Where a session stops and how much it does at once belong to its scope: both are as when the session

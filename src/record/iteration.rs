@@ -333,7 +333,12 @@ pub const MAX_CAUSE_CHARS: usize = 200;
 impl Iteration {
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_run(&self) -> bool {
-        self.outcome.is_attempt()
+        self.outcome.is_attempt() && !self.is_acceptance()
+    }
+
+    /// Returns true if a person overruled a refusal with it.
+    pub fn is_acceptance(&self) -> bool {
+        self.evidence.as_ref().is_some_and(|evidence| evidence.accepted.is_some())
     }
 
     /// Returns why its validation did not end by itself: [`Iteration::exit_reason`], unless it is the agent's.

@@ -126,6 +126,7 @@ impl LogEntry {
 
     /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
-        self.outcome.is_some_and(Outcome::is_attempt)
+        let is_acceptance = self.evidence.flags.contains(&FlagCode::Accepted);
+        self.outcome.is_some_and(Outcome::is_attempt) && !is_acceptance
     }
 }

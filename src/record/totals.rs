@@ -198,6 +198,11 @@ pub struct IterationFacts<'a> {
 }
 
 impl<'a> IterationFacts<'a> {
+    /// Returns true if an agent had its turn and the result was judged: a success without a run was accepted by a person.
+    pub fn is_attempt(&self) -> bool {
+        self.outcome.is_attempt() && (self.outcome != Outcome::Success || self.agent_exit.is_some())
+    }
+
     /// Returns `None` for a record that is not of an iteration.
     pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
         if entry.kind != RecordKind::Iteration {

@@ -342,7 +342,8 @@ fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &m
     taken_up
 }
 
-fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
+/// Returns what the spool says of a session.
+pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
     let settings = &plan.config.settings;
     SpoolMeta {
         session: session.id.clone(),

@@ -2,6 +2,7 @@
 //!
 //! The only place that puts effects in order. It says what happens through a closure and never names a screen.
 
+mod accept;
 mod agents;
 mod ask;
 mod baseline;
@@ -56,6 +57,7 @@ use crate::tasks;
 use decide::{Bounds, Decision, Goal, all_done};
 use running::{Ending, NextStep, Running};
 
+pub use accept::{Accepted, accept};
 pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;

@@ -75,6 +75,11 @@ impl<'a> Recorder<'a> {
         &self.files
     }
 
+    /// Returns where the record of that name is put together.
+    pub fn slot(&self, name: &str) -> Slot {
+        self.spool.slot(name)
+    }
+
     pub fn place(&self) -> &SpoolMeta {
         &self.place
     }
@@ -270,8 +275,9 @@ impl<'a> Recorder<'a> {
     fn record(&mut self, slot: &Slot, content: Content, planned: Option<ProgressPlan>) -> Result<ObjectId> {
         let mut files = Vec::new();
         let mut add = |path: &str, name: &str| files.push((path.to_owned(), name.to_owned()));
-        let is_run =
-            content.iteration.as_ref().is_some_and(|iteration| iteration.outcome != Outcome::Skipped);
+        let has_run =
+            |iteration: &Iteration| iteration.outcome != Outcome::Skipped && !iteration.is_acceptance();
+        let is_run = content.iteration.as_ref().is_some_and(has_run);
         let was_validated = match (&content.iteration, &content.session) {
             (Some(iteration), _) => is_run || iteration.exit.validation.is_some(),
             (None, session) => session.as_ref().is_some_and(|session| session.baseline.is_some()),

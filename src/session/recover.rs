@@ -335,7 +335,7 @@ fn interrupted(
 }
 
 /// Returns the session as its end record has to describe it, from its log.
-fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
+pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
     let mut totals = Session {
         iterations_run: 0,
@@ -392,7 +392,8 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
     append_missing(&file, &redactor, &progress_parts(plan.store, &log)?, say)
 }
 
-fn catch_up(
+/// Brings progress.txt up to the record of the session that `recorder` writes.
+pub(super) fn catch_up(
     recorder: &mut Recorder<'_>,
     place: &SpoolMeta,
     parts: &ProgressParts,

@@ -24,7 +24,7 @@ impl SessionTotals {
         let is_failure = facts.outcome == Outcome::Failure;
         self.succeeded += usize::from(facts.outcome == Outcome::Success);
         self.failed += usize::from(is_failure);
-        self.attempts += usize::from(facts.outcome.is_attempt());
+        self.attempts += usize::from(facts.is_attempt());
         let interruption = facts.interruption();
         if let Some(by) = interruption {
             self.cut_short.push(CutShort {
@@ -40,7 +40,7 @@ impl SessionTotals {
         let (cost, usd) = (&mut self.cost, facts.cost.usd);
         cost.usd = sum(cost.usd, usd);
         cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));
-        cost.unreported += usize::from(usd.is_none() && facts.outcome.is_attempt());
+        cost.unreported += usize::from(usd.is_none() && facts.is_attempt());
         cost.unreported_cut_short += usize::from(usd.is_none() && interruption.is_some());
         let Some(task) = facts.task.as_deref() else { return };
         if let Some(usd) = usd {

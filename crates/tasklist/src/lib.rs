@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod dependencies;
+mod failing_tests;
 mod front_matter;
 mod groups;
 mod known_ids;

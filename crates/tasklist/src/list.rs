@@ -11,7 +11,7 @@ use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
-use super::{front_matter, phase, story, tests_first};
+use super::{failing_tests, front_matter, phase, story};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -151,7 +151,7 @@ impl TaskList {
         let labels = labels(&outline.boxes);
         let kinds = kinds(&outline.boxes, &labels);
         let is_template = is_template(&outline.headings, &labels);
-        let asks_for_failing_tests = tests_first::asks_for_failing_tests(source, &outline.headings);
+        let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &outline.headings);
         let mut names = Names::default();
         let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
         let mut waits = Vec::with_capacity(outline.boxes.len());

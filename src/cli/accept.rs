@@ -1,0 +1,64 @@
+//! `specify ralph accept`: a task counts as done although its last attempt was refused.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use crate::process::Interrupt;
+use crate::record::{Event, Scope};
+use crate::session::{self, Accepted};
+use crate::view::style::one_line;
+
+use super::args::PlaceArgs;
+use super::output::emit;
+use super::run::refuse_within_iteration;
+use super::setup::{Ready, RunRequest, Settings};
+use super::{Context, ExitCode, Flags, Json, refusal, warn};
+
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// Task whose last attempt was refused
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
+    // An agent does not judge its own work.
+    refuse_within_iteration(context)?;
+    let store = context.store()?;
+    let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    let settings = Settings::read(&feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
+    let ready = Ready::new(settings, false, context).map_err(refusal)?;
+    let interrupt = Interrupt::install()?;
+    let plan = ready.plan(store, &feature, RunRequest::default(), &interrupt)?;
+    let by = person(context)?;
+    let mut say = |event: &Event| {
+        if let Event::Warning { message } = event {
+            warn(message);
+        }
+    };
+    let accepted = session::accept(&plan, &args.task, &by, &mut say)?;
+    let Accepted { session, iteration, task, refused, is_completed } = &accepted;
+    let json = json!({
+        "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,
+        "is_completed": is_completed,
+    });
+    let completed = if *is_completed { "; the session is completed" } else { "" };
+    let text = format!("accepted {}, which was refused ({refused}){completed}", one_line(task));
+    emit(args.json, &json, |out| writeln!(out, "{text}"))
+}
+
+/// Returns who accepts: as git names the author of a commit, else the login.
+fn person(context: &Context) -> Result<String> {
+    if let Some(author) = &context.store()?.repository().author {
+        return Ok(format!("{} <{}>", author.name, author.email));
+    }
+    let login = ["USER", "LOGNAME"].into_iter().find_map(|name| context.environment.owned(name));
+    Ok(login.filter(|login| !login.is_empty()).unwrap_or_else(|| "unknown".to_owned()))
+}

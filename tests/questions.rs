@@ -42,7 +42,7 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
     run.stdout_has("warning: 1 task asks: T001\n")
         .stdout_has("warning: T003 waits for T001, which asks\n")
         .stdout_has("stopped: 1 task asks, 1 of 3 tasks done")
-        .stdout_has("asks after 2 runs")
+        .stdout_has("asks after 2 attempts")
         .stdout_has("hint --task T001 'TEXT'");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T001"]);

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::config::FlagInput;
 use crate::process::Tool;
-use crate::record::{Claim, LogEntry, Outcome, RALPH, Refusal};
+use crate::record::{Claim, FlagCode, LogEntry, Outcome, RALPH, Refusal};
 use crate::store::Store;
 use crate::view::live::Detail;
 use crate::view::style::{Look, Paint};
@@ -28,17 +28,18 @@ pub struct DemoArgs {
 }
 
 /// The files of the project.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     (".specify/ralph.toml", include_str!("../../fixtures/demo/ralph.toml")),
     ("agent.toml", include_str!("../../fixtures/demo/agent.toml")),
     ("check.sh", include_str!("../../fixtures/demo/check.sh")),
+    ("tests/greeting.bats", include_str!("../../fixtures/demo/greeting.bats")),
     ("specs/001-greeting/spec.md", include_str!("../../fixtures/demo/spec.md")),
     ("specs/001-greeting/plan.md", include_str!("../../fixtures/demo/plan.md")),
     ("specs/001-greeting/tasks.md", include_str!("../../fixtures/demo/tasks.md")),
 ];
 
 /// What every iteration comes to, in this order.
-const STORY: [(&str, Outcome); 11] = [
+const STORY: [(&str, Outcome); 12] = [
     ("T001", Outcome::Success),
     ("T002", Outcome::Failure),
     ("T002", Outcome::Failure),
@@ -49,11 +50,15 @@ const STORY: [(&str, Outcome); 11] = [
     ("T004", Outcome::Failure),
     ("T004", Outcome::Failure),
     ("T004", Outcome::Skipped),
+    ("T005", Outcome::Failure),
     ("T005", Outcome::Success),
 ];
 
 /// The iteration in which the agent says that it is done and is not.
 const LIE: u32 = 5;
+
+/// The iteration in which it makes a test pass by skipping it.
+const CHEAT: u32 = 11;
 
 pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
     let paint = context.paint;
@@ -65,7 +70,7 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
         out,
         "  an agent that plays a script works through five tasks: one needs three tries, once the agent"
     )?;
-    writeln!(out, "  says that it is done and is not, and one task it cannot do at all\n")?;
+    writeln!(out, "  says that it is done and is not, once it skips a test, and one task it cannot do at all\n")?;
     out.flush()?;
 
     let environment = context.environment.for_another_project();
@@ -184,6 +189,10 @@ fn check_story(store: &Store) -> Result<()> {
     let lie = log.iteration(LIE).context("find the lie")?;
     if store.iteration(lie)?.false_claim != [Claim::Promise, Claim::Ticked] {
         bail!("the false claim was not detected");
+    }
+    let cheat = log.iteration(CHEAT).context("find the cheat")?;
+    if cheat.evidence.refused != Some(FlagCode::Skip) {
+        bail!("the skipped test was not detected");
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use crate::config::{Completion, Pass, Until};
 use crate::judge::{
     ChangedFile, Confirmed, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm,
-    decide, findings, known_failures,
+    decide, findings, known_failures, orders_removal,
 };
 use crate::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_truncated,
@@ -79,7 +79,9 @@ impl Running<'_> {
         else {
             return Ok(Passing::default());
         };
+        let removed = self.removed_by_order(started)?;
         let trusted = self.judging.trusted.tests().and_then(|tests| tests.executed());
+        let trusted = trusted.map(|executed| executed.saturating_sub(removed));
         let new = match known_failures(validation.exit, ran.tests.as_ref(), &legacy, trusted) {
             KnownFailures::Only(count) => {
                 return Ok(Passing { passed: true, known_failures: count, ..Passing::default() });
@@ -183,6 +185,18 @@ impl Running<'_> {
         let unit = started.begin.unit_tasks.iter().filter_map(|name| list.find(name));
         let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
         if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
+    }
+
+    /// Returns how many tests the attempt removed because its task asks for it.
+    fn removed_by_order(&mut self, started: &StartedIteration<'_>) -> Result<u64> {
+        let texts = self.texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        if !orders_removal(&texts) {
+            return Ok(0);
+        }
+        let now = self.recorder.peek(&started.slot)?;
+        let changed = self.changed_since_trusted(&started.slot, &now)?;
+        Ok(findings(&changed.files).removed_count() as u64)
     }
 
     fn changed_since_trusted(&self, slot: &Slot, now: &ObjectId) -> Result<Changed> {

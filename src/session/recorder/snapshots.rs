@@ -90,6 +90,14 @@ impl Recorder<'_> {
         self.work_tree().contents_of(private_index, entries, max_bytes)
     }
 
+    /// Returns the work tree as it is now. The next snapshot is compared with what it would have been without this.
+    pub fn peek(&mut self, slot: &Slot) -> Result<ObjectId> {
+        let before = self.work_tree.last_contents.clone();
+        let looked = self.look(slot);
+        self.work_tree.last_contents = before;
+        Ok(looked?.0)
+    }
+
     /// Takes the snapshot of a record again, as files were changed after the first one; compared with `before`, what the
     /// work tree held before both.
     pub fn take_again(

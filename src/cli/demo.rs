@@ -70,7 +70,10 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
         out,
         "  an agent that plays a script works through five tasks: one needs three tries, once the agent"
     )?;
-    writeln!(out, "  says that it is done and is not, once it skips a test, and one task it cannot do at all\n")?;
+    writeln!(
+        out,
+        "  says that it is done and is not, once it skips a test, and one task it cannot do at all\n"
+    )?;
     out.flush()?;
 
     let environment = context.environment.for_another_project();

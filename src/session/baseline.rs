@@ -6,10 +6,10 @@ use redact_stream::Redactor;
 
 use crate::process::{Interrupt, host_name};
 use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, join_truncated};
-use crate::store::{Control, Identity, PassedStates, Slot, Spool};
+use crate::store::{Control, Identity, PassedStates, Slot, Spool, names};
 use crate::validate;
 
-use super::iteration_context::{VALIDATION_STREAMS, tally, validation_cause};
+use super::iteration_context::{tally, validation_cause};
 use super::plan::Plan;
 use super::recorder::{Opening, Recorder};
 
@@ -121,7 +121,13 @@ pub fn run(
         exit_reason: validation.exit.reason,
         duration_ms: validation.duration_ms,
         cause,
-        tests: Some(Box::new(tally(slot, VALIDATION_STREAMS, redactor, &plan.project_root)?)),
+        tests: Some(Box::new(tally(
+            slot,
+            names::VALIDATION_STDOUT,
+            names::VALIDATION_STDERR,
+            redactor,
+            &plan.project_root,
+        )?)),
     }))
 }
 

@@ -115,17 +115,12 @@ pub fn validation_cause(
     Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
 }
 
-/// The files of a slot that have the output of its validation.
-pub const VALIDATION_STREAMS: (&str, &str) = (names::VALIDATION_STDOUT, names::VALIDATION_STDERR);
-
-/// Those of its second run.
-pub const SECOND_STREAMS: (&str, &str) = (names::SECOND_STDOUT, names::SECOND_STDERR);
-
 /// Returns what a validation printed of its tests into two files of `slot`, with the secrets in their names removed.
 /// Where so much was printed that a part of it is not read, the numbers are known only from a single summary.
 pub fn tally(
     slot: &Slot,
-    (stdout, stderr): (&str, &str),
+    stdout: &str,
+    stderr: &str,
     redactor: &Redactor,
     directory: &Utf8Path,
 ) -> Result<Tally> {

@@ -27,6 +27,8 @@ pub(super) struct Judging {
     pub own_files: OwnFiles,
     /// True if the validation chooses its tests by what changed: then their number says nothing.
     pub selects_by_change: bool,
+    /// With `green`, the tests that failed before the start, as long as no other failure was seen.
+    failing_before: Option<Vec<String>>,
     /// What the validation printed when it last passed, for the mark that lets a baseline be left out.
     pub passing_tests: Option<Tally>,
 }
@@ -53,8 +55,10 @@ impl Judging {
         match settings.validation_pass {
             Pass::Green => {
                 session.legacy_failures = None;
-                if let Some(failing) = failing.filter(|failing| !baseline.passes() && !failing.is_empty()) {
-                    warn(format!("{}; {NO_TASK_CAN_BE_DONE}", fails_before(failing)));
+                let failing = failing.filter(|failing| !baseline.passes() && !failing.is_empty());
+                self.failing_before = failing.cloned();
+                if let Some(why) = self.why_nothing_can_be_done() {
+                    warn(why);
                 }
             }
             Pass::NoNewFailures => {
@@ -84,9 +88,25 @@ impl Judging {
         Ok(())
     }
 
+    /// Returns why no task can be done, if nothing failed so far but tests that failed before the start.
+    pub fn why_nothing_can_be_done(&self) -> Option<String> {
+        let failing = self.failing_before.as_ref()?;
+        Some(format!(
+            "{}; no task can be done until they pass, or with `--set validation.pass=no-new-failures`",
+            fails_before(failing)
+        ))
+    }
+
     /// Takes in an iteration.
     pub fn ended(&mut self, session: &mut Session, iteration: &Iteration) {
         self.trusted.ended(iteration);
+        let tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.as_ref());
+        let failing = tests.and_then(|tests| tests.failing.as_ref());
+        let is_known = |known: &Vec<String>| {
+            failing
+                .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
+        };
+        self.failing_before = self.failing_before.take().filter(is_known);
         narrow(&mut session.legacy_failures, iteration);
         if iteration.passed_validation() && iteration.exit.validation == Some(0) {
             self.passing_tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone());
@@ -106,12 +126,8 @@ impl Judging {
     }
 }
 
-/// What follows of a validation that fails before the start.
-pub(super) const NO_TASK_CAN_BE_DONE: &str =
-    "no task can be done until they pass, or with `--set validation.pass=no-new-failures`";
-
 /// `the validation fails before the start: 3 tests (a, b, c)`
-pub(super) fn fails_before(failing: &[String]) -> String {
+fn fails_before(failing: &[String]) -> String {
     let tests = if failing.len() == 1 { "test" } else { "tests" };
     let names = join_truncated(failing, MAX_NAMED_TESTS);
     format!("the validation fails before the start: {} {tests} ({names})", failing.len())

@@ -193,7 +193,9 @@ impl Running<'_> {
         for line in why {
             self.warn(line);
         }
-        Ending { limit, ..Ending::of(reason) }
+        let is_stuck = reason == StopReason::Stuck;
+        let why = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
+        Ending { limit, why, ..Ending::of(reason) }
     }
 
     /// Ends the session for what an iteration showed, or gives up its task.

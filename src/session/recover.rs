@@ -150,7 +150,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
                 );
                 warn(say, message);
             }
-            finish_put_back(plan, place, (&slot, &begin), say)?;
+            finish_put_back(plan, place, &slot, &begin, say)?;
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,
@@ -237,7 +237,8 @@ fn finish_rollback(
 fn finish_put_back(
     plan: &Plan<'_>,
     place: &SpoolMeta,
-    (slot, begin): (&Slot, &Begin),
+    slot: &Slot,
+    begin: &Begin,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let rollback = Rollback { store: plan.store, place };

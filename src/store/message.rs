@@ -6,21 +6,16 @@ use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use crate::record::{
-    Claim, Durations, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId,
-    Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp,
-    Tokens, TrailerEvidence,
+    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId, Outcome,
+    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
+    TrailerEvidence,
 };
 
-use super::trailer_value::{Fields, escape, unescape};
+use super::evidence;
+use super::trailer_value::{Fields, escape, known, names, optional, unescape};
 
 /// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
 const BODY_LIMIT: usize = 16 * 1024;
-
-/// How the line of an entry begins that has the texts of its flags.
-pub const FLAGS_LINE: &str = "**Flags**: ";
-
-/// What is between two flags in that line.
-pub const FLAG_SEPARATOR: &str = "; ";
 
 /// What a message is made of: the JSON that the tree of the same commit holds.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +235,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
             lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
             optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
-            lines.extend(evidence(iteration));
+            lines.extend(evidence::trailers(iteration));
             let head = |id: &Option<ObjectId>| id.as_ref().map_or("-", ObjectId::as_str).to_owned();
             lines.push((
                 "Work",
@@ -266,36 +261,6 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
         }
     }
     lines
-}
-
-/// Returns the trailers about what an iteration was judged by.
-fn evidence(iteration: &Iteration) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
-    if let Some(evidence) = &iteration.evidence {
-        if let Some(tests) = &evidence.tests {
-            let (passed, failed, skipped) = (known(tests.passed), known(tests.failed), known(tests.skipped));
-            lines.push(("Tests", format!("passed={passed} failed={failed} skipped={skipped}")));
-        }
-        if !evidence.flags.is_empty() {
-            let codes: Vec<&str> = evidence.flags.iter().map(|flag| flag.code.as_str()).collect();
-            lines.push(("Flags", codes.join(",")));
-        }
-        optional(&mut lines, "Refused", evidence.refused.as_ref());
-    }
-    if !iteration.reopened.is_empty() {
-        lines.push(("Reopened", iteration.reopened.join(",")));
-    }
-    lines
-}
-
-fn optional(lines: &mut Vec<(&'static str, String)>, name: &'static str, value: Option<&impl ToString>) {
-    if let Some(value) = value {
-        lines.push((name, value.to_string()));
-    }
-}
-
-fn known(number: Option<impl ToString>) -> String {
-    number.map_or_else(|| "-".into(), |number| number.to_string())
 }
 
 fn tokens(tokens: &Tokens) -> String {
@@ -326,14 +291,6 @@ fn title(message: &str, task: &str) -> Option<String> {
     let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
     let title = line.strip_prefix(task)?.trim();
     (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
-}
-
-/// Returns the text of the first flag, from the first lines of the entry: its trailer has the codes alone.
-fn first_flag(message: &str) -> Option<String> {
-    let mut lines = message.lines().skip(2).skip_while(|line| !line.starts_with("**Task**: ")).take(4);
-    lines.find(|line| line.starts_with("**Status**: "))?;
-    let flags = lines.next()?.strip_prefix(FLAGS_LINE)?;
-    Some(flags.split(FLAG_SEPARATOR).next().unwrap_or_default().to_owned())
 }
 
 /// Reads a message back; none if it is no message of ours.
@@ -384,16 +341,7 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             closed: names(tasks.text("closed")),
             tasks: counts(&tasks)?.into(),
             fingerprint: find("Fingerprint").map(str::to_owned),
-            evidence: TrailerEvidence {
-                tests: find("Tests").map(|tests| test_counts(&Fields::of(Some(tests)))).transpose()?,
-                flags: names(find("Flags"))
-                    .iter()
-                    .map(|code| FlagCode::of_record(code))
-                    .collect::<Result<_>>()?,
-                first_flag: first_flag(message),
-                refused: find("Refused").map(FlagCode::of_record).transpose()?,
-                reopened: names(find("Reopened")),
-            },
+            evidence: evidence::read(message, &find)?,
             head_before: work.text("before").map(id).transpose()?.flatten(),
             head_after: work.text("after").map(id).transpose()?.flatten(),
             snapshot: find("Snapshot").map(str::parse).transpose()?,
@@ -426,22 +374,8 @@ fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
     Ok(TaskCounts { done: count("done")?, open: count("open")? })
 }
 
-fn test_counts(fields: &Fields<'_>) -> Result<TestCounts> {
-    Ok(TestCounts {
-        passed: fields.number("passed")?,
-        failed: fields.number("failed")?,
-        skipped: fields.number("skipped")?,
-    })
-}
-
 fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
     names(list).iter().map(|claim| Claim::of_record(claim)).collect()
-}
-
-/// Names with commas between them.
-fn names(list: Option<&str>) -> Vec<String> {
-    let names = list.unwrap_or_default().split(',').filter(|name| !name.is_empty());
-    names.map(str::to_owned).collect()
 }
 
 /// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is not

@@ -9,6 +9,7 @@ mod copies;
 #[cfg(test)]
 mod counters;
 mod digests;
+mod evidence;
 mod files;
 mod leftovers;
 mod local;

@@ -70,3 +70,23 @@ impl<'a> Fields<'a> {
         }
     }
 }
+
+pub(super) fn optional(
+    lines: &mut Vec<(&'static str, String)>,
+    name: &'static str,
+    value: Option<&impl ToString>,
+) {
+    if let Some(value) = value {
+        lines.push((name, value.to_string()));
+    }
+}
+
+pub(super) fn known(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "-".into(), |number| number.to_string())
+}
+
+/// Names with commas between them.
+pub(super) fn names(list: Option<&str>) -> Vec<String> {
+    let names = list.unwrap_or_default().split(',').filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}

@@ -18,7 +18,6 @@ use crate::store::{PutBack, PutBackKind, Slot, names as slot_names};
 use crate::validate;
 use crate::worktree::{PathChange, TreeEntry, TreePair};
 
-use super::super::iteration_context::SECOND_STREAMS;
 use super::super::restoring::put_back::{Side, names};
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
@@ -90,7 +89,7 @@ impl Running<'_> {
             KnownFailures::Unknown => return Ok(Passing::default()),
         };
         let again = self.run_again(started)?;
-        let tests = self.tally(&started.slot, SECOND_STREAMS)?;
+        let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
         let second = Some(Second {
             run: SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None },
             duration_ms: again.duration_ms,
@@ -108,7 +107,8 @@ impl Running<'_> {
     /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it.
     pub(super) fn assess(
         &mut self,
-        (started, ran): (&StartedIteration<'_>, &Ran),
+        started: &StartedIteration<'_>,
+        ran: &Ran,
         now: Option<&ObjectId>,
         others: &[TaskName],
         passing: &mut Passing,
@@ -289,7 +289,7 @@ impl Running<'_> {
         }
         let at = self.plan.clock.now();
         let what = "the validation's own files as they were trusted";
-        let put_back = rollback.put_back(&here, &wanted, (&started.slot, PutBackKind::ForOneRun), (what, at));
+        let put_back = rollback.put_back(&here, &wanted, &started.slot, PutBackKind::ForOneRun, what, at);
         let (point, stay) = match put_back {
             Ok(done) => done,
             Err(error) => {

@@ -8,7 +8,7 @@ use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Validation
 use crate::store::{Slot, names};
 use crate::validate;
 
-use super::super::iteration_context::{VALIDATION_STREAMS, tally};
+use super::super::iteration_context::tally;
 use super::super::running::Running;
 use super::stages::{Ran, StartedIteration};
 
@@ -29,7 +29,7 @@ impl Running<'_> {
         self.begin_phase(begin.iteration, Phase::Recording);
         self.warn_of_leftovers(&agent, validation.as_ref());
         let tests = match &validation {
-            Some(_) => Some(self.tally(slot, VALIDATION_STREAMS)?),
+            Some(_) => Some(self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?),
             None => None,
         };
         Ok(Ran { agent, validation, tests, protected })
@@ -95,8 +95,8 @@ impl Running<'_> {
     }
 
     /// Returns what a validation printed of its tests into two files of `slot`.
-    pub(super) fn tally(&self, slot: &Slot, streams: (&str, &str)) -> Result<Tally> {
-        tally(slot, streams, self.recorder.redactor(), &self.plan.project_root)
+    pub(super) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
+        tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)
     }
 
     fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {

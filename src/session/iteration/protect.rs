@@ -77,7 +77,7 @@ pub(in crate::session) fn restore_protected(
     }
     let wanted: Vec<PathChange> = changed.into_iter().map(PathChange::reversed).collect();
     let what = "the protected files as they were before the attempt";
-    let (point, stay) = rollback.put_back(&here, &wanted, (slot, PutBackKind::ForGood), (what, at))?;
+    let (point, stay) = rollback.put_back(&here, &wanted, slot, PutBackKind::ForGood, what, at)?;
     PutBack::forget(slot)?;
     if !stay.is_empty() {
         messages.push(format!(

@@ -55,7 +55,7 @@ impl Running<'_> {
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
-            match self.assess((started, ran), now.as_ref(), &verdict.others, &mut passing)? {
+            match self.assess(started, ran, now.as_ref(), &verdict.others, &mut passing)? {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => evidence.flags = flags,
                 Decision::Refused { code, cause: why } => {
@@ -76,7 +76,7 @@ impl Running<'_> {
             ended_at = self.plan.clock.now();
         }
         if (has_opened || second.is_some()) && taken.is_some() {
-            taken = Some(self.recorder.take_again(&started.slot, (&moment, ended_at), found));
+            taken = Some(self.recorder.take_again(&started.slot, &moment, ended_at, found));
         }
         if is_of_tasks {
             self.remember_lost(&verdict.lost, &before);

@@ -103,7 +103,8 @@ impl Recorder<'_> {
     pub fn take_again(
         &mut self,
         slot: &Slot,
-        (moment, taken_at): (&str, Timestamp),
+        moment: &str,
+        taken_at: Timestamp,
         before: Option<ObjectId>,
     ) -> SnapshotTaken {
         self.work_tree.last_contents = before;

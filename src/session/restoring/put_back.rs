@@ -27,8 +27,10 @@ impl Rollback<'_> {
         self,
         here: &ScratchWorkTree,
         changes: &[PathChange],
-        note: (&Slot, PutBackKind),
-        (what, at): (&str, Timestamp),
+        slot: &Slot,
+        kind: PutBackKind,
+        what: &str,
+        at: Timestamp,
     ) -> Result<(RestorePoint, Vec<RawPath>)> {
         let made = here.work_tree.with_changes(here.private_index(), changes)?;
         let point = self.store.keep_restoration(Restoration {
@@ -40,7 +42,6 @@ impl Rollback<'_> {
             target: what,
             at,
         })?;
-        let (slot, kind) = note;
         PutBack { kind, point: point.clone() }.note_in(slot)?;
         let stay = here.work_tree.replace(here.private_index(), changes)?;
         Ok((point, stay))

@@ -299,6 +299,20 @@ fn tests_that_fail_first_are_done_with_their_code() {
 }
 
 #[test]
+fn a_task_that_asks_is_not_asked_for_with_its_story() {
+    let scene = Sandbox::new();
+    scene.tasks(TESTS_FIRST).agent_script(
+        "[[turn]]\ntask = 'T002'\ndo = [{ say = 'Which of the two journeys should it be?' }]\n\
+         [[turn]]\ntask = 'T003'\ndo = [{ tick = 'T003' }, { tick = 'T004' }, { tick = 'T005' }]\n\
+         [[turn]]\ndo = [{ tick = 'current' }]\n",
+    );
+    scene.ralph("--validate true --story US1 -n 2");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T002", "T003"]);
+    assert_eq!(session.iteration(2)["unit_tasks"], json!(["T003", "T004", "T005"]));
+}
+
+#[test]
 fn tests_first_make_a_unit_as_long_as_one_is_open_and_something_checks_the_work() {
     let scene = Sandbox::new();
     scene.tasks(TESTS_FIRST).agent_script(WILLING_AGENT);

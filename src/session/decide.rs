@@ -33,9 +33,14 @@ pub struct Bounds<'a> {
 impl Bounds<'_> {
     /// Returns where a task stands whose last run asked.
     fn question(&self, history: &History, task: &str) -> Option<OpenQuestion> {
-        let hints = self.hints.iter().filter(|hint| hint.tasks.iter().any(|name| name == task));
-        history.question(task, &hints.map(|hint| hint.text.as_str()).collect::<Vec<_>>())
+        question(history, self.hints, task)
     }
+}
+
+/// Returns where a task stands whose last run asked, with the hints that wait for tasks.
+pub fn question(history: &History, hints: &[Hint], task: &str) -> Option<OpenQuestion> {
+    let hints = hints.iter().filter(|hint| hint.tasks.iter().any(|name| name == task));
+    history.question(task, &hints.map(|hint| hint.text.as_str()).collect::<Vec<_>>())
 }
 
 /// What the session is about.

@@ -6,6 +6,7 @@ use crate::config::{FailedChanges, Unit, Until};
 use crate::record::{Task, TaskName, join_truncated};
 use crate::tasks::select;
 
+use super::decide::question;
 use super::running::Running;
 use super::units::{self, UnitTasks, Wanted};
 
@@ -68,11 +69,15 @@ impl Running<'_> {
         })
     }
 
-    /// Calls `find` with the tasks that may be asked for: those of the scope that were not given up.
+    /// Calls `find` with the tasks that may be asked for: those of the scope that were not given up and do not
+    /// ask.
     fn with_wanted<T>(&self, tasks: &TaskList, find: impl FnOnce(Wanted<'_>) -> Option<T>) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
+        let (history, hints) = (&self.past.history, self.hints_for_tasks());
         let is_left_out = |name: &str| {
-            self.past.history.is_skipped(name) || self.state.given_up.iter().any(|task| task == name)
+            history.is_skipped(name)
+                || self.state.given_up.iter().any(|task| task == name)
+                || question(history, &hints, name).is_some()
         };
         let wanted = Wanted { part: part.as_ref(), is_left_out: &is_left_out };
         (self.plan.job.until == Until::Tasks).then(|| find(wanted)).flatten()

@@ -28,6 +28,9 @@ pub struct FilterArgs {
     /// Only failed iterations
     #[arg(long, conflicts_with = "outcome")]
     pub failed: bool,
+    /// Only iterations with something that a person should look at
+    #[arg(long)]
+    pub flagged: bool,
     /// Only these outcomes: success, failure, skipped, interrupted
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
     pub outcome: Vec<Outcome>,
@@ -149,6 +152,7 @@ impl<'a> Filter<'a> {
     /// Returns true if a row is to be listed, as far as its record's message shows.
     pub fn takes(&self, row: &Row<'_>, feature: &str) -> Result<bool> {
         let is_fine = row.is_iteration()
+            && (!self.args.flagged || !row.flags().is_empty())
             && (self.outcomes.is_empty()
                 || row.outcome.is_some_and(|outcome| self.outcomes.contains(&outcome)))
             && self.since.is_none_or(|since| row.ended_at >= since)

@@ -201,8 +201,8 @@ fn check_empty(
     if args.json.json || args.jsonl || filter.is_open() && args.paths.is_empty() || !has_iterations() {
         return Ok(());
     }
-    if args.filter.failed {
-        note("no iteration that failed matches");
+    if args.filter.failed || args.filter.flagged {
+        note("no iteration matches");
         return Ok(());
     }
     Err(no_match::explain(&args.filter, &args.paths, context, sessions)?)

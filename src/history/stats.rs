@@ -91,6 +91,9 @@ pub struct Stats {
     pub tasks: Vec<OfTask>,
     /// Causes that came more than once, the most frequent first.
     pub causes: Vec<Cause>,
+    /// How many successes had a flag, by its code.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flags: BTreeMap<String, usize>,
     /// Oldest first.
     pub over_time: Vec<Step>,
 }
@@ -106,12 +109,16 @@ impl Stats {
         let mut causes = Causes::new();
         let mut runs: Vec<&LogEntry> = Vec::new();
         let mut with_cause = 0;
+        let mut flags: BTreeMap<String, usize> = BTreeMap::new();
         for entry in entries {
             sessions.insert(&entry.session);
             let noted = note_cause(&mut causes, entry);
             with_cause += usize::from(noted.is_some());
             let is_repeated = noted == Some(true);
             counts.add(entry, is_repeated);
+            for code in &entry.evidence.flags {
+                *flags.entry(code.as_str().to_owned()).or_default() += 1;
+            }
             tokens = tokens.plus(&entry.tokens);
             cost = cost.plus(entry.cost());
             duration_ms = duration_ms.plus(&entry.duration_ms);
@@ -145,6 +152,7 @@ impl Stats {
             duration_ms,
             tasks: tasks.into_values().collect(),
             causes: most_frequent(causes.into_values()),
+            flags,
             over_time: steps(&runs),
         }
     }
@@ -203,6 +211,7 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::FlagCode;
     use crate::record::samples::log_entries as entries;
 
     #[test]
@@ -215,6 +224,15 @@ mod tests {
             (stats.causes[0].times, &stats.causes[0].tasks[..]),
             (3, &["T1".to_owned(), "T2".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn flags_are_counted_by_their_codes() {
+        let mut entries = entries("T1+ T2+ T3+");
+        entries[0].evidence.flags = vec![FlagCode::Fewer, FlagCode::Judge];
+        entries[2].evidence.flags = vec![FlagCode::Fewer];
+        let flags: Vec<_> = Stats::of(&entries).flags.into_iter().collect();
+        assert_eq!(flags, [("fewer".to_owned(), 2), ("judge".to_owned(), 1)]);
     }
 
     #[test]

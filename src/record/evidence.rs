@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{FlagCode, Timestamp};
 
+/// How the line of an entry in progress.txt begins that has the texts of its flags, right after that of the status.
+pub const FLAGS_LINE: &str = "**Flags**: ";
+
+/// What is between two flags in that line.
+pub const FLAG_SEPARATOR: &str = "; ";
+
 /// The evidence of an attempt. `evidence` in `iteration.json`; older records have none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

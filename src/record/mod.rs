@@ -37,7 +37,7 @@ pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
-pub use evidence::{Acceptance, Evidence, Flag, SecondRun};
+pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
 pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
 };

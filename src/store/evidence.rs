@@ -2,15 +2,9 @@
 
 use anyhow::Result;
 
-use crate::record::{FlagCode, Iteration, TestCounts, TrailerEvidence};
+use crate::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts, TrailerEvidence};
 
 use super::trailer_value::{Fields, known, names, optional};
-
-/// How the line of an entry begins that has the texts of its flags.
-pub const FLAGS_LINE: &str = "**Flags**: ";
-
-/// What is between two flags in that line.
-pub const FLAG_SEPARATOR: &str = "; ";
 
 /// Returns the trailers about what an iteration was judged by.
 pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {

@@ -14,6 +14,7 @@ use crate::record::{
 use crate::store::{RemoteRun, Row};
 
 use super::ending::{attempts, cost, state};
+use super::evidence::{FLAG, flagged};
 use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
@@ -206,6 +207,7 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;
     let room = width.map(|width| width.saturating_sub(INDENT.len() + NEEDS.len()));
     let Below { summary, false_claims, changes } = &head.below;
+    let flagged = summary.as_ref().and_then(|summary| flagged(&summary.flagged));
     let needs = summary.as_ref().map(needs).unwrap_or_default();
     for (place, need) in needs.iter().enumerate() {
         let label = if place == 0 { paint.paint(Look::Warn, NEEDS) } else { " ".repeat(NEEDS.len()) };
@@ -216,6 +218,10 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     if let Some(task) = tasks.next() {
         let command = hint_command(RALPH, task);
         writeln!(out, "{INDENT}{}{command}", " ".repeat(NEEDS.len()))?;
+    }
+    if let Some(flagged) = flagged {
+        let line = cut(&format!("{FLAG} {flagged}"), most.saturating_sub(INDENT.len()));
+        writeln!(out, "{INDENT}{}", paint.paint(Look::Warn, &line))?;
     }
     match changes_and_claims(*changes, false_claims) {
         Some(line) => writeln!(out, "{INDENT}{}", cut(&line, most.saturating_sub(INDENT.len()))),

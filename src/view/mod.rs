@@ -2,6 +2,7 @@
 
 pub mod changed_lines;
 pub mod ending;
+pub mod evidence;
 pub mod fields;
 pub mod history;
 pub mod json;

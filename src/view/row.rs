@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::record::{Cost, Iteration, ObjectId, Outcome, Timestamp, without_escapes};
 use crate::store::Row;
 
+use super::evidence::EvidenceWords;
 use super::local_time::clock;
 use super::style::{Look, brief_duration, columns, cut, is_plain, one_line, sign};
 
@@ -38,6 +39,8 @@ pub struct IterationLine<'a> {
     pub note: Cow<'a, str>,
     /// The first iteration of the session that failed in the same way.
     pub repeats: Option<u32>,
+    /// What it was judged by, behind the texts.
+    pub evidence: EvidenceWords,
     pub tail: Tail,
 }
 
@@ -66,6 +69,7 @@ impl<'a> IterationLine<'a> {
             note: note_of(row),
             task: sanitized(row.task().unwrap_or_default()),
             repeats,
+            evidence: EvidenceWords::of_row(row),
             tail: tail(row.duration_ms.total(), row.cost(), row.ended_at, row.commit, row.branch_commit()),
         }
     }
@@ -82,6 +86,7 @@ impl<'a> IterationLine<'a> {
             title: sanitized(Cow::Borrowed(record.task_text.as_deref().unwrap_or_default())),
             note: note(Some(record.outcome), task, &record.story(), Some(record.cause())),
             repeats: None,
+            evidence: EvidenceWords::of_record(record),
             tail: tail(record.duration_ms.total(), record.cost(), record.ended_at, commit, made),
         }
     }
@@ -182,7 +187,9 @@ impl Columns {
             all.task = all.task.max(columns(&line.task_words()));
             let (title, note) = (columns(&line.title), columns(&line.note_words()));
             let is_both = title > 0 && note > 0;
-            all.texts = all.texts.max(if is_both { 0 } else { title + note });
+            let behind = evidence_columns(line);
+            all.texts = all.texts.max(if is_both { 0 } else { title + note + behind });
+            let note = note + behind;
             if is_both {
                 (all.title, all.note) = (all.title.max(title), all.note.max(note));
             }
@@ -261,13 +268,50 @@ impl Columns {
             Some(_) => Look::Warn,
         };
         if line.title.is_empty() {
-            pieces.push((look, fitted(&note, self.texts)));
+            with_evidence(line, (look, &note), self.texts, pieces);
         } else if note.is_empty() || self.note == 0 {
-            pieces.push((Look::Plain, fitted(&line.title, self.texts)));
+            let title = padded(&line.title, self.title);
+            let is_wide =
+                evidence_columns(line) > 0 && columns(&title) + evidence_columns(line) <= self.texts;
+            with_evidence(
+                line,
+                (Look::Plain, if is_wide { &title } else { &line.title }),
+                self.texts,
+                pieces,
+            );
         } else {
             pieces.push((Look::Plain, fitted(&line.title, self.title) + &" ".repeat(GAP)));
-            pieces.push((look, fitted(&note, self.note)));
+            with_evidence(line, (look, &note), self.note, pieces);
         }
+    }
+}
+
+/// Columns that the evidence of a row takes behind its text.
+fn evidence_columns(line: &IterationLine<'_>) -> usize {
+    let EvidenceWords { tests, flag } = &line.evidence;
+    [tests, flag].iter().filter(|words| !words.is_empty()).map(|words| columns(words) + GAP).sum()
+}
+
+/// A text and the evidence behind it, in exactly `width` columns. The text keeps at least half of them.
+fn with_evidence(
+    line: &IterationLine<'_>,
+    (look, text): (Look, &str),
+    width: usize,
+    pieces: &mut Vec<(Look, String)>,
+) {
+    let text = cut(text, width - evidence_columns(line).min(width / 2));
+    let mut left = width.saturating_sub(columns(&text));
+    pieces.push((look, text));
+    let EvidenceWords { tests, flag } = &line.evidence;
+    for (look, words) in [(Look::Dim, tests), (Look::Warn, flag)] {
+        if !words.is_empty() && left > GAP {
+            let words = cut(words, left - GAP);
+            left -= GAP + columns(&words);
+            pieces.push((look, " ".repeat(GAP) + &words));
+        }
+    }
+    if let Some((_, last)) = pieces.last_mut() {
+        last.push_str(&" ".repeat(left));
     }
 }
 
@@ -389,6 +433,39 @@ mod tests {
         assert!(row.contains("same as #4: connect ECON"), "{row}");
     }
 
+    #[test]
+    fn the_evidence_stands_behind_the_texts_and_leaves_them_half_of_the_room() {
+        let evidence =
+            |tests: &str, flag: &str| EvidenceWords { tests: tests.to_owned(), flag: flag.to_owned() };
+        let lines = [
+            IterationLine { evidence: evidence("12 tests", ""), ..failed() },
+            IterationLine { evidence: evidence("41 tests", "⚑ 41 tests ran, 44 before +2"), ..done() },
+            IterationLine { title: "Short".into(), evidence: evidence("no tests", ""), ..done() },
+        ];
+        for (width, expected) in [
+            (
+                None,
+                " 7  ✘ T004 ×2  Set up the database schema and its migrations  connect ECONNREFUSED :5432  12 tests\n\
+                 12  ✔ T004     Set up the database schema and its migrations  41 tests  ⚑ 41 tests ran, 44 before +2\n\
+                 12  ✔ T004     Short                                          no tests",
+            ),
+            (
+                Some(72),
+                " 7  ✘ T004 ×2  Set up the databa…  connect ECONNREFUSED :5432  12 tests\n\
+                 12  ✔ T004     Set up the database schema a…  41 tests  ⚑ 41 tests ran,…\n\
+                 12  ✔ T004     Short                no tests",
+            ),
+        ] {
+            let mut lines = lines.clone();
+            for line in &mut lines {
+                line.tail = Tail::default();
+            }
+            let columns = Columns::of(&lines, width, false);
+            let rows: Vec<String> = lines.iter().map(|line| text(&columns.pieces(line, width))).collect();
+            assert_eq!(rows.join("\n"), expected, "{width:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_row_is_wider_than_the_screen_or_steers_it(
@@ -397,11 +474,13 @@ mod tests {
             task in any::<String>(),
             attempt in any::<Option<u32>>(),
             number in any::<u32>(),
+            flag in any::<String>(),
             width in 1_usize..200,
             is_filled in any::<bool>(),
         ) {
             let [task, title, note] = [task, title, note].map(|text| sanitized(Cow::Owned(text)));
-            let odd = IterationLine { number, task, attempt, title, note, ..failed() };
+            let evidence = EvidenceWords { tests: "41 tests".to_owned(), flag: sanitized(Cow::Owned(flag)).into_owned() };
+            let odd = IterationLine { number, task, attempt, title, note, evidence, ..failed() };
             let lines = [odd, failed()];
             let shared = Columns::of(&lines, Some(width), is_filled);
             for line in &lines {

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::record::{ExitReason, Iteration, LeftOut, Outcome, Tokens, join_truncated};
+use crate::record::{ExitReason, Iteration, LeftOut, Outcome, SecondRun, Tokens, join_truncated};
 
+use super::evidence::{FLAG, compared};
 use super::local_time::local_with_offset;
 use super::markdown::render;
 use super::style::{Count, Look, Paint, cut, duration, grouped, one_line, sign};
@@ -19,6 +20,9 @@ const MESSAGE_LINES: usize = 60;
 
 /// How many files are named that a snapshot or commit leaves out.
 const LEFT_OUT: usize = 20;
+
+/// How many tests, files or tasks a line names.
+const MAX_NAMED: usize = 10;
 
 /// What is shown of an iteration.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +130,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
     facts.extend(iteration.cost().shown().map(|cost| ("cost", cost)));
     facts.push(("ended", local_with_offset(iteration.ended_at)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
+    facts.extend(judged(iteration));
     facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
     if !iteration.left_out.is_empty() {
         let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
@@ -144,6 +149,38 @@ fn further_facts(iteration: &Iteration) -> Facts {
         facts.push(("captured", format!("{} = {values}", one_line(name))));
     }
     facts
+}
+
+/// What it was judged by.
+fn judged(iteration: &Iteration) -> Facts {
+    let mut facts = Facts::new();
+    if let Some(evidence) = &iteration.evidence {
+        facts.extend(compared(evidence).map(|tests| ("tests", tests)));
+        let known = evidence.tests.as_ref().and_then(|tests| tests.failing.as_ref());
+        let failing = known.filter(|names| !names.is_empty());
+        facts.extend(failing.map(|names| ("failing", one_line(&join_truncated(names, MAX_NAMED)))));
+        facts.extend(evidence.refused.map(|code| ("refused", code.to_string())));
+        facts.extend(evidence.flags.iter().map(|flag| ("flags", format!("{FLAG} {}", one_line(&flag.text)))));
+        facts.extend(evidence.second.as_ref().map(|second| ("second run", second_run(second))));
+        let accepted = evidence.accepted.as_ref();
+        facts.extend(accepted.map(|accepted| {
+            ("accepted", format!("by {}, {}", one_line(&accepted.by), local_with_offset(accepted.at)))
+        }));
+    }
+    if !iteration.reopened.is_empty() {
+        facts.push(("reopened", one_line(&join_truncated(&iteration.reopened, MAX_NAMED))));
+    }
+    facts
+}
+
+/// Why the validation ran again, and how that ended.
+fn second_run(second: &SecondRun) -> String {
+    let files = second.paths.as_deref().filter(|paths| !paths.is_empty());
+    let why = match files {
+        Some(paths) => format!("with {} as before", one_line(&join_truncated(paths, MAX_NAMED))),
+        None => "of the same tree".to_owned(),
+    };
+    format!("{why}, exit {}", second.exit)
 }
 
 /// The agent's last words, as far as they are short.
@@ -179,8 +216,15 @@ fn lists<'a>(iteration: &'a Iteration, entry: &str) -> impl Iterator<Item = (&'s
 ///
 /// If no validation failed, the excerpt of an entry is the end of the final message.
 fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
-    const SHOWN: [&str; 6] =
-        ["## Iteration ", "**Task**:", "**Status**:", "**Cause**:", "**Validation**:", "**Restored**:"];
+    const SHOWN: [&str; 7] = [
+        "## Iteration ",
+        "**Task**:",
+        "**Status**:",
+        "**Flags**:",
+        "**Cause**:",
+        "**Validation**:",
+        "**Restored**:",
+    ];
     let entry = entry.trim_end().trim_end_matches("---");
     let (head, excerpt) = entry.split_at(entry.find("\n```").unwrap_or(entry.len()));
     let lines = head.lines().filter(|line| !SHOWN.iter().any(|shown| line.starts_with(shown)));
@@ -251,8 +295,10 @@ fn end(iteration: &Iteration, code: Option<i32>, milliseconds: Option<u64>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Exits;
+    use failure_excerpt::Tally;
+
     use crate::record::samples::iteration;
+    use crate::record::{Evidence, Exits, Flag, FlagCode};
 
     #[test]
     fn an_entry_is_shown_by_sections_and_without_what_the_facts_say() {
@@ -335,5 +381,47 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.matches("no such model").count(), 1, "{text}");
         assert!(text.contains("\nafterwards  done in #31\n"), "{text}");
+    }
+
+    #[test]
+    fn the_evidence_has_a_line_for_each_fact() {
+        let flag = |text: &str| Flag { code: FlagCode::Judge, text: text.to_owned(), paths: Vec::new() };
+        let tally = |passed, failing: &[&str]| Tally {
+            passed: Some(passed),
+            failed: Some(failing.len() as u64),
+            failing: Some(failing.iter().map(|name| (*name).to_owned()).collect()),
+            ..Tally::default()
+        };
+        let evidence = Evidence {
+            tests: Some(tally(39, &["a::b"])),
+            before: Some(tally(41, &[])),
+            flags: vec![flag("changed check.sh"), flag("39 tests\nran")],
+            refused: Some(FlagCode::Skip),
+            second: Some(SecondRun {
+                why: FlagCode::Judge,
+                exit: 1,
+                paths: Some(vec!["check.sh".to_owned()]),
+            }),
+            accepted: None,
+        };
+        let iteration = Iteration {
+            evidence: Some(Box::new(evidence)),
+            reopened: vec!["T005".to_owned(), "T006".to_owned()],
+            ..iteration(Outcome::Success)
+        };
+        let lines: Vec<String> =
+            judged(&iteration).iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(
+            lines,
+            [
+                "tests: 39 passed, 1 failed (before: 41 passed)",
+                "failing: a::b",
+                "refused: skip",
+                "flags: ⚑ changed check.sh",
+                "flags: ⚑ 39 tests ran",
+                "second run: with check.sh as before, exit 1",
+                "reopened: T005, T006",
+            ]
+        );
     }
 }

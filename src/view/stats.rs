@@ -54,6 +54,10 @@ pub fn write(
         let line: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
         writeln!(out, "success    {}  {}, the newest last", paint.paint(Look::Good, &line), percent(rate))?;
     }
+    if !stats.flags.is_empty() {
+        let flags: Vec<String> = stats.flags.iter().map(|(code, times)| format!("{times} {code}")).collect();
+        writeln!(out, "flags      {}", flags.join(", "))?;
+    }
     tasks(out, stats, paint)?;
     if !stats.causes.is_empty() {
         writeln!(out, "\nfailures that came again")?;

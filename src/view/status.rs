@@ -8,6 +8,7 @@ use crate::record::{Cost, RALPH, SessionId, Status, StopReason, Summary, TaskNam
 use crate::store::RemoteRun;
 
 use super::ending::{attempts, cost, state, tasks};
+use super::evidence::flagged;
 use super::local_time::{self, local, local_with_offset};
 use super::style::{Count, Look, Paint, one_line};
 
@@ -119,7 +120,8 @@ fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io
 
 pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
     writeln!(out, "{}", paint.paint(Look::Bold, &one_line(&status.feature)))?;
-    writeln!(out, "  {}", tasks(status.summary.tasks))?;
+    let flagged = flagged(&status.summary.flagged).map_or(String::new(), |flagged| format!(", {flagged}"));
+    writeln!(out, "  {}{flagged}", tasks(status.summary.tasks))?;
     write_groups(out, status, paint)?;
     let (Some(session), Some(part)) = (&status.session, &status.summary.session) else {
         return writeln!(out, "  no session yet: start one with `{RALPH}`");

@@ -9,7 +9,9 @@ use std::ops::Range;
 use failure_excerpt::clean;
 
 use super::markdown::{code, fenced, one_line};
-use crate::record::{Claim, ExitReason, Iteration, Outcome, SessionId, Timestamp};
+use crate::record::{
+    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, Outcome, SessionId, Timestamp,
+};
 
 pub use proposals::{Proposals, proposals};
 pub use rebuild::{CatchUp, Difference, catch_up, first_difference, rebuild, rebuild_all, with_patterns_of};
@@ -56,6 +58,7 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         if task.is_empty() { "none" } else { &task },
         status(iteration.outcome)
     );
+    push_flags(&mut entry, iteration);
     if let Some(cause) = &iteration.cause {
         writeln!(entry, "**Cause**: {}", one_line(cause)).expect("writing to a String cannot fail");
     }
@@ -87,6 +90,16 @@ fn status(outcome: Outcome) -> &'static str {
         Outcome::Skipped => "⏭️ Skipped",
         Outcome::Interrupted => "⏸️ Interrupted",
         Outcome::Later(_) => "Unknown",
+    }
+}
+
+/// Appends what a person should know of it, on one line.
+fn push_flags(entry: &mut String, iteration: &Iteration) {
+    let flags = iteration.evidence.iter().flat_map(|evidence| &evidence.flags);
+    let texts: Vec<String> = flags.map(|flag| one_line(&flag.text).replace(FLAG_SEPARATOR, ", ")).collect();
+    if !texts.is_empty() {
+        writeln!(entry, "{FLAGS_LINE}{}", texts.join(FLAG_SEPARATOR))
+            .expect("writing to a String cannot fail");
     }
 }
 

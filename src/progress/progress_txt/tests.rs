@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::super::samples::iteration;
 use super::*;
-use crate::record::Exits;
+use crate::record::{Evidence, Exits, Flag, FlagCode};
 
 #[test]
 fn a_file_begins_with_its_header_and_a_session_with_its_line() {
@@ -66,6 +66,23 @@ fn the_line_of_a_failure_names_who_failed_and_how() {
         (exits(Some(2), None), None, "**Agent**: `claude` exited 2\n"),
     ] {
         let iteration = Iteration { exit, exit_reason: reason, ..iteration(Outcome::Failure) };
+        let entry = entry(&iteration, "");
+        assert!(entry.contains(expected), "{entry}");
+    }
+}
+
+#[test]
+fn flags_stand_below_the_status_where_there_are_any() {
+    let flag = |text: &str| Flag { code: FlagCode::Fewer, text: text.to_owned(), paths: Vec::new() };
+    for (flags, expected) in [
+        (vec![], "**Status**: ✅ Completed\n**Files Changed**"),
+        (
+            vec![flag("a; b\nc"), flag("d")],
+            "**Status**: ✅ Completed\n**Flags**: a, b c; d\n**Files Changed**",
+        ),
+    ] {
+        let evidence = Evidence { flags, ..Evidence::default() };
+        let iteration = Iteration { evidence: Some(Box::new(evidence)), ..iteration(Outcome::Success) };
         let entry = entry(&iteration, "");
         assert!(entry.contains(expected), "{entry}");
     }

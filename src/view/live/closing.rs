@@ -3,6 +3,7 @@
 use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
 use crate::view::ending::{attempts, cost, ending, stuck};
+use crate::view::evidence::flagged;
 use crate::view::needs::{changed, false_claims, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
@@ -25,8 +26,9 @@ pub struct ClosingCard {
 impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
         let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let undone = stuck(&closing.not_done);
-        let mut lines = vec![self.paint.paint(look, &ending(session, undone.as_deref()))];
+        let flagged = flagged(&closing.summary.flagged).map_or(String::new(), |tasks| format!(", {tasks}"));
+        let ending = ending(session, stuck(&closing.not_done).as_deref());
+        let mut lines = vec![self.paint.paint(look, &format!("{ending}{flagged}"))];
         lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
         lines.extend(totals(session, closing));

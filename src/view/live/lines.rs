@@ -8,6 +8,7 @@ use crate::record::{
 };
 
 use super::header;
+use crate::view::evidence::FLAG;
 use crate::view::local_time::{clock, local_minute};
 use crate::view::row::{Columns, IterationLine};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line};
@@ -203,6 +204,11 @@ impl<W: Write> Lines<W> {
                 if record.outcome == Outcome::Success { self.words(&answer()) } else { String::new() },
             ),
         ];
+        let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
+        for flag in flags {
+            let words = format!("{FLAG} {}", self.words(&flag.text));
+            writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(Look::Warn, &words))?;
+        }
         for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
             writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(*look, words))?;
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use strum::IntoStaticStr;
 
 use crate::record::{
-    FailureClass, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
+    FailureClass, FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
 };
 use crate::store::RemoteRun;
 use crate::view::ending;
@@ -76,7 +76,13 @@ pub struct Now<'a> {
     pub at: Timestamp,
 }
 
-pub fn of(session: &Session, iterations: &[ReportIteration], not_done: &[NotDone], now: Now<'_>) -> Headline {
+pub fn of(
+    session: &Session,
+    iterations: &[ReportIteration],
+    not_done: &[NotDone],
+    flagged: &[FlaggedTask],
+    now: Now<'_>,
+) -> Headline {
     let done = ending::done(session);
     let level = Level::of(session.status, session.stop_reason);
     let end = session.ended_at.or_else(|| {
@@ -95,7 +101,8 @@ pub fn of(session: &Session, iterations: &[ReportIteration], not_done: &[NotDone
     };
     let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
     let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
-    let verdict = capital(&format!("{done}{night}{stop}"));
+    let flagged = if flagged.is_empty() { String::new() } else { format!(", {} flagged", flagged.len()) };
+    let verdict = capital(&format!("{done}{flagged}{night}{stop}"));
     Headline {
         verdict,
         level,
@@ -145,6 +152,19 @@ fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
     }
 }
 
+/// A task that is done, with what a person should know of that.
+fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
+    let more = task.flags.len().saturating_sub(1);
+    let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+    Attention {
+        level: Level::Warning,
+        task: Some(task.task.clone()),
+        what: format!("is done, but flagged{more}."),
+        quote: task.text.clone(),
+        iterations: task.iteration.filter(|_| task.session == session.id).into_iter().collect(),
+    }
+}
+
 /// What several iterations have in common.
 fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
     type IsMeant = fn(&Iteration) -> bool;
@@ -185,6 +205,7 @@ pub fn attention(
     session: &Session,
     iterations: &[ReportIteration],
     not_done: &[NotDone],
+    flagged: &[FlaggedTask],
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
     let mut found = Vec::new();
@@ -213,6 +234,7 @@ pub fn attention(
             iterations: vec![iteration.record.iteration],
         });
     }
+    found.extend(flagged.iter().map(|task| of_flagged(task, session)));
     found.extend(notable(iterations));
     if !session.hints.is_empty() {
         found.push(Attention {
@@ -231,6 +253,7 @@ pub fn attention(
 mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
+    use crate::record::FlagCode;
     use crate::record::samples::session;
 
     #[test]
@@ -265,9 +288,32 @@ mod tests {
             let not_done = report(iterations("T1- T1! T2-"), "").not_done;
             let session = session(status, reason, counts);
             let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
-            let headline = of(&session, &[], &not_done, now);
+            let headline = of(&session, &[], &not_done, &[], now);
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
         }
+    }
+
+    #[test]
+    fn flagged_tasks_are_counted_in_the_verdict_and_are_worth_a_look() {
+        let session = session("completed", Some("completed"), (2, 0));
+        let flagged = [FlaggedTask {
+            task: "T1".to_owned(),
+            session: session.id.clone(),
+            iteration: Some(1),
+            flags: vec![FlagCode::NoTests, FlagCode::Idle],
+            text: Some("no test ran".to_owned()),
+        }];
+        let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
+        assert_eq!(of(&session, &[], &[], &flagged, now).verdict, "All 2 tasks done, 1 flagged");
+        let found = attention(&session, &iterations("T1+ T2+"), &[], &flagged, &[]);
+        let expected = Attention {
+            level: Level::Warning,
+            task: Some("T1".to_owned()),
+            what: "is done, but flagged (+1).".to_owned(),
+            quote: Some("no test ran".to_owned()),
+            iterations: vec![1],
+        };
+        assert_eq!(found, [expected]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::history::clusters::message;
 use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
+use crate::view::evidence::{EvidenceWords, FLAG, compared};
 use crate::view::local_time::{clock, local};
 use crate::view::style::{Count, cut, duration, grouped, sign, size};
 
@@ -136,7 +137,7 @@ pub(super) fn of(iteration: &ReportIteration, most: Most, is_grouped: bool) -> I
         attempt: (is_grouped && record.outcome != Outcome::Skipped)
             .then(|| format!("attempt {}", iteration.attempt)),
         is_grouped,
-        why: why(iteration),
+        why: with_evidence(why(iteration), record),
         time: if record.outcome == Outcome::Skipped { String::new() } else { duration(total) },
         spent: record.cost().shown().or_else(|| record.tokens.total().map(short)).unwrap_or_default(),
         at: clock(record.started_at),
@@ -175,6 +176,13 @@ fn why(iteration: &ReportIteration) -> String {
     format!("{}{again}", cut(&one_line(&words), WHY))
 }
 
+/// The same with what it was judged by.
+fn with_evidence(why: String, record: &Iteration) -> String {
+    let evidence = EvidenceWords::of_record(record).text();
+    let parts = [why, cut(&evidence, WHY)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
 fn words_of(class: FailureClass) -> String {
     class.as_str().replace('_', " ")
 }
@@ -198,6 +206,7 @@ fn facts(iteration: &ReportIteration) -> String {
     if record.duration_ms.validation.is_some() {
         facts.push(ended("validation".to_owned(), record.exit.validation, record.duration_ms.validation));
     }
+    facts.extend(record.evidence.as_deref().and_then(compared));
     if let Some(reason) = record.exit_reason {
         facts.push(reason.as_str().replace('_', " "));
     }
@@ -235,6 +244,11 @@ fn warnings(iteration: &ReportIteration) -> Vec<String> {
     warnings.extend(
         record.error.as_deref().map(|words| format!("The agent reported: {}", cut(&one_line(words), ITEM))),
     );
+    let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
+    warnings.extend(flags.map(|flag| format!("{FLAG} {}", cut(&one_line(&flag.text), ITEM))));
+    if !record.reopened.is_empty() {
+        warnings.push(format!("Opened again: {}.", one_line(&record.reopened.join(", "))));
+    }
     let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
     if redacted > 0 {
         warnings.push(format!("{} were taken out of what is shown here.", Count(redacted, "secret")));

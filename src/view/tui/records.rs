@@ -14,6 +14,7 @@ use crate::record::{
 use crate::store::{
     Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store,
 };
+use crate::view::evidence::EvidenceWords;
 use crate::view::row::{note_of, title_of};
 
 use super::source::{
@@ -275,6 +276,7 @@ fn session_row(store: &Store, rows: &SessionRows<'_>) -> Result<SessionRow> {
                 tokens: entry.tokens.total(),
                 agent,
                 repeats: None,
+                evidence: EvidenceWords::of_row(&row),
             });
         }
         newest = Some((commit, row));

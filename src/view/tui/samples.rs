@@ -14,6 +14,7 @@ use crate::record::{
     Task, Timestamp, TrailerCounts,
 };
 use crate::store::{Ask, FilePart};
+use crate::view::evidence::EvidenceWords;
 
 use super::source::{
     Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
@@ -93,6 +94,7 @@ pub fn iteration(session: u32, number: u32, task: &str, end: char) -> IterationR
         tokens: is_run.then_some(12_053),
         agent: Some("claude".into()),
         repeats: None,
+        evidence: EvidenceWords::default(),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::record::{
     SessionId, SessionTotals, Status, StopReason, Task, Timestamp, TrailerCounts, Waiting,
 };
 use crate::store::{Ask, FilePart, RemoteRun, names};
+use crate::view::evidence::EvidenceWords;
 use crate::view::row::{self, IterationLine};
 
 /// All that the screen can ask for. Every question may take its time: none is asked where keys are read.
@@ -208,6 +209,8 @@ pub struct IterationRow {
     pub agent: Option<Arc<str>>,
     /// The first iteration of its session that failed in the same way.
     pub repeats: Option<u32>,
+    /// What it was judged by.
+    pub evidence: EvidenceWords,
 }
 
 impl IterationRow {
@@ -221,6 +224,7 @@ impl IterationRow {
             title: self.title.as_str().into(),
             note: self.note.as_str().into(),
             repeats: self.repeats,
+            evidence: self.evidence.clone(),
             tail: row::tail(self.duration_ms, self.cost, self.ended_at, self.commit.as_str(), None),
         }
     }

@@ -212,3 +212,41 @@ fn tests_that_failed_before_may_go_on_failing_and_no_others() {
     assert_eq!(newest().end()["legacy_failures"], json!(["b"]));
     scene.ralph("fsck").code(0);
 }
+
+#[test]
+fn every_screen_shows_what_an_attempt_was_judged_by() {
+    let scene = scene("tick T001; tick T002");
+    let flag = "also ticked T002: open again";
+    let ended = run(&scene, "").code(0);
+    ended
+        .stdout_has("validation  sh check.sh exited 0 in ")
+        .stdout_has(": 12 passed\n")
+        .stdout_has("12 tests")
+        .stdout_has(&format!("    ⚑ {flag}\n"))
+        .stdout_has(&format!("all 2 tasks done, 1 flagged: T001 {flag}\n"));
+    scene
+        .ralph("log")
+        .code(0)
+        .stdout_has("12 tests  ⚑ ")
+        .stdout_has(&format!("  ⚑ 1 flagged: T001 {flag}\n"));
+    scene
+        .ralph("log --flagged --format task,flags,tests.passed,reopened")
+        .code(0)
+        .stdout("T001\tothers\t12\tT002\n");
+    scene.ralph("log --flagged --task T002 --oneline").code(0).stdout("");
+    scene
+        .ralph("show 1")
+        .code(0)
+        .stdout_has("\ntests       12 passed\n")
+        .stdout_has(&format!("\nflags       ⚑ {flag}\n"))
+        .stdout_has("\nreopened    T002\n");
+    scene.ralph("status").code(0).stdout_has(&format!("2 of 2 tasks done, 1 flagged: T001 {flag}\n"));
+    scene.ralph("stats").code(0).stdout_has("flags      1 others\n");
+    let markdown = scene.ralph("report --markdown").code(0);
+    markdown.stdout_has("1 flagged").stdout_has(&format!("`{flag}`"));
+    scene.ralph("report -o ../page.html").code(0);
+    let page = std::fs::read_to_string(scene.outside("page.html")).expect("the page was written");
+    assert!(page.contains("1 flagged") && page.contains(&format!("⚑ {flag}")), "{page}");
+    assert!(scene.progress().contains(&format!("**Status**: ✅ Completed\n**Flags**: {flag}\n")));
+    scene.ralph("rebuild --check").code(0);
+}

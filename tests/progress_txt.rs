@@ -20,7 +20,9 @@ fn with_first(action: &str) -> Sandbox {
 
 #[test]
 fn it_has_the_form_that_people_know() {
-    let scene = scene(TICK);
+    let scene = scene(
+        "[[turn]]\ndo = [{ append = { path = \"work.txt\", text = \"work\" } }, { tick = \"current\" }]\n",
+    );
     scene.validate("true");
     scene.ralph("").code(0);
     let session = scene.session();
@@ -30,7 +32,7 @@ fn it_has_the_form_that_people_know() {
     let entry = |number: usize, task: &str| {
         format!(
             "## Iteration {number} - {}\n**Task**: {task}\n**Status**: ✅ Completed\n**Files Changed**:\n\
-             - specs/001-login/tasks.md\n**Learnings**:\n- none\n---\n\n",
+             - specs/001-login/tasks.md\n- work.txt\n**Learnings**:\n- none\n---\n\n",
             ended(number)
         )
     };

@@ -109,7 +109,7 @@ fn there_is_a_form_for_people_and_forms_for_scripts() {
     let json = scene.ralph("log --json --failed").code(0).json();
     assert_eq!(json["iterations"].as_array().unwrap().len(), 1);
     let json = scene.ralph("log --json --task T001 --failed").code(0).json();
-    assert_eq!(json, serde_json::json!({"iterations": []}));
+    assert_eq!(json["iterations"], serde_json::json!([]));
     for (words, complaint) in [
         ("log --since", "a value is required"),
         ("log --sessions --failed", "cannot be used with"),

@@ -1,5 +1,6 @@
 //! What the loop reports while it runs. The receiver decides how to show it.
 
+use failure_excerpt::Tally;
 use serde::Serialize;
 
 use super::{
@@ -93,6 +94,9 @@ pub enum Event {
         #[serde(flatten)]
         exit: Exit,
         duration_ms: u64,
+        /// What it printed of its tests.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tests: Option<Box<Tally>>,
     },
     IterationRecorded {
         session: SessionId,

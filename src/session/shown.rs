@@ -101,7 +101,7 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             Phase::Prompt | Phase::Recording => {}
         },
         Event::AgentEvent { iteration: _, event } => redact_agent_event(event, plain),
-        Event::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _ }
+        Event::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _, tests: _ }
         | Event::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ } => {
             plain(text);
         }

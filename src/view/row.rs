@@ -451,7 +451,7 @@ mod tests {
             ),
             (
                 Some(72),
-                " 7  ✘ T004 ×2  Set up the databa…  connect ECONNREFUSED :5432  12 tests\n\
+                " 7  ✘ T004 ×2  Set up the databas…  connect ECONNREFUSED :5432  12 tests\n\
                  12  ✔ T004     Set up the database schema a…  41 tests  ⚑ 41 tests ran,…\n\
                  12  ✔ T004     Short                no tests",
             ),

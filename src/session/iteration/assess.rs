@@ -328,11 +328,13 @@ impl Running<'_> {
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
         let validation = validate::run(&command, &context, self.plan.interrupt)?;
+        let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
         (self.say)(&Event::ValidationFinished {
             iteration: begin.iteration,
             command,
             exit: validation.exit,
             duration_ms: validation.duration_ms,
+            tests: Some(Box::new(tests)),
         });
         self.restore_spool(started)?;
         Ok(validation)

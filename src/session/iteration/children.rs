@@ -24,14 +24,11 @@ impl Running<'_> {
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted)
             && !agent.was_cut_short()
             && !agent.failure_class.is_some_and(FailureClass::is_unusable);
-        let validation = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
+        let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
+        let (validation, tests) = validated.unzip();
         self.restore_spool(started)?;
         self.begin_phase(begin.iteration, Phase::Recording);
         self.warn_of_leftovers(&agent, validation.as_ref());
-        let tests = match &validation {
-            Some(_) => Some(self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?),
-            None => None,
-        };
         Ok(Ran { agent, validation, tests, protected })
     }
 
@@ -59,23 +56,26 @@ impl Running<'_> {
             .with_context(|| format!("run the agent {}", agent.name()))
     }
 
+    /// Runs the validation, and counts the tests that it printed.
     pub(super) fn validate(
         &mut self,
         slot: &Slot,
         iteration: u32,
         environment: &[(String, String)],
-    ) -> Result<Option<Validation>> {
+    ) -> Result<Option<(Validation, Tally)>> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
         let bench = self.plan.bench(slot, environment, self.marker()?);
         let validation = validate::run(&command, &bench, self.plan.interrupt)?;
+        let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
         (self.say)(&Event::ValidationFinished {
             iteration,
             command,
             exit: validation.exit,
             duration_ms: validation.duration_ms,
+            tests: Some(Box::new(tests.clone())),
         });
-        Ok(Some(validation))
+        Ok(Some((validation, tests)))
     }
 
     /// Restores the spool if the child that just ended deleted it.

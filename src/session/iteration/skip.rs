@@ -194,6 +194,6 @@ impl Running<'_> {
         if self.recorder.recreate_spool()? {
             slot.create()?;
         }
-        Ok(validation)
+        Ok(validation.map(|(validation, _)| validation))
     }
 }

@@ -8,7 +8,7 @@ use crate::record::{
 };
 
 use super::header;
-use crate::view::evidence::FLAG;
+use crate::view::evidence::{FLAG, outcome};
 use crate::view::local_time::{clock, local_minute};
 use crate::view::row::{Columns, IterationLine};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line};
@@ -116,7 +116,7 @@ impl<W: Write> Lines<W> {
             }
             Event::PhaseStarted { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
-            Event::ValidationFinished { command, exit, duration_ms, .. } => {
+            Event::ValidationFinished { command, exit, duration_ms, tests, .. } => {
                 let (how, when) = match exit.reason {
                     None => (format!("exited {}", exit.code), "in"),
                     Some(reason) => (reason.description().to_owned(), "after"),
@@ -124,7 +124,9 @@ impl<W: Write> Lines<W> {
                 let look = if exit.is_success() { Look::Good } else { Look::Bad };
                 let how = self.paint.paint(look, &how);
                 let command = self.words(command);
-                writeln!(self.out, "  validation  {command} {how} {when} {}", duration(*duration_ms))?;
+                let tests =
+                    tests.as_deref().and_then(outcome).map_or(String::new(), |tests| format!(": {tests}"));
+                writeln!(self.out, "  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))?;
             }
             Event::IterationRecorded { record, commit, .. } => {
                 self.last_words(record)?;

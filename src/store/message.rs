@@ -434,6 +434,7 @@ mod tests {
 
     use super::super::samples;
     use super::*;
+    use crate::record::FlagCode;
 
     fn read(message: &str) -> LogEntry {
         let envelope = Envelope {

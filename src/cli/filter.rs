@@ -24,6 +24,7 @@ const MAX_VALUES: usize = 20;
 #[derive(Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Filters")]
 #[group(id = "filters", multiple = true, conflicts_with = "sessions")]
+#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct FilterArgs {
     /// Only failed iterations
     #[arg(long, conflicts_with = "outcome")]
@@ -135,10 +136,10 @@ impl<'a> Filter<'a> {
         }
         if let (Some(wanted), Some(phase)) = (&self.args.phase, &self.phase) {
             let is_known = phases.iter().any(|known| phase.is_match(known.as_bytes()));
-            require(is_known, "is of a phase", wanted, ("phases", &phases))?;
+            require(is_known, "is of a phase", wanted, "phases", &phases)?;
         }
         if let Some(wanted) = &self.args.agent {
-            require(agents.contains(wanted), "is of an agent", wanted, ("agents", &agents))?;
+            require(agents.contains(wanted), "is of an agent", wanted, "agents", &agents)?;
         }
         for wanted in &self.args.task {
             self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
@@ -195,7 +196,7 @@ fn phase(text: &str) -> Result<Regex> {
 }
 
 /// Fails if nothing that is recorded has a value.
-fn require(is_known: bool, what: &str, wanted: &str, (noun, known): (&str, &BTreeSet<String>)) -> Result<()> {
+fn require(is_known: bool, what: &str, wanted: &str, noun: &str, known: &BTreeSet<String>) -> Result<()> {
     if is_known {
         return Ok(());
     }

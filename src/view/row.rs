@@ -268,20 +268,15 @@ impl Columns {
             Some(_) => Look::Warn,
         };
         if line.title.is_empty() {
-            with_evidence(line, (look, &note), self.texts, pieces);
+            with_evidence(line, look, &note, self.texts, pieces);
         } else if note.is_empty() || self.note == 0 {
             let title = padded(&line.title, self.title);
             let is_wide =
                 evidence_columns(line) > 0 && columns(&title) + evidence_columns(line) <= self.texts;
-            with_evidence(
-                line,
-                (Look::Plain, if is_wide { &title } else { &line.title }),
-                self.texts,
-                pieces,
-            );
+            with_evidence(line, Look::Plain, if is_wide { &title } else { &line.title }, self.texts, pieces);
         } else {
             pieces.push((Look::Plain, fitted(&line.title, self.title) + &" ".repeat(GAP)));
-            with_evidence(line, (look, &note), self.note, pieces);
+            with_evidence(line, look, &note, self.note, pieces);
         }
     }
 }
@@ -295,7 +290,8 @@ fn evidence_columns(line: &IterationLine<'_>) -> usize {
 /// A text and the evidence behind it, in exactly `width` columns. The text keeps at least half of them.
 fn with_evidence(
     line: &IterationLine<'_>,
-    (look, text): (Look, &str),
+    look: Look,
+    text: &str,
     width: usize,
     pieces: &mut Vec<(Look, String)>,
 ) {

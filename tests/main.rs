@@ -7,6 +7,7 @@ mod agents;
 mod architecture;
 mod awkward;
 mod baseline;
+mod cheats;
 mod commits;
 mod compatibility;
 mod completions;

@@ -4,15 +4,20 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-const TEST_FILE: &str = r"(?x)
+const TEST_FOLDER: &str = r"(?x)
     (?:^|/)(?:tests?|testing|__tests__|specs?|e2e|integration[-_]?tests?|test_suite|testdata|cypress)/
-  | (?:^|/)src/(?:test|androidTest|integrationTest|testFixtures)/
-  | (?:^|/)(?:test_[^/]+|[^/]+_tests?|[^/]+_spec|[^/]+[.-](?:test|spec|e2e|cy|feature))
+  | (?:^|/)src/(?:test|androidTest|integrationTest|testFixtures)/ ";
+
+const TEST_NAME: &str = r"(?x)
+    (?:^|/)(?:test_[^/]+|[^/]+_tests?|[^/]+_spec|[^/]+[.-](?:test|spec|e2e|cy|feature))
     \.(?:py|go|rb|ex|exs|dart|lua|c|cc|cpp|rs|js|jsx|ts|tsx|mjs|cjs|mts|cts|php|sh|bats|zig|hs|ml)$
   | (?:^|/)tests?\.(?:py|rs|js|ts|rb|sh)$
   | (?:^|/)[^/]+(?:Tests?|Spec|IT|TestCase)\.(?:java|kt|kts|scala|groovy|cs|fs|swift|php|hs|m|mm)$
   | (?:^|/)[^/]+\.(?:bats|t|feature)$
   | (?:^|/)conftest\.py$ ";
+
+/// Scripts that run the tests, and are none.
+const TEST_SCRIPT: &str = r"(?:^|/)(?:(?:run|ci|check|all)[-_.]?)?tests?\.sh$";
 
 /// Documents and recorded outputs in the same folders.
 const NO_TEST_FILE: &str = r"(?x)
@@ -21,7 +26,8 @@ const NO_TEST_FILE: &str = r"(?x)
   | (?:^|/)__snapshots__/ | \.snap(?:\.new)?$ | \.ambr$ | \.golden$ | \.(?:approved|verified)\.\w+$
   | (?:^|/)(?:goldens?|golden_files|snapshots?|cassettes)/ | \.(?:stdout|stderr)$ ";
 
-static IS_TEST: LazyLock<[Regex; 2]> = LazyLock::new(|| [TEST_FILE, NO_TEST_FILE].map(pattern));
+static IS_TEST: LazyLock<[Regex; 4]> =
+    LazyLock::new(|| [TEST_FOLDER, TEST_NAME, TEST_SCRIPT, NO_TEST_FILE].map(pattern));
 
 /// Files that hold what belongs to a project, of which a validation is no part.
 const MANIFEST: &str = r"(?x)(?:^|/)(?:
@@ -38,8 +44,9 @@ pub(super) fn pattern(source: &str) -> Regex {
 
 /// Returns true if the file holds tests, or what only tests use.
 pub fn is_test_file(path: &str) -> bool {
-    let [is_test, is_none] = &*IS_TEST;
-    is_test.is_match(path) && !is_none.is_match(path)
+    let [in_folder, by_name, is_script, is_none] = &*IS_TEST;
+    let is_test = in_folder.is_match(path) || by_name.is_match(path) && !is_script.is_match(path);
+    is_test && !is_none.is_match(path)
 }
 
 /// Returns true if the language has its tests beside the code.
@@ -127,6 +134,8 @@ mod tests {
             "x.bats",
             "conftest.py",
             "e2e/login.ts",
+            "login_test.sh",
+            "tests/run_tests.sh",
         ] {
             assert!(is_test_file(path) && is_worth_reading(path), "{path}");
         }
@@ -139,6 +148,8 @@ mod tests {
             "latest.py",
             "contest/a.js",
             "tests/golden/a.json",
+            "test.sh",
+            "scripts/run_tests.sh",
         ] {
             assert!(!is_test_file(path), "{path}");
         }

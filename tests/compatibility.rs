@@ -92,7 +92,7 @@ fn sessions_of_earlier_versions_are_resumed() {
         let scene = cloned(&version);
         let ids: Vec<_> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
         scene.write("moon.txt", "full\n");
-        scene.ralph(["resume", &ids[1]]).code(0);
+        scene.call(["resume", &ids[1]]).judged().run().code(0);
         scene.ralph("fsck").code(0);
         assert_eq!(scene.ralph("status --json").code(0).json()["tasks"]["open"], 0);
     }

@@ -84,7 +84,7 @@ fn features_tasks_and_settings_are_completed() {
         ("git-ralph run --tasks specs/002-logout/tasks.md --task ", "T100"),
         ("git-ralph log --feature 001-login --phase ", "1 2"),
         ("git-ralph run --feature 001-login --story ", "US1"),
-        ("git-ralph run --unit ", "task story phase"),
+        ("git-ralph run --unit ", "auto task story phase"),
         ("git-ralph run --history-mode s", "smart"),
         ("git-ralph run --set max-it", "max-iterations="),
         ("git-ralph run --set unit = st", "story"),

@@ -1,6 +1,6 @@
 //! `go test`, which counts tests only with `-v`, and packages otherwise.
 
-use super::Groups;
+use super::model::Groups;
 use super::template::{Counts, Field};
 
 /// What Go printed so far.

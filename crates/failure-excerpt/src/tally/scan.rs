@@ -6,9 +6,9 @@ use crate::reports::Counted;
 
 use super::formats::{FORMATS, Format, SENTENCES, Sum};
 use super::go::Go;
+use super::model::{Groups, Level, Ran, Tally};
 use super::tap::Tap;
 use super::template::{Counts, Field, counts_in};
-use super::{Groups, Level, Ran, Tally};
 
 /// Maximum length of a line with counts, in bytes.
 const MAX_LINE_BYTES: usize = 600;

@@ -1,0 +1,107 @@
+//! What a tally says.
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// What an output counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Every runner gave the numbers of its tests.
+    Tests,
+    /// Only packages or targets are counted.
+    Groups,
+    /// No runner was recognized.
+    #[default]
+    None,
+}
+
+/// Whether at least one test was executed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ran {
+    /// At least one test was executed.
+    Some,
+    /// A runner said that no test was, or all tests were skipped.
+    None,
+    /// The output does not say.
+    #[default]
+    Unknown,
+}
+
+/// The packages or targets of a runner that does not count tests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    /// Those of which all tests passed.
+    pub passed: u64,
+    /// Those with a failed test, or that did not compile.
+    pub failed: u64,
+    /// Those without tests.
+    pub none: u64,
+}
+
+/// The tests of an output, of all runners together. A number that the output does not say is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// What is counted.
+    pub level: Level,
+    /// Whether at least one test was executed.
+    pub ran: Ran,
+    /// Tests that passed.
+    pub passed: Option<u64>,
+    /// Tests that failed, also in their set-up.
+    pub failed: Option<u64>,
+    /// Tests that were skipped, expected to fail, pending, ignored or disabled.
+    pub skipped: Option<u64>,
+    /// The packages or targets of runners that do not count tests.
+    pub groups: Option<Groups>,
+    /// Files or packages that did not compile, load or finish.
+    pub broken: u64,
+    /// Tests that were planned, and left out after a failure.
+    pub not_run: u64,
+    /// The names of the tests that failed; `None` unless all of them are known.
+    pub failing: Option<Vec<String>>,
+    /// The names of the runners.
+    pub runners: Vec<String>,
+    /// The line in which a runner says that only tests with a focus marker ran.
+    pub focused: Option<String>,
+}
+
+impl Tally {
+    /// Returns the number of tests that passed or failed.
+    ///
+    /// ```
+    /// use failure_excerpt::{Output, examine};
+    ///
+    /// let stdout = "== 1 failed, 40 passed, 2 skipped in 0.31s ==\n";
+    /// let tally = examine(&Output { stdout, ..Output::default() }).tally();
+    /// assert_eq!((tally.executed(), tally.skipped), (Some(41), Some(2)));
+    /// ```
+    #[must_use]
+    pub fn executed(&self) -> Option<u64> {
+        Some(self.passed?.saturating_add(self.failed?))
+    }
+}
+
+impl Serialize for Tally {
+    /// Writes all fields, `executed` after `skipped`, and `focused` only if it is known.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Tally", 12)?;
+        fields.serialize_field("level", &self.level)?;
+        fields.serialize_field("ran", &self.ran)?;
+        fields.serialize_field("passed", &self.passed)?;
+        fields.serialize_field("failed", &self.failed)?;
+        fields.serialize_field("skipped", &self.skipped)?;
+        fields.serialize_field("executed", &self.executed())?;
+        fields.serialize_field("groups", &self.groups)?;
+        fields.serialize_field("broken", &self.broken)?;
+        fields.serialize_field("not_run", &self.not_run)?;
+        fields.serialize_field("failing", &self.failing)?;
+        fields.serialize_field("runners", &self.runners)?;
+        if let Some(line) = &self.focused {
+            fields.serialize_field("focused", line)?;
+        }
+        fields.end()
+    }
+}

@@ -16,13 +16,13 @@ use super::patches::matching_lines;
 /// Where `--grep` looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SearchedPart {
-    /// What the agent printed
+    // What the agent printed
     Answer,
-    /// What the validation printed, and the agent's stderr
+    // What the validation printed, and the agent's stderr
     Output,
-    /// Lines that were added or removed
+    // Lines that were added or removed
     Diff,
-    /// The prompt
+    // The prompt
     Prompt,
 }
 

@@ -222,7 +222,7 @@ fn a_promise_is_enough_where_the_user_says_so() {
 }
 
 #[test]
-fn another_task_that_is_ticked_is_a_success_and_the_one_asked_for_still_counts_its_failures() {
+fn another_task_that_is_ticked_alone_is_no_success_and_its_box_is_opened_again() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 Hard\n- [ ] T002 Easy\n- [ ] T003 Easy").agent_script(
         r#"
@@ -235,11 +235,12 @@ fn another_task_that_is_ticked_is_a_success_and_the_one_asked_for_still_counts_i
         [[turn]]
         "#,
     );
-    scene.ralph("").code(5);
-    assert_eq!(outcomes(&scene), ["success", "success", "failure", "skipped"]);
-    let session = scene.session();
-    assert_eq!(session.iteration(1)["task"], "T001");
-    assert_eq!(session.iteration(1)["closed"], json!(["T002"]));
+    scene.ralph("--task T001").code(5);
+    assert_eq!(outcomes(&scene), ["failure", "failure", "failure", "skipped"]);
+    let first = scene.session().iteration(1);
+    assert_eq!((&first["task"], &first["closed"]), (&json!("T001"), &json!([])));
+    assert_eq!((&first["claims"]["ticked"], &first["false_claim"]), (&json!(["T002"]), &json!(["ticked"])));
+    assert!(!scene.task_list().contains("[x]"));
 }
 
 #[test]

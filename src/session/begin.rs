@@ -52,7 +52,7 @@ impl<'a> Running<'a> {
         let measured = prepared.record(&plan, earlier.as_ref(), say)?;
         let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder, mut judging } =
             prepared;
-        judging.begin(&session, &recorder)?;
+        judging.begin(&session, &recorder);
         let (tree, objects) = recorder.last_contents();
         let found = FoundWork {
             tree,

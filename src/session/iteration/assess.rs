@@ -114,12 +114,16 @@ impl Running<'_> {
         passing: &mut Passing,
     ) -> Result<Decision> {
         let settings = self.plan.config.settings.clone();
-        let changed = match now {
-            Some(now) => self.changed_since_trusted(&started.slot, now)?,
-            None => Changed::default(),
+        let (changed, (is_idle, done_in)) = match now.map(|now| self.compared(started, now)) {
+            Some(Ok(compared)) => compared,
+            // An agent can delete the snapshots that its work is compared with.
+            Some(Err(error)) => {
+                self.warn(format!("what changed cannot be judged: {error:#}"));
+                Default::default()
+            }
+            None => Default::default(),
         };
         let diff = findings(&changed.files);
-        let (is_idle, done_in) = self.idle(started, now)?;
         let texts: Vec<String> = self.texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let refuses = settings.completion == Completion::Verified
@@ -179,6 +183,10 @@ impl Running<'_> {
         }
     }
 
+    fn compared(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(Changed, (bool, Option<u32>))> {
+        Ok((self.changed_since_trusted(&started.slot, now)?, self.idle(started, now)?))
+    }
+
     /// Returns the texts of the tasks that the attempt was asked for.
     fn texts_of(&self, started: &StartedIteration<'_>) -> Vec<String> {
         let list = tasklist::TaskList::parse(&started.task_list).unwrap_or_default();
@@ -227,8 +235,8 @@ impl Running<'_> {
 
     /// Returns true if no file changed since the first attempt at the task, and the iteration that did its work and
     /// opened its box again.
-    fn idle(&self, started: &StartedIteration<'_>, now: Option<&ObjectId>) -> Result<(bool, Option<u32>)> {
-        let (Some(now), Some(before)) = (now, &started.begin.tips.snapshot) else { return Ok((false, None)) };
+    fn idle(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(bool, Option<u32>)> {
+        let Some(before) = &started.begin.tips.snapshot else { return Ok((false, None)) };
         let is_same = |from: &ObjectId| -> Result<bool> {
             let trees = TreePair { from, to: now };
             Ok(self.recorder.differences(Some(&started.slot), trees)?.is_empty())

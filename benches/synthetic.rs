@@ -262,7 +262,6 @@ impl<'a> Writer<'a> {
 }
 
 /// Returns a synthetic iteration that ended at `seconds` (Unix time).
-#[expect(clippy::too_many_lines, reason = "one field after the other")]
 pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, random: &mut Random) -> Iteration {
     let outcome = if is_success(number) { Outcome::Success } else { Outcome::Failure };
     let task = format!("T{:03}", done_after(number - 1) % TASK_COUNT + 1);

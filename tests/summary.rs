@@ -1,7 +1,5 @@
 //! One count: the object `summary` is the same wherever it is printed, whatever happened to the feature.
 
-#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up must fail")]
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -93,7 +91,16 @@ type Play = fn(&Sandbox) -> Option<Value>;
 #[test]
 fn the_summary_is_the_same_wherever_it_is_printed() {
     // Done, asks, fails, waits, open; attempts, failed; what cut short; what needs you.
-    let scenes: [(&str, &[(&str, &str)], Play, [u64; 5], [u64; 2], &str, &str); 17] = [
+    type Scene = (
+        &'static str,
+        &'static [(&'static str, &'static str)],
+        Play,
+        [u64; 5],
+        [u64; 2],
+        &'static str,
+        &'static str,
+    );
+    let scenes: [Scene; 17] = [
         ("no session", &[], |_| None, [0, 0, 0, 1, 2], [0, 0], "", ""),
         ("all done", &[], |scene| run(scene, "run --json"), [3, 0, 0, 0, 0], [3, 0], "", ""),
         (

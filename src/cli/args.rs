@@ -43,7 +43,6 @@ impl ScopeArgs {
 /// The flags that are settings; [`SettingArgs::flags`] turns them into a layer of the configuration.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SettingArgs {
     /// Stop after N agent runs [default: 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = setting("max-iterations"))]

@@ -15,7 +15,6 @@ use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, r
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Remove this session").conflicts_with_all(["keep_days", "keep_last"])))]
 #[command(mut_arg("feature", |feature| feature.help("Only sessions of this feature, by path or by name")))]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CleanArgs {
     /// Keep what was written in the last N days [default: 30, if no other rule is given]
     #[arg(long, value_name = "N")]

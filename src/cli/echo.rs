@@ -104,7 +104,11 @@ impl Heard {
 impl Listener {
     /// What cannot be read now can be read at the next look.
     fn look(&self, heard: &mut Heard) -> Vec<String> {
-        let hints = Hints::of(&self.repository, &self.feature).list().unwrap_or_default();
+        let mut hints = Hints::of(&self.repository, &self.feature).list().unwrap_or_default();
+        // Before it becomes one line: signs in place of colours would hide a secret.
+        for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
+            hint.text = self.redacted(&hint.text);
+        }
         let ours = |holder: &crate::store::Holder| holder.pid == std::process::id();
         let holder = LoopLock::holder_here(&self.repository).ok().flatten().filter(ours);
         let control = holder.map(|holder| Control::of(&self.repository, &holder.session));
@@ -112,9 +116,12 @@ impl Listener {
         heard.lines(requests, &hints)
     }
 
+    fn redacted(&self, text: &str) -> String {
+        self.redactor.as_ref().map_or_else(|| text.to_owned(), |redactor| redactor.redact_text(text).0)
+    }
+
     fn print(&self, line: &str) {
-        let line =
-            self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.redact_text(line).0);
+        let line = self.redacted(line);
         let back = if self.moving == Moving::Stderr { "\r\x1b[K" } else { "" };
         // If no terminal is left, the record still says what was asked.
         let _closed = stderr().write_all(format!("{back}  {line}\n").as_bytes()).is_err();

@@ -24,7 +24,6 @@ const MAX_VALUES: usize = 20;
 #[derive(Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Filters")]
 #[group(id = "filters", multiple = true, conflicts_with = "sessions")]
-#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct FilterArgs {
     /// Only failed iterations
     #[arg(long, conflicts_with = "outcome")]

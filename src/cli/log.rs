@@ -24,7 +24,6 @@ use super::{Context, ExitCode, Json, no_match, note, pager, print, sessions, sum
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
-#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,

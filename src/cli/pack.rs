@@ -69,7 +69,6 @@ impl<'a> Packer<'a> {
     }
 
     /// What cannot be packed now is packed another day, so it stops nothing.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "of all events two say that a record is there")]
     pub fn look_after(&mut self, event: &Event) -> Result<()> {
         let refs = match event {
             Event::IterationRecorded { iteration, record, .. }

@@ -16,7 +16,6 @@ use super::{Context, ExitCode, Json, SessionChoice, print, report_file, say};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("text").args(["markdown", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "flags that stand alone")]
 pub struct ReportArgs {
     /// File to write; - for stdout [default: a file in the git directory whose path is printed; for --markdown and
     /// --json stdout]

@@ -38,7 +38,6 @@ pub struct RestoreArgs {
     pub dry_run: bool,
     /// Undo a restoration [default: the last one]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
-    #[expect(clippy::option_option, reason = "clap's way to distinguish `--undo` from `--undo NUMBER`")]
     pub undo: Option<Option<u32>>,
     #[command(flatten)]
     pub choice: SessionChoice,

@@ -17,7 +17,6 @@ use super::{Context, ExitCode, SessionChoice, iterations, print, say, task_attem
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
-#[expect(clippy::struct_excessive_bools, reason = "eight flags of which one can be given: see `part`")]
 pub struct ShowArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit [default: @, the last one]
     #[arg(value_name = "N")]

@@ -42,7 +42,9 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let session = latest.map(|log| log.id().clone());
     let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
     let mut totals = SessionTotals::default();
-    logs.iter().for_each(|log| totals.add(&SessionTotals::fold(log.id(), &log.entries)));
+    for log in &logs {
+        totals.add(&SessionTotals::fold(log.id(), &log.entries));
+    }
     let report = Report { stats, later_attempts, session, state: so_far, captured, summary };
     emit(args.json, &report, |out| {
         write(out, &report.stats, &totals, report.later_attempts, context.paint)?;

@@ -22,7 +22,6 @@ use super::settings::load_here;
 use super::{Context, ExitCode, Flags, Json, confirm, emit, print, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, and two exclude each other")]
 pub struct SyncArgs {
     /// Remote, by name, address or path [default: the setting `remote`, else the only one]
     #[arg(value_name = "REMOTE")]

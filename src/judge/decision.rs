@@ -35,7 +35,6 @@ pub enum SecondResult {
 ///
 /// Many fields: each is one kind of evidence.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Evidence<'a> {
     /// The codes of `validation.refuse`.
     pub refuse: &'a [String],

@@ -315,8 +315,8 @@ struct TakenUp {
 /// Restores totals, counts and the text of the next prompt from the record of a session.
 fn take_up(plan: &Plan<'_>, log: &SessionLog, session: &mut Session, history: &mut History) -> TakenUp {
     session.started_at = log.entries[0].started_at;
-    let begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
-    let begun = begun.filter_map(|entry| plan.store.readable_session(entry)).next();
+    let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
+    let begun = begun.find_map(|entry| plan.store.readable_session(entry));
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut taken_up = TakenUp::default();
     for entry in &log.entries {

@@ -150,7 +150,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
                 );
                 warn(say, message);
             }
-            finish_put_back(plan, place, &slot, &begin, say)?;
+            finish_put_back(plan, place, &slot, &begin, say);
             interrupted(plan, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,
@@ -240,7 +240,7 @@ fn finish_put_back(
     slot: &Slot,
     begin: &Begin,
     say: &mut dyn FnMut(&Event),
-) -> Result<()> {
+) {
     let rollback = Rollback { store: plan.store, place };
     match rollback.finish_put_back(slot) {
         Ok(None) => {}
@@ -254,7 +254,7 @@ fn finish_put_back(
         Err(error) => warn(say, format!("files were put back only in part: {error:#}")),
     }
     let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
-        return Ok(());
+        return;
     };
     match restore_protected(rollback, slot, before, plan.clock.now()) {
         Ok(Restored { put_back, messages }) => {
@@ -262,11 +262,12 @@ fn finish_put_back(
                 let names = join_truncated(&put_back, MAX_NAMED_FILES);
                 warn(say, format!("put back {names}, which is protected"));
             }
-            messages.into_iter().for_each(|message| warn(say, message));
+            for message in messages {
+                warn(say, message);
+            }
         }
         Err(error) => warn(say, format!("protected files could not be put back: {error:#}")),
     }
-    Ok(())
 }
 
 /// Returns an iteration whose loop died: everything that was captured, and no verdict but that.

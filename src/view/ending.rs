@@ -126,15 +126,13 @@ pub fn named(tasks: &[&str]) -> Option<String> {
 pub fn stuck(not_done: &[NotDone]) -> Option<String> {
     let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
     let given_up = not_done.iter().any(|task| task.is_skipped);
-    match asking {
-        0 => Some(format!("{} could not be done", named(&self::given_up(not_done))?)),
-        _ => {
-            let ask = if asking == 1 { "asks" } else { "ask" };
-            let ask = format!("{} {ask}", Count(asking, "task"));
-            let others = named(&self::given_up(not_done)).filter(|_| given_up);
-            Some(others.map_or(ask.clone(), |others| format!("{ask}, {others} could not be done")))
-        }
+    if asking == 0 {
+        return Some(format!("{} could not be done", named(&self::given_up(not_done))?));
     }
+    let ask = if asking == 1 { "asks" } else { "ask" };
+    let ask = format!("{} {ask}", Count(asking, "task"));
+    let others = named(&self::given_up(not_done)).filter(|_| given_up);
+    Some(others.map_or(ask.clone(), |others| format!("{ask}, {others} could not be done")))
 }
 
 /// Returns the tasks that were skipped, or else all that were tried.
@@ -195,7 +193,8 @@ mod tests {
     fn what_was_cut_short_is_shown_as_what_it_was() {
         use FailureClass::{Network, Quota};
         use Interruption::{Crash, Limit, Person};
-        let cases: [(&[(Interruption, Option<FailureClass>, Option<i64>)], &str); 6] = [
+        type Cut = (Interruption, Option<FailureClass>, Option<i64>);
+        let cases: [(&[Cut], &str); 6] = [
             (&[], "2 attempts"),
             (&[(Limit, Some(Quota), Some(3480))], "2 attempts (usage limit, went on at 00:58)"),
             (&[(Limit, Some(Network), None)], "2 attempts (no network)"),
@@ -207,18 +206,15 @@ mod tests {
             (&[(Crash, None, None), (Crash, None, None)], "2 attempts (killed 2 times)"),
         ];
         for (cuts, expected) in cases {
-            let cut =
-                |(by, failure_class, resumed_at): &(Interruption, Option<FailureClass>, Option<i64>)| {
-                    CutShort {
-                        session: SessionId::new(Timestamp::from_seconds(0), 1),
-                        iteration: 1,
-                        task: None,
-                        by: *by,
-                        failure_class: *failure_class,
-                        ended_at: Timestamp::from_seconds(0),
-                        resumed_at: resumed_at.map(Timestamp::from_seconds),
-                    }
-                };
+            let cut = |(by, failure_class, resumed_at): &Cut| CutShort {
+                session: SessionId::new(Timestamp::from_seconds(0), 1),
+                iteration: 1,
+                task: None,
+                by: *by,
+                failure_class: *failure_class,
+                ended_at: Timestamp::from_seconds(0),
+                resumed_at: resumed_at.map(Timestamp::from_seconds),
+            };
             let cut_short = cuts.iter().map(cut).collect();
             assert_eq!(
                 attempts(&SessionTotals { attempts: 2, cut_short, ..SessionTotals::default() }),

@@ -208,7 +208,6 @@ impl<'a> Walk<'a> {
         self.pending = Some(index);
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds of blocks only end the text before them")]
     fn start_block(&mut self, tag: &Tag<'_>) {
         self.end_run();
         match tag {
@@ -227,7 +226,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds of blocks only end the text before them")]
     fn end_block(&mut self, tag: TagEnd) {
         self.end_run();
         match tag {

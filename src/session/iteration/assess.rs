@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use camino::Utf8Path;
+use failure_excerpt::Tally;
 
 use crate::config::{Completion, Pass, Until};
 use crate::judge::{
@@ -79,7 +80,7 @@ impl Running<'_> {
             return Ok(Passing::default());
         };
         let removed = self.removed_by_order(started)?;
-        let trusted = self.judging.trusted.tests().and_then(|tests| tests.executed());
+        let trusted = self.judging.trusted.tests().and_then(Tally::executed);
         let trusted = trusted.map(|executed| executed.saturating_sub(removed));
         let new = match known_failures(validation.exit, ran.tests.as_ref(), &legacy, trusted) {
             KnownFailures::Only(count) => {
@@ -124,7 +125,7 @@ impl Running<'_> {
             None => Default::default(),
         };
         let diff = findings(&changed.files);
-        let texts: Vec<String> = self.texts_of(started);
+        let texts: Vec<String> = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let refuses = settings.completion == Completion::Verified
             && self.plan.job.until == Until::Tasks
@@ -183,21 +184,17 @@ impl Running<'_> {
         }
     }
 
-    fn compared(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(Changed, (bool, Option<u32>))> {
+    fn compared(
+        &self,
+        started: &StartedIteration<'_>,
+        now: &ObjectId,
+    ) -> Result<(Changed, (bool, Option<u32>))> {
         Ok((self.changed_since_trusted(&started.slot, now)?, self.idle(started, now)?))
-    }
-
-    /// Returns the texts of the tasks that the attempt was asked for.
-    fn texts_of(&self, started: &StartedIteration<'_>) -> Vec<String> {
-        let list = tasklist::TaskList::parse(&started.task_list).unwrap_or_default();
-        let unit = started.begin.unit_tasks.iter().filter_map(|name| list.find(name));
-        let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
-        if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
     }
 
     /// Returns how many tests the attempt removed because its task asks for it.
     fn removed_by_order(&mut self, started: &StartedIteration<'_>) -> Result<u64> {
-        let texts = self.texts_of(started);
+        let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         if !orders_removal(&texts) {
             return Ok(0);
@@ -224,7 +221,7 @@ impl Running<'_> {
         let after: Lookup<'_> = &|path| find(path)?.after.clone();
         let own = self.judging.own_files.changed(before, after);
         drop(by_path);
-        Ok(Changed { own, files, changes })
+        Ok(Changed { files, changes, own })
     }
 
     /// Returns what the path of a file in the project's root begins with, from the repository's root.
@@ -347,6 +344,14 @@ impl Running<'_> {
         self.restore_spool(started)?;
         Ok(validation)
     }
+}
+
+/// Returns the texts of the tasks that the attempt was asked for.
+fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
+    let list = tasklist::TaskList::parse(&started.task_list).unwrap_or_default();
+    let unit = started.begin.unit_tasks.iter().filter_map(|name| list.find(name));
+    let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
+    if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
 }
 
 /// `new failure: NAME`, with the number of further ones.

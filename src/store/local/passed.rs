@@ -26,10 +26,6 @@ impl<'a> PassedStates<'a> {
 
     /// Returns what the validation printed of its tests on a state on which it passed; the inner `None` if that is not
     /// known.
-    #[expect(
-        clippy::option_option,
-        reason = "a state that is not known and tests that are not are two things"
-    )]
     pub fn find(&self, state: &str) -> Option<Option<Tally>> {
         let line = self.read().into_iter().rev().find(|line| state_of(line) == state)?;
         Some(line.split_once('\t').and_then(|(_, tests)| serde_json::from_str(tests).ok()))

@@ -355,7 +355,6 @@ fn text(field: &str) -> Option<Cow<'_, str>> {
     (field != NONE).then(|| unescape(field))
 }
 
-#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn owned_text(fields: &mut Split<'_, char>) -> Option<Option<String>> {
     Some(text(fields.next()?).map(Cow::into_owned))
 }
@@ -375,18 +374,15 @@ fn words_of(field: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The inner option is the value's; the outer one is `None` for a field that we did not write.
-#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn known<T: FromStr>(field: &str) -> Option<Option<T>> {
     if field == NONE { Some(None) } else { field.parse().ok().map(Some) }
 }
 
 /// As [`known`], for words of which later versions have more.
-#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn word<T>(field: &str, read: impl Fn(&str) -> Result<T>) -> Option<Option<T>> {
     if field == NONE { Some(None) } else { read(field).ok().map(Some) }
 }
 
-#[expect(clippy::option_option, reason = "what is not there and what cannot be read are two things")]
 fn next<'a, T: FromStr>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Option<T>> {
     known(fields.next()?)
 }

@@ -351,7 +351,6 @@ impl App {
         Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a mouse does more than is of use here")]
     pub(super) fn mouse(&mut self, mouse: MouseEvent) {
         if self.mode != Mode::Browse {
             let lines = match mouse.kind {

@@ -101,7 +101,6 @@ impl App {
 }
 
 /// Types a letter, or takes the last one back. Returns false if the key does neither.
-#[expect(clippy::wildcard_enum_match_arm, reason = "most keys are no letters")]
 fn edit(text: &mut String, key: KeyCode) -> bool {
     match key {
         KeyCode::Backspace => drop(text.pop()),

@@ -41,8 +41,8 @@ const PARTS: &[PromptPart] = &[
     PromptPart {
         name: "baseline_failure",
         heading: "The validation failed before the first iteration of this run",
-        introduction: "It has not passed since. The cause may have nothing to do with your task, and the task counts as done only when the\n\
-            validation passes. Why it failed:",
+        introduction: "It has not passed since, and it decides whether your task counts as done. The cause may have nothing to do with\n\
+            your task:",
     },
     PromptPart { name: "hints", heading: "Hints from the user", introduction: "" },
     PromptPart {

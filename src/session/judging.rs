@@ -18,6 +18,9 @@ const MAX_OWN_FILE_BYTES: u64 = 1 << 20;
 /// Maximum number of tests that a message names.
 const MAX_NAMED_TESTS: usize = 5;
 
+/// Maximum number of tests that a prompt names.
+const MAX_PROMPT_TESTS: usize = 50;
+
 /// What attempts are judged by.
 #[derive(Debug, Default)]
 pub(super) struct Judging {
@@ -130,6 +133,13 @@ fn fails_before(failing: &[String]) -> String {
     let tests = if failing.len() == 1 { "test" } else { "tests" };
     let names = join_truncated(failing, MAX_NAMED_TESTS);
     format!("the validation fails before the start: {} {tests} ({names})", failing.len())
+}
+
+/// Returns what a prompt says of tests that failed before the start and may go on failing; `None` if there are none.
+pub(super) fn may_fail(legacy: Option<&[String]>) -> Option<String> {
+    let legacy = legacy.filter(|legacy| !legacy.is_empty())?;
+    let names = join_truncated(legacy, MAX_PROMPT_TESTS);
+    Some(format!("These tests failed before and may go on failing, no others may: {names}"))
 }
 
 /// Takes the tests that a success repaired out of those that may fail.

@@ -11,6 +11,7 @@ use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 
 use super::iteration_context::recorded_context;
+use super::judging::{may_fail, narrow};
 use super::memory::Memory;
 use super::prompting::{Assignment, Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
@@ -52,10 +53,13 @@ impl Replay<'_> {
         let mut replayed = Vec::new();
         let mut begin = None;
         let mut baseline_failure = None;
+        let mut legacy_failures = None;
         for entry in &self.log.entries {
             if entry.kind.begins() {
                 begin = Some(entry);
-                let baseline = self.store.readable_session(entry).and_then(|session| session.baseline);
+                let session = self.store.readable_session(entry);
+                legacy_failures = session.as_ref().and_then(|session| session.legacy_failures.clone());
+                let baseline = session.and_then(|session| session.baseline);
                 baseline_failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
             }
             // Failures in a row are counted anew in the next session.
@@ -84,7 +88,8 @@ impl Replay<'_> {
                     let prompting = Prompting {
                         max_iterations: self.max_iterations,
                         hints: iteration.hints.clone(),
-                        baseline_failure: baseline_failure.clone(),
+                        baseline_failure: may_fail(legacy_failures.as_deref())
+                            .or_else(|| baseline_failure.clone()),
                         validation_command: iteration.validation_command.as_deref(),
                         ..Prompting::new(self.config, self.assignment, strategy.as_ref())
                     };
@@ -95,6 +100,7 @@ impl Replay<'_> {
                 if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
                     strategy.record(&context);
                 }
+                narrow(&mut legacy_failures, &iteration);
                 baseline_failure = baseline_failure.filter(|_| iteration.exit.validation != Some(0));
                 history.push(&iteration);
                 memory.push(iteration);

@@ -12,7 +12,7 @@ use crate::store::{Identity, LoopLock, Spool};
 use super::agents::active::ActiveAgent;
 use super::commits::pending::PendingCommit;
 use super::control::requests::Steering;
-use super::judging::Judging;
+use super::judging::{Judging, may_fail};
 use super::memory::Memory;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
@@ -111,6 +111,9 @@ impl Running<'_> {
     /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time
     /// since.
     pub fn baseline_failure(&self) -> Option<String> {
+        if let Some(may_fail) = may_fail(self.session.legacy_failures.as_deref()) {
+            return Some(may_fail);
+        }
         let baseline = self.session.baseline.as_ref().filter(|_| self.past.ground.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
     }

@@ -46,6 +46,8 @@ struct RunSummary {
     /// True if that validation ended well, and nothing refused what it showed.
     is_passed: bool,
     is_refused: bool,
+    /// Tasks whose boxes were opened again though it succeeded: their work is there.
+    reopened: Vec<TaskName>,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
     /// True if its agent asked the user something, and did not do its task.
@@ -126,6 +128,7 @@ impl History {
             is_taken_back: iteration.restored_to.is_some(),
             is_passed: iteration.passed_validation(),
             is_refused: iteration.refused().is_some(),
+            reopened: iteration.reopened.clone(),
             failure: FailureKey::of(iteration),
             asks: is_question(iteration.outcome, iteration.failure_class),
             hints: iteration.hints.clone(),
@@ -152,6 +155,7 @@ impl History {
             is_passed: entry.evidence.refused.is_none()
                 && (entry.exit.validation == Some(0) || outcome == Outcome::Success),
             is_refused: entry.evidence.refused.is_some(),
+            reopened: entry.evidence.reopened.clone(),
             failure: FailureKey::of_entry(entry),
             asks: is_question(outcome, entry.failure_class),
             hints: Vec::new(),
@@ -220,8 +224,12 @@ impl History {
         count(runs.take_while(|turn| !turn.is_closed))
     }
 
+    /// Returns true if the task was given up, and its work was not found done beside that of another since.
     pub fn is_skipped(&self, task: &str) -> bool {
-        self.of(task).any(|turn| turn.outcome == Outcome::Skipped)
+        let given_up =
+            |turn: &RunSummary| turn.outcome == Outcome::Skipped && turn.task.as_deref() == Some(task);
+        let is_there = |turn: &RunSummary| turn.reopened.iter().any(|name| name == task);
+        self.turns.iter().rev().find(|turn| given_up(turn) || is_there(turn)).is_some_and(given_up)
     }
 
     /// Returns how many runs in a row changed no box and no file.
@@ -335,6 +343,7 @@ mod tests {
                 is_taken_back: false,
                 is_passed: false,
                 is_refused: false,
+                reopened: Vec::new(),
                 failure: None,
                 asks: end == "q",
                 hints: Vec::new(),

@@ -103,14 +103,14 @@ fn the_header_says_what_decides_how_the_run_goes() {
     let header = format!(
         "ralph starts on specs/001-login: 0 of 2 tasks done\n  \
         agent       scripted {version}, full permissions, no sandbox\n  \
-        validation  true (passes, 1.0 s)\n  \
+        validation  true (passes, 1.0 s)\n              its output has no counts of tests\n  \
         stops       after 1 run (2 tasks are open: -n 3 for more)\n"
     );
     assert!(run.text().starts_with(&header), "{run}");
     let header = format!(
         "ralph resumes on specs/001-login: 1 of 2 tasks done\n  \
         agent       scripted {version}, full permissions, no sandbox\n  \
-        validation  true (passed on these files before)\n  \
+        validation  true (passed on these files before)\n              its output has no counts of tests\n  \
         stops       after 10 runs\n"
     );
     let run = scene.call("resume").with_baseline().run().code(0);

@@ -133,6 +133,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "claims",
             "false_claim",
             "closed",
+            "evidence",
             "started_at",
             "ended_at",
             "duration_ms",

@@ -28,7 +28,7 @@ fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
         .ralph("--task T001,T003-T004 --story 2 --phase polish")
         .code(0)
         .stdout_has("only        T001, T003-T004, polish, US2: 0 of 6 tasks done")
-        .stdout_has("\ncompleted (T001, T003-T004, polish, US2), 6 of 7 tasks done\n");
+        .stdout_has("\ncompleted (T001, T003-T004, polish, US2), 6 of 7 tasks done");
     assert_eq!(done(&scene), "T001 T003 T004 T005 T006 T007");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T003", "T004", "T005", "T006", "T007"]);
@@ -123,7 +123,7 @@ fn a_session_stops_at_the_end_of_its_phase_or_story() {
     scene
         .ralph("--stop-at phase --validate true")
         .code(0)
-        .stdout_has("\nstopped at a checkpoint, 2 of 7 tasks done\n")
+        .stdout_has("\nstopped at a checkpoint, 2 of 7 tasks done")
         .stdout_has("Phase 1: Setup is done, and `stop-at` ends the session there")
         .stdout_has("hint: review it, then `specify ralph` continues");
     assert_eq!(done(&scene), "T001 T002");

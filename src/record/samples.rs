@@ -127,7 +127,7 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             false_claim: Vec::new(),
             started_at: Timestamp::from_seconds(seconds),
             ended_at: Timestamp::from_seconds(seconds + 1),
-            exit: Exits::default(),
+            exit: Exits { agent: (outcome != Outcome::Skipped).then_some(0), validation: None },
             duration_ms: Durations { agent: Some(10), ..Durations::default() },
             agent: None,
             model: None,

@@ -10,7 +10,7 @@ use failure_excerpt::Tally;
 use crate::config::{Completion, Pass, Until};
 use crate::judge::{
     ChangedFile, Confirmed, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm,
-    decide, findings, known_failures, orders_removal,
+    decide, findings, is_worth_reading, known_failures, orders_removal,
 };
 use crate::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_truncated,
@@ -189,7 +189,14 @@ impl Running<'_> {
         started: &StartedIteration<'_>,
         now: &ObjectId,
     ) -> Result<(Changed, (bool, Option<u32>))> {
-        Ok((self.changed_since_trusted(&started.slot, now)?, self.idle(started, now)?))
+        let changed = self.changed_since_trusted(&started.slot, now)?;
+        let trusted = &self.judging.trusted;
+        let is_since_trusted =
+            trusted.contents() == started.begin.tips.snapshot.as_ref() && trusted.edits.is_empty();
+        if is_since_trusted && !changed.changes.is_empty() {
+            return Ok((changed, (false, None)));
+        }
+        Ok((changed, self.idle(started, now)?))
     }
 
     /// Returns how many tests the attempt removed because its task asks for it.
@@ -209,11 +216,17 @@ impl Running<'_> {
         let Some(from) = trusted.contents() else { return Ok(Changed::default()) };
         let changes = self.recorder.differences(Some(slot), TreePair { from, to: now })?;
         let changes = trusted.since_edits(changes);
-        let read: Vec<&PathChange> = changes.iter().take(MAX_READ_FILES).collect();
+        let prefix = self.project_prefix();
+        let own: Vec<String> =
+            self.judging.own_files.paths().iter().map(|path| format!("{prefix}{path}")).collect();
+        let is_read = |change: &&PathChange| {
+            let name = change.name();
+            is_worth_reading(&name) || own.contains(&name)
+        };
+        let read: Vec<&PathChange> = changes.iter().filter(is_read).take(MAX_READ_FILES).collect();
         let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let contents = self.recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
         let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();
-        let prefix = self.project_prefix();
         let by_path: HashMap<&str, &ChangedFile> =
             files.iter().map(|file| (file.path.as_str(), file)).collect();
         let find = |path: &str| by_path.get(format!("{prefix}{path}").as_str()).copied();

@@ -214,8 +214,10 @@ impl Story {
         let (from, to) = (self.scene.repo().display().to_string(), clone.display().to_string());
         self.scene.git(["clone", "--quiet", &from, &to]);
         self.scene.git_in(&clone, "fetch --quiet origin refs/ralph/*:refs/ralph/*");
-        let there = self.scene.call("log --json").dir(&clone).run().code(0);
-        assert_eq!(there.text(), self.scene.ralph("log --json").text(), "{:?}", self.steps);
+        // What `summary` says of the tasks is of the list in the work tree.
+        let there = self.scene.call("log --json").dir(&clone).run().code(0).json();
+        let here = self.scene.ralph("log --json").json();
+        assert_eq!(there["iterations"], here["iterations"], "{:?}", self.steps);
     }
 
     #[track_caller]

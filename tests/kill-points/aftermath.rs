@@ -226,6 +226,66 @@ pub fn of_rollback(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Inj
     sandbox.record_is_sound();
 }
 
+/// What a person writes after the loop died.
+const EDIT: &str = "test -f hello.txt # mine\n";
+
+/// The protected file is as it was when the next attempt begins.
+pub fn of_protection(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let kept = next_start(sandbox, before, run, "kept");
+    assert_eq!(kept, "as it was\n");
+    assert_eq!(sandbox.read("kept"), "as it was\n");
+}
+
+/// What a person made of the protected file stays, or is on the ref from which `restore --undo` brings it back.
+pub fn of_protection_and_an_edit(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    sandbox.write("kept", EDIT);
+    let kept = next_start(sandbox, before, run, "kept");
+    assert!(kept == EDIT || kept == "as it was\n", "{kept}");
+    assert!(kept == EDIT || is_on_a_restore_ref(sandbox, "kept"), "the edit is lost: {kept}");
+}
+
+/// The script is what the agent made of it.
+pub fn of_second_run(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let script = next_start(sandbox, before, run, "check.sh");
+    assert_eq!(script, "test -f hello.txt && true\n");
+    assert_eq!(sandbox.read("check.sh"), script);
+}
+
+/// What a person made of the script stays.
+pub fn of_second_run_and_an_edit(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    sandbox.write("check.sh", EDIT);
+    assert_eq!(next_start(sandbox, before, run, "check.sh"), EDIT);
+}
+
+fn is_on_a_restore_ref(sandbox: &Sandbox, path: &str) -> bool {
+    let points = sandbox.git("for-each-ref --format=%(refname) refs/ralph-restore");
+    points.lines().any(|point| sandbox.git_bytes(["show", &format!("{point}^:{path}")]) == EDIT.as_bytes())
+}
+
+/// Starts again, and returns a file as the first attempt finds it. Nothing of what put files back may be left.
+fn next_start(sandbox: &Sandbox, before: &Expectation, run: &Struck, path: &str) -> String {
+    let mut expected = before.recorded.clone();
+    expected.extend(Run::acknowledged_in(&run.stdout));
+    all_are_there(sandbox, &expected, "right after it");
+    // The task may be done already.
+    let list = sandbox.task_list();
+    sandbox.write("specs/001-login/tasks.md", format!("{list}- [ ] T009 Go on\n"));
+    let next = sandbox.call("run --json -n 1").spawn().wait();
+    assert!(!next.talk().contains("error"), "{next}");
+    all_are_there(sandbox, &expected, "after the next start");
+    drafts_are_gone(sandbox);
+    let drafts = sandbox.hermetic("find").args([".", "-name", "*.ralph-put-back"]).output();
+    let drafts = drafts.expect("find is there").stdout;
+    assert!(drafts.is_empty(), "drafts are left: {}", String::from_utf8_lossy(&drafts));
+    snapshots_are_kept(sandbox);
+    sandbox.record_is_sound();
+    let refname = sandbox.sessions().last().expect("it ran").refname().to_owned();
+    let snapshots = refname.replace("refs/ralph/", "refs/ralph-snap/");
+    let started = sandbox.git(["log", "--format=%H", "--grep=work tree after the start", &snapshots]);
+    let started = started.lines().next().expect("a session begins with a snapshot").to_owned();
+    String::from_utf8(sandbox.git_bytes(["show", &format!("{started}:{path}")])).expect("it is text")
+}
+
 /// Every snapshot that a record names is kept by the session's snapshot ref.
 fn snapshots_are_kept(sandbox: &Sandbox) {
     let kept = sandbox.git(["log", "--format=%H", "--glob=refs/ralph-snap/*"]);

@@ -66,6 +66,31 @@ fn a_skip_that_is_killed_before_any_of_its_writes_is_finished_or_begun_anew() {
     play(&scene, &kills);
 }
 
+#[test]
+fn putting_files_back_loses_no_edit_when_it_is_killed_before_any_of_its_writes() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let after = aftermath::of_protection;
+    for (scene, other) in [
+        (scenes::protection(after), scenes::protection(aftermath::of_protection_and_an_edit)),
+        (
+            scenes::second_run(aftermath::of_second_run),
+            scenes::second_run(aftermath::of_second_run_and_an_edit),
+        ),
+    ] {
+        let points = scene.points();
+        let is_of_it = |point: &Point| point.label.contains("put-back");
+        let first = points.iter().position(is_of_it).expect("files are put back");
+        let last = points.iter().rposition(is_of_it).expect("files are put back");
+        // Also before and behind it.
+        let points = &points[first.saturating_sub(4)..(last + 5).min(points.len())];
+        let kills: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
+        play(&scene, &kills);
+        play(&other, &kills);
+    }
+}
+
 /// The same at moments when the git that we started may be at work: it lives on, and may end after us.
 #[test]
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for_them() {

@@ -29,6 +29,24 @@ do = [
 ]
 "#;
 
+/// An agent that does the first task with a change of a protected file, and the second one with a change of the script of the
+/// validation.
+const MEDDLER: &str = r#"
+[[turn]]
+task = "T001"
+do = [
+  { write = { path = "hello.txt", text = "hello\n" } },
+  { write = { path = "kept", text = "broken\n" } },
+  { tick = "current" },
+]
+[[turn]]
+task = "T002"
+do = [{ write = { path = "check.sh", text = "test -f hello.txt && true\n" } }, { tick = "current" }]
+"#;
+
+/// What must hold after a call was struck.
+pub type Aftermath = fn(&Sandbox, &Expectation, &Struck, Injection);
+
 /// A story up to the call that is struck, and that call.
 pub struct Scene {
     pub name: &'static str,
@@ -37,7 +55,7 @@ pub struct Scene {
     /// From the first point whose label has this, another scene has shown it already.
     until: Option<&'static str>,
     /// What must hold then.
-    pub aftermath: fn(&Sandbox, &Expectation, &Struck, Injection),
+    pub aftermath: Aftermath,
 }
 
 /// What happened before.
@@ -57,6 +75,10 @@ enum Opening {
     Edited,
     /// A task whose attempt breaks what passed before, so that its changes are taken back.
     Spoiling,
+    /// A file is protected that the agent changes.
+    Protecting,
+    /// A task is done, and the next one changes the script of the validation.
+    Trusted,
     /// A session left many small packs, and loose objects besides.
     Scattered,
 }
@@ -111,6 +133,15 @@ impl Scene {
                 sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Spoil it").agent_script(SPOILER);
                 sandbox.write("kept", "as it was\n").validate("! grep -qs broken kept new/file");
                 sandbox.config("skip-after = 1\nmax-iterations = 2").commit("Ready");
+            }
+            Opening::Protecting => {
+                sandbox.agent_script(MEDDLER).write("kept", "as it was\n");
+                sandbox.config("validation.protect = [\"kept\"]").commit("Ready");
+            }
+            Opening::Trusted => {
+                sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Look closer").agent_script(MEDDLER);
+                sandbox.write("kept", "").write("check.sh", "test -f hello.txt\n").validate("sh check.sh");
+                sandbox.commit("Ready").ralph("run -n 1").code(4);
             }
             Opening::Edited => {
                 sandbox.ralph("run").code(0);
@@ -175,6 +206,16 @@ pub fn rollback() -> Scene {
     }
 }
 
+/// A protected file is put back.
+pub fn protection(aftermath: Aftermath) -> Scene {
+    after_a_session("a protected file that is put back", "run --json", Opening::Protecting, aftermath)
+}
+
+/// The validation runs a second time with the script that it ran before.
+pub fn second_run(aftermath: Aftermath) -> Scene {
+    after_a_session("a second run of the validation", "run --json", Opening::Trusted, aftermath)
+}
+
 /// What a session left loose is packed, and small packs are merged.
 pub fn packing() -> Scene {
     after_a_session("a packing", "pack --json", Opening::Scattered, aftermath::of_packing)
@@ -190,12 +231,7 @@ pub fn upkeep() -> Vec<Scene> {
     ]
 }
 
-fn after_a_session(
-    name: &'static str,
-    words: &'static str,
-    opening: Opening,
-    aftermath: fn(&Sandbox, &Expectation, &Struck, Injection),
-) -> Scene {
+fn after_a_session(name: &'static str, words: &'static str, opening: Opening, aftermath: Aftermath) -> Scene {
     Scene { name, words, opening, until: None, aftermath }
 }
 

@@ -131,7 +131,10 @@ fn a_session_stops_at_the_end_of_its_phase_or_story() {
     assert_eq!((&end["status"], &end["stop_reason"]), (&json!("completed"), &json!("checkpoint")));
     assert_eq!(end["artifact"]["status"], "draft");
     scene.ralph("resume").code(3).stderr_has("is completed");
-    scene.ralph("report --markdown").code(0).stdout_has("2 of 7 tasks done · stopped at a checkpoint");
+    scene
+        .ralph("report --markdown")
+        .code(0)
+        .stdout_has("2 of 7 tasks done, 2 flagged · stopped at a checkpoint");
     // The setting holds for what was begun with it, also where the limit came first.
     scene.ralph("--stop-at story -n 1").code(4);
     assert_eq!(done(&scene), "T001 T002 T003");

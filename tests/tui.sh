@@ -80,6 +80,7 @@ echo "The agent begins with \$RALPH_TASK"
 printf 'a sequence: \\033[31mred\\033[0m\\n'
 touch "$work/at-\$RALPH_TASK"
 while [ ! -e "$work/go-\$RALPH_TASK" ]; do sleep 0.05; done
+echo "\$RALPH_TASK \$RALPH_ITERATION" >>work.txt
 sed -i "s/- \\[ \\] \$RALPH_TASK /- [x] \$RALPH_TASK /" "\$RALPH_TASKS"
 END
 git -C "$project" init -q -b main

@@ -121,23 +121,23 @@ async function onPaper(browser, name, file) {
 async function handling(browser, file) {
   const { page, wrong } = await visit(browser, file);
   const status = () => page.$eval("#shown", (element) => element.textContent);
-  equal(await status(), "11 shown", "at first");
+  equal(await status(), "12 shown", "at first");
   await page.click(".chip.failure");
-  equal([await shown(page), await status()], [6, "6 of 11 shown"], "failures alone");
+  equal([await shown(page), await status()], [7, "7 of 12 shown"], "failures alone");
   equal(await page.$eval(".chip.failure", (chip) => chip.getAttribute("aria-pressed")), "true", "a chip that is pressed");
   await page.click(".chip.success");
-  equal(await shown(page), 10, "failures and successes");
+  equal(await shown(page), 11, "failures and successes");
   await page.select("#task", "T004");
   equal(await shown(page), 3, "of one task");
   await page.focus("#query");
   await page.keyboard.press("Escape");
-  equal([await shown(page), await status()], [11, "11 shown"], "after Escape");
+  equal([await shown(page), await status()], [12, "12 shown"], "after Escape");
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("/");
   equal(await page.evaluate(() => document.activeElement.id), "query", "what / leads to");
   await page.keyboard.type("MOON opinion");
   // The page searches in pauses of the typing, and a busy machine types with pauses.
-  await page.waitForFunction(() => document.getElementById("shown").textContent === "2 of 11 shown");
+  await page.waitForFunction(() => document.getElementById("shown").textContent === "2 of 12 shown");
   equal(await shown(page), 2, "found outside of prompts");
   await page.keyboard.type(" nowhere-at-all");
   await page.waitForFunction(() => !document.getElementById("none").hidden);
@@ -157,9 +157,9 @@ async function handling(browser, file) {
   await page.click("#prompts");
   await page.focus("#query");
   await page.keyboard.press("Escape");
-  equal([await shown(page), await page.evaluate(() => CSS.highlights.get("found").size)], [11, 0], "nothing is marked any more");
+  equal([await shown(page), await page.evaluate(() => CSS.highlights.get("found").size)], [12, 0], "nothing is marked any more");
   // What is not done comes first, the attempts at a task together.
-  equal(await page.$$eval(".group", (groups) => groups.map((group) => `${group.dataset.t} ${group.querySelectorAll(".it").length}`)), ["T004 4", "T002 3", "T003 2"], "groups");
+  equal(await page.$$eval(".group", (groups) => groups.map((group) => `${group.dataset.t} ${group.querySelectorAll(".it").length}`)), ["T004 4", "T002 3", "T003 2", "T005 2"], "groups");
   await page.select("#task", "T001");
   equal(await page.$$eval(".group", (groups) => groups.filter((group) => !group.hidden).length), 0, "a group without iterations is hidden");
   await page.select("#task", "");
@@ -195,7 +195,7 @@ async function handling(browser, file) {
   await page.click("#fold");
   equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, "all folded");
   await page.click("#unfold");
-  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 11, "all unfolded");
+  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 12, "all unfolded");
   equal(await seen(), ["i2", "i3", "i4"], "unfolded, the attempts stand below each other");
   await page.click("#fold");
   // A link leads to its iteration, also where a filter hides it.

@@ -57,7 +57,7 @@ Examples:
   specify ralph log                       All iterations, oldest first
   specify ralph log --failed --task T004
   specify ralph log --since yesterday --grep 'connection refused'
-  specify ralph log --grep TODO --in diff
+  specify ralph log --grep unwrap --in diff
   specify ralph log -n 5 --reverse --oneline
   specify ralph log -- src docs/api.md    Iterations that changed these paths
   specify ralph log --where captured.port=8080 --exit validation=101

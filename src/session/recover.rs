@@ -242,21 +242,23 @@ fn finish_put_back(
     say: &mut dyn FnMut(&Event),
 ) {
     let rollback = Rollback { store: plan.store, place };
+    let mut edited = Vec::new();
     match rollback.finish_put_back(slot) {
         Ok(None) => {}
         Ok(Some((point, stay))) => {
-            let stay = match put_back::names(&stay) {
-                stay if stay.is_empty() => String::new(),
-                stay => format!("; kept as they are: {}", join_truncated(&stay, MAX_NAMED_FILES)),
+            let kept = match put_back::names(&stay) {
+                names if names.is_empty() => String::new(),
+                names => format!("; kept as they are: {}", join_truncated(&names, MAX_NAMED_FILES)),
             };
-            warn(say, format!("finished putting files back{stay}\nhint: {}", undo(&point)));
+            warn(say, format!("finished putting files back{kept}\nhint: {}", undo(&point)));
+            edited = stay;
         }
         Err(error) => warn(say, format!("files were put back only in part: {error:#}")),
     }
-    let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
-        return;
-    };
-    match restore_protected(rollback, slot, before, plan.clock.now()) {
+    let is_done = slot.path(names::PROTECTED).exists();
+    let before = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty() && !is_done);
+    let Some(before) = before else { return };
+    match restore_protected(rollback, slot, before, plan.clock.now(), &edited) {
         Ok(Restored { put_back, messages }) => {
             if !put_back.is_empty() {
                 let names = join_truncated(&put_back, MAX_NAMED_FILES);

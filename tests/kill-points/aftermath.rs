@@ -236,12 +236,23 @@ pub fn of_protection(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: I
     assert_eq!(sandbox.read("kept"), "as it was\n");
 }
 
-/// What a person made of the protected file stays, or is on the ref from which `restore --undo` brings it back.
+/// What a person made of the protected file stays. Only where the loop died before it began to put files back, what the agent
+/// and a person did cannot be told apart: then it is on the ref from which `restore --undo` brings it back.
 pub fn of_protection_and_an_edit(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let spool = sandbox.path(".git/ralph/spool");
+    let has = |name: &str| {
+        let found = sandbox.hermetic("find").arg(&spool).args(["-path", &format!("*/1/{name}")]).output();
+        !found.expect("find is there").stdout.is_empty()
+    };
+    let is_open = has("begin.json") && !has("put-back.json") && !has("protected.done");
     sandbox.write("kept", EDIT);
     let kept = next_start(sandbox, before, run, "kept");
-    assert!(kept == EDIT || kept == "as it was\n", "{kept}");
-    assert!(kept == EDIT || is_on_a_restore_ref(sandbox, "kept"), "the edit is lost: {kept}");
+    if is_open && kept != EDIT {
+        assert_eq!(kept, "as it was\n");
+        assert!(is_on_a_restore_ref(sandbox, "kept"), "the edit is lost: {kept}");
+    } else {
+        assert_eq!(kept, EDIT);
+    }
 }
 
 /// The script is what the agent made of it.

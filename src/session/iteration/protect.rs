@@ -4,6 +4,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::record::{ObjectId, RALPH, Timestamp, join_truncated};
+use crate::store::names::PROTECTED;
 use crate::store::{Begin, PutBack, PutBackKind, Slot};
 use crate::worktree::{PathChange, Paths, RawPath, TreePair};
 
@@ -29,7 +30,7 @@ impl Running<'_> {
             return ProtectedFiles::default();
         };
         let rollback = Rollback { store: self.plan.store, place: &place };
-        match restore_protected(rollback, slot, before, self.plan.clock.now()) {
+        match restore_protected(rollback, slot, before, self.plan.clock.now(), &[]) {
             Ok(Restored { put_back, messages }) => {
                 if !put_back.is_empty() {
                     let names = join_truncated(&put_back, MAX_NAMED_FILES);
@@ -52,12 +53,14 @@ impl Running<'_> {
     }
 }
 
-/// Makes protected files again what they were in the snapshot `before`. New files that match stay, and are named.
+/// Makes protected files again what they were in the snapshot `before`, but for `edited`, which a person is known to edit. New
+/// files that match stay, and are named. What is changed after it is a person's: a mark in `slot` says so to a recovery.
 pub(in crate::session) fn restore_protected(
     rollback: Rollback<'_>,
     slot: &Slot,
     before: &ObjectId,
     at: Timestamp,
+    edited: &[RawPath],
 ) -> Result<Restored> {
     let here = rollback.read()?;
     let top: &Utf8Path = here.work_tree.top();
@@ -66,6 +69,7 @@ pub(in crate::session) fn restore_protected(
     let (new, changed): (Vec<PathChange>, Vec<PathChange>) = changed
         .into_iter()
         .filter(|change| !change.is_of_repository() && !here.work_tree.has_mode_already(change))
+        .filter(|change| !edited.contains(&change.path))
         .partition(PathChange::is_new);
     let mut messages = Vec::new();
     if !new.is_empty() {
@@ -73,11 +77,14 @@ pub(in crate::session) fn restore_protected(
             .push(format!("new files beside protected ones stay: {}", named(new.iter().map(|it| &it.path))));
     }
     if changed.is_empty() {
+        slot.write_once(PROTECTED, b"")?;
         return Ok(Restored { put_back: Vec::new(), messages });
     }
     let wanted: Vec<PathChange> = changed.into_iter().map(PathChange::reversed).collect();
     let what = "the protected files as they were before the attempt";
     let (point, stay) = rollback.put_back(&here, &wanted, slot, PutBackKind::ForGood, what, at)?;
+    // Before the note goes: what is changed from here on must not be taken for the agent's.
+    slot.write_once(PROTECTED, b"")?;
     PutBack::forget(slot)?;
     if !stay.is_empty() {
         messages.push(format!(

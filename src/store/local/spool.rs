@@ -122,6 +122,8 @@ pub mod names {
     pub const ROLLBACK: &str = "rollback.json";
     /// Files that are being put back, from before the first of them changes.
     pub const PUT_BACK: &str = "put-back.json";
+    /// Protected files are as they were: what changes them from here on is no agent.
+    pub const PROTECTED: &str = "protected.done";
     pub const OBJECTS: &str = "objects";
     pub const META: &str = "session.json";
 }

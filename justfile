@@ -31,6 +31,10 @@ test-screen:
 demo *args:
     cargo run --release -- ralph demo {{args}}
 
+# Try every command that any scene of the tests prints, in the state in which it is printed
+hints *args:
+    RALPH_TEST_HINTS=1 cargo test --test integration {{args}}
+
 # Kill the loop at random moments, with git at work beside it; a failure says how to repeat it
 soak kills="2000":
     RALPH_SOAK_KILLS={{kills}} cargo test --test soak -- --nocapture

@@ -221,7 +221,7 @@ impl Repository {
     pub fn work_tree(&self) -> Result<&Utf8Path> {
         self.top.as_deref().ok_or_else(|| {
             Refusal::new(format!("{} is a bare repository, but a loop needs a work tree", self.git_dir))
-                .with_hint("create one with `git worktree add` and run the loop there")
+                .with_hint("create one with `git worktree add DIR` and run the loop there")
                 .into()
         })
     }

@@ -22,6 +22,7 @@ mod finish;
 mod forward;
 mod good_ground;
 mod help;
+mod hints;
 mod hostile;
 mod hostile_agent;
 mod judge;

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::hints;
 use super::running::Running;
 use super::sound::Untouched;
 use super::{BASELINE, PATIENCE, REFUSE, Sandbox};
@@ -55,7 +56,7 @@ impl Program {
 /// A call that is yet to be made.
 #[derive(Debug)]
 pub struct Call<'a> {
-    sandbox: &'a Sandbox,
+    pub(super) sandbox: &'a Sandbox,
     program: Program,
     words: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
@@ -151,10 +152,27 @@ impl<'a> Call<'a> {
     /// Runs it to its end.
     #[track_caller]
     pub fn run(self) -> Run {
-        self.spawn().wait()
+        let run = self.start().wait();
+        // Nothing is taken away from under a call that goes on.
+        if hints::are_tried_everywhere() && self.sandbox.running.get() == 0 {
+            hints::try_all(&self, &run);
+        }
+        run
+    }
+
+    /// Runs it to its end, tries every command that it printed, and returns these too.
+    #[track_caller]
+    pub fn run_with_hints(self) -> (Run, Vec<String>) {
+        let run = self.start().wait();
+        let tried = hints::try_all(&self, &run);
+        (run, tried)
     }
 
     pub fn spawn(self) -> Running<'a> {
+        self.start()
+    }
+
+    fn start(&self) -> Running<'a> {
         let untouched = Untouched::of(self.sandbox);
         let streams = tempfile::tempdir().unwrap();
         let path = |name: &str| streams.path().join(name);

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a harness that cannot do its work has failed the scene")]
 
 mod call;
+mod hints;
 mod housekeeping;
 pub mod random;
 mod running;
@@ -48,6 +49,8 @@ pub struct Sandbox {
     clock: Cell<OffsetDateTime>,
     /// What the scene itself does to the repository or the journal, so that it is not looked over.
     waived: Cell<Waived>,
+    /// Calls that go on.
+    running: Cell<u32>,
 }
 
 /// What is put together to `.specify/ralph.toml`.
@@ -111,6 +114,7 @@ impl Sandbox {
             settings: RefCell::default(),
             clock: Cell::new(own_time()),
             waived: Cell::default(),
+            running: Cell::default(),
         };
         sandbox.gitconfig(
             // No housekeeping of git's goes on behind a scene's back.

@@ -48,6 +48,7 @@ impl<'a> Running<'a> {
         line: String,
         untouched: Untouched,
     ) -> Self {
+        sandbox.running.set(sandbox.running.get() + 1);
         Self { sandbox, child, streams, line, untouched }
     }
 
@@ -126,5 +127,6 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
+        self.sandbox.running.set(self.sandbox.running.get() - 1);
     }
 }

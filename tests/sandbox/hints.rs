@@ -1,0 +1,142 @@
+//! Every command that a hint or a closing card names must work in the state in which it was printed.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Call, Run, Sandbox};
+
+/// Has the commands that any call of any scene prints tried (`just hints`).
+const TRY_ALL: &str = "RALPH_TEST_HINTS";
+
+/// How the program and git say that a command cannot be used like this, or not here.
+const REFUSALS: [i32; 5] = [2, 3, 127, 128, 129];
+
+/// Commands that change what the printing call met, so that the same call must not meet it again.
+const REMEDIES: [&str; 8] =
+    ["fsck --repair", "trust", "stop", "clean", "rebuild", "restore", "git ", "unlock"];
+
+/// Returns true if the commands that are printed in any scene are tried.
+pub fn are_tried_everywhere() -> bool {
+    std::env::var_os(TRY_ALL).is_some()
+}
+
+/// Tries each command that `run` printed in the state it left behind, and returns all of them.
+///
+/// # Panics
+///
+/// If one does not help.
+#[track_caller]
+pub fn try_all(call: &Call<'_>, run: &Run) -> Vec<String> {
+    let mut useless = Vec::new();
+    let commands = commands(run);
+    for command in &commands {
+        let state = State::keep(call.sandbox);
+        let tried = shell(call, command);
+        let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+        let code = tried.status.code().unwrap_or(128);
+        let refusal = refusal(&run.talk());
+        if REFUSALS.contains(&code) {
+            useless.push(format!("`{command}` exits with {code}: {said}"));
+        } else if run.code == 3 && REMEDIES.iter().any(|remedy| command.contains(remedy)) {
+            let again = call.command().stdin(Stdio::null()).output().unwrap();
+            if refusal.is_some() && self::refusal(&String::from_utf8_lossy(&again.stderr)) == refusal {
+                useless.push(format!("`{command}` changes nothing: {}", refusal.unwrap_or_default()));
+            }
+        }
+        state.restore(call.sandbox);
+    }
+    assert!(useless.is_empty(), "{}\n--- of {run}", useless.join("\n"));
+    commands
+}
+
+fn shell(call: &Call<'_>, command: &str) -> std::process::Output {
+    let printing = call.command();
+    let mut shell = Command::new("sh");
+    shell.env_clear().args(["-c", command]).stdin(Stdio::null());
+    shell.current_dir(printing.get_current_dir().unwrap_or(Path::new(".")));
+    shell.envs(printing.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.output().unwrap()
+}
+
+fn refusal(stderr: &str) -> Option<String> {
+    stderr.lines().find(|line| line.starts_with("error: ")).map(str::to_owned)
+}
+
+/// The commands that a person would copy: ours wherever they stand, git's in backquotes of a hint, and
+/// the same call with a flag.
+fn commands(run: &Run) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let text = format!("{}\n{}", run.talk(), run.text());
+    for line in text.lines().filter(|line| !line.starts_with('{')) {
+        let quoted = line.split('`').skip(1).step_by(2).map(str::to_owned);
+        let is_hint = line.starts_with("hint: ");
+        let in_quotes = quoted.filter(|command| {
+            command == "specify ralph" && line.contains("hint: ")
+                || command.starts_with("specify ralph ")
+                || is_hint && command.starts_with("git ")
+        });
+        let bare = line.split('`').step_by(2).filter_map(|part| {
+            let start = part.find("specify ralph ")?;
+            let command = &part[start..];
+            Some(command.split("  ").next()?.trim_end_matches(['.', ',', ';', ':', ')', ' ']).to_owned())
+        });
+        // `like --feature 001-login` is for the same call.
+        let flag = line.split("like --").nth(1).filter(|_| is_hint);
+        let same = flag.map(|flag| {
+            format!("specify ralph {} --{}", run.line, flag.split(['`', ',', ';']).next().unwrap_or_default())
+        });
+        found.extend(in_quotes.chain(bare).chain(same));
+    }
+    found.retain(|command| !has_placeholder(command));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// True of `FILE` and `...`, which a person fills in, and of `--continue`, before which a person resolves conflicts, but
+/// not of a text in quotes.
+fn has_placeholder(command: &str) -> bool {
+    let is_name = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    let is_open =
+        |word: &str| word.contains("...") || word.contains('…') || word.contains('<') || word == "--continue";
+    command.split_whitespace().any(|word| is_open(word) || is_name(word) && !word.starts_with('\''))
+}
+
+/// Everything of a scene, kept aside at its path's side while a command is tried.
+struct State {
+    kept: tempfile::TempDir,
+}
+
+impl State {
+    fn keep(sandbox: &Sandbox) -> Self {
+        let kept = tempfile::tempdir().unwrap();
+        copy(&sandbox.outside(""), kept.path());
+        Self { kept }
+    }
+
+    /// The paths stay what they were: remotes, settings and links name them.
+    fn restore(self, sandbox: &Sandbox) {
+        let root = sandbox.outside("");
+        for entry in std::fs::read_dir(&root).unwrap() {
+            let path = entry.unwrap().path();
+            let removed = if path.is_dir() && !path.is_symlink() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+            removed.unwrap();
+        }
+        copy(self.kept.path(), &root);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let mut source = OsString::from(from);
+    source.push("/.");
+    let copied = Command::new("cp").arg("-a").arg(source).arg(to).status().unwrap();
+    assert!(copied.success(), "cp -a {} {}", from.display(), to.display());
+}

@@ -7,6 +7,7 @@ mod table;
 mod tie;
 mod value;
 
+use super::private_key;
 use super::secret::Secret;
 use super::view::View;
 
@@ -43,7 +44,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         NameKind::Key | NameKind::Authorization | NameKind::Vague => "secret",
         NameKind::Token => "token",
     };
-    Some(value.secret(rule, view))
+    private_key::wrapped(view, value.start, value.end()).or_else(|| Some(value.secret(rule, view)))
 }
 
 /// Returns the lines below a name that are indented as the first of them.
@@ -51,6 +52,9 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
     let name = Name::read(view, &(name::start(view)..name_end))?;
     let is_line = |byte: u8| !byte.is_ascii_control() && byte != b'\\' && byte != b'"';
     let end = view.run_most(start, JUDGED, is_line);
+    if let Some(block) = private_key::wrapped(view, start, end) {
+        return Some(block);
+    }
     let text = view.text(start, end);
     let is_known = !matches!(name.kind, NameKind::Vague) && text.len() >= 4;
     let is_word = !text.contains(&b' ') || name.is_phrase;

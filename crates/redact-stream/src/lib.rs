@@ -26,14 +26,14 @@ use regex::bytes::Regex;
 
 pub use custom::{PatternError, PatternList, PatternProblem};
 pub use reader::RedactingReader;
-pub use secret::Counts;
+pub use secret::{Counts, Redacted};
 
 use class::is_word;
 use colour::{Colours, End};
 use custom::CustomRules;
 use gate::{Around, Gate, Key, Window, window};
 use scan::{Scan, Windows};
-use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Secret, marker_end};
+use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Rest, Secret, marker_end};
 use view::View;
 
 /// Maximum number of passes over a text.
@@ -53,6 +53,11 @@ const KINDS: [&str; 10] = [
     "custom",
 ];
 
+/// Returns what follows the rest of a private key that `text`, the end of a longer one, begins with.
+pub fn after_key_rest(text: &[u8]) -> &[u8] {
+    &text[private_key::rest(text, true).0..]
+}
+
 /// Returns the names of the rules, without those that only the table of published issuers has.
 pub fn rules() -> impl Iterator<Item = &'static str> {
     KINDS.into_iter().chain(shape::rules())
@@ -67,9 +72,9 @@ static GATE: LazyLock<Gate<Rule>> =
 /// The default one knows the built-in rules alone.
 ///
 /// Every rule decides on the 64 KiB that follow the place where a secret shows itself. A longer run (a token, a
-/// quoted value) is redacted to its end anyway, but a private key block or a match of a user's own rule
+/// quoted value) is redacted to its end anyway, a private key block up to 1 MiB, but a match of a user's own rule
 /// longer than that may be cut.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Redactor {
     rules: Vec<Regex>,
     allow: Vec<Regex>,
@@ -119,16 +124,38 @@ impl Redactor {
         (String::from_utf8_lossy(&redacted).into_owned(), counts)
     }
 
+    /// Returns `text` without its secrets where it follows `before`: a secret may begin there, or its name stand there.
+    ///
+    /// ```
+    /// let redactor = redact_stream::Redactor::default();
+    /// assert_eq!(redactor.redact_after("password: |\n", "  hunter2\n"), "  [redacted:password]\n");
+    /// ```
+    pub fn redact_after(&self, before: &str, text: &str) -> String {
+        let mut scan = Scan { mark: Colours::default().without(before.as_bytes()).len(), ..Scan::default() };
+        let redacted = self.redact_from(&mut scan, format!("{before}{text}").as_bytes());
+        String::from_utf8_lossy(&redacted).into_owned()
+    }
+
+    /// Returns `text` without its secrets, as what may be shortened.
+    pub fn redact(&self, text: &str) -> Redacted {
+        Redacted(self.redact_text(text).0)
+    }
+
     /// As [`Redactor::redact_text`], for bytes in any encoding.
     pub fn redact_bytes(&self, bytes: &[u8]) -> (Vec<u8>, Counts) {
-        let mut redacted = Vec::with_capacity(bytes.len());
         let mut scan = Scan::default();
+        let redacted = self.redact_from(&mut scan, bytes);
+        (redacted, scan.counts)
+    }
+
+    fn redact_from(&self, scan: &mut Scan, bytes: &[u8]) -> Vec<u8> {
+        let mut redacted = Vec::with_capacity(bytes.len());
         let bytes = scan.colours.without(bytes);
-        let Ok(()) = self.scan::<Infallible>(&bytes, &mut scan, End::Final, &mut |part| {
+        let Ok(()) = self.scan::<Infallible>(&bytes, scan, End::Final, &mut |part| {
             redacted.extend_from_slice(part);
             Ok(())
         });
-        (redacted, scan.counts)
+        redacted
     }
 
     /// Reads to the end and hands what remains after redaction to `sink`, part by part.
@@ -179,7 +206,7 @@ impl Redactor {
         // Secrets that begin some way after the place where they showed themselves: others may be between,
         // and would be found there when the text is redacted again. The nearest one is the last.
         let mut waiting: Vec<Secret> = Vec::new();
-        scan.finish_tail(bytes);
+        scan.finish_tail(bytes, end);
         while scan.tail.is_none() {
             let until = waiting.last().map_or(limit, |secret| secret.start);
             let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
@@ -198,13 +225,15 @@ impl Redactor {
                     waiting.extend(secrets);
                 }
                 (None, Some(custom)) if self.allows(&bytes[custom.start..custom.end]) => scan.at = custom.end,
-                (None, Some(custom)) => scan.replace(bytes, &custom, sink)?,
+                (None, Some(custom)) => scan.replace(bytes, &custom, end, sink)?,
                 (None, None) => {
                     let Some(secret) = waiting.pop() else {
                         scan.at = scan.at.max(limit);
                         break;
                     };
-                    scan.replace(bytes, &secret, sink)?;
+                    scan.replace(bytes, &secret, end, sink)?;
+                    // A key that goes on may be longer than the way to them.
+                    waiting.retain(|other| other.start >= scan.at);
                 }
             }
         }
@@ -275,7 +304,8 @@ impl Redactor {
         }
         for secret in &mut found {
             // At the edge of what the rule saw, the secret may go on.
-            secret.belongs = secret.belongs.filter(|_| from + secret.end >= start + AHEAD);
+            let is_at_edge = from + secret.end >= start + AHEAD;
+            secret.belongs = secret.belongs.filter(|rest| is_at_edge || matches!(rest, Rest::KeyBlock));
             (secret.start, secret.end) = (from + secret.start, from + secret.end);
         }
         found

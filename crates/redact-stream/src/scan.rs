@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::class::Class;
 use super::colour::{Colours, End};
-use super::secret::{AHEAD, BEHIND, Counts, MARKER, Secret};
+use super::private_key;
+use super::secret::{AHEAD, BEHIND, Counts, MARKER, Rest, Secret};
 
 /// How much is read before it is searched.
 pub(super) const WINDOW: usize = 1024 * 1024;
@@ -16,10 +16,14 @@ pub(super) struct Scan {
     pub(super) at: usize,
     /// The first byte that was not handed on.
     pub(super) given: usize,
+    /// Nothing before this byte is handed on at all.
+    pub(super) mark: usize,
     /// The end of the last secret: no rule looks back into it, as it will not be there any more.
     pub(super) floor: usize,
     /// Set within a secret that goes on.
-    pub(super) tail: Option<Class>,
+    pub(super) tail: Option<Rest>,
+    /// How many bytes of a private key may follow.
+    pub(super) key_bytes_left: usize,
     /// What stood between the bytes and was not handed on.
     pub(super) colours: Colours,
     pub(super) counts: Counts,
@@ -31,14 +35,18 @@ impl Scan {
         &mut self,
         bytes: &[u8],
         secret: &Secret,
+        end: End,
         sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.give(bytes, secret.start, sink)?;
-        sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
+        if secret.end > self.mark {
+            sink(format!("{MARKER}{}]", secret.rule).as_bytes())?;
+        }
         *self.counts.entry(secret.rule).or_default() += 1;
         self.tail = secret.belongs;
+        self.key_bytes_left = private_key::MAX_BLOCK_BYTES.saturating_sub(secret.end - secret.start);
         self.move_to(secret.end);
-        self.finish_tail(bytes);
+        self.finish_tail(bytes, end);
         Ok(())
     }
 
@@ -51,23 +59,44 @@ impl Scan {
     ) -> Result<(), E> {
         while let Some(run) = self.colours.pop(until) {
             let at = run.at.max(self.given);
-            sink(&bytes[self.given..at])?;
-            sink(&run.bytes)?;
+            sink(self.after_mark(bytes, at))?;
+            if at >= self.mark {
+                sink(&run.bytes)?;
+            }
             self.given = at;
         }
-        sink(&bytes[self.given..until])?;
+        sink(self.after_mark(bytes, until))?;
         self.given = until;
         Ok(())
     }
 
+    /// Returns what was not handed on before `until`.
+    fn after_mark<'b>(&self, bytes: &'b [u8], until: usize) -> &'b [u8] {
+        &bytes[self.given.max(self.mark).min(until)..until]
+    }
+
     /// Goes over what is left of a long secret. It may go on behind `bytes`.
-    pub(super) fn finish_tail(&mut self, bytes: &[u8]) {
-        let Some(belongs) = self.tail else { return };
+    pub(super) fn finish_tail(&mut self, bytes: &[u8], end: End) {
         let rest = &bytes[self.at..];
-        let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
-        self.move_to(self.at + length);
-        if self.at < bytes.len() {
-            self.tail = None;
+        match self.tail {
+            None => {}
+            Some(Rest::Run(belongs)) => {
+                let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
+                self.move_to(self.at + length);
+                if self.at < bytes.len() {
+                    self.tail = None;
+                }
+            }
+            Some(Rest::KeyBlock) => {
+                let rest = &rest[..rest.len().min(self.key_bytes_left)];
+                let is_last = end == End::Final || rest.len() == self.key_bytes_left;
+                let (length, is_over) = private_key::rest(rest, is_last);
+                self.key_bytes_left -= length;
+                self.move_to(self.at + length);
+                if is_over {
+                    self.tail = None;
+                }
+            }
         }
     }
 
@@ -83,6 +112,7 @@ impl Scan {
         self.at -= length;
         self.given -= length;
         self.floor = self.floor.saturating_sub(length);
+        self.mark = self.mark.saturating_sub(length);
         self.colours.forget(length);
     }
 }

@@ -1,6 +1,7 @@
 //! What a secret is, what stands in its place, and how much is seen around it.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use super::class::Class;
 
@@ -19,14 +20,49 @@ pub(super) const MARKER: &str = "[redacted:";
 /// The longest name of a rule, and more.
 pub(super) const MAX_NAME_BYTES: usize = 48;
 
+/// What continues a secret behind what a rule sees of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rest {
+    /// Bytes of a class.
+    Run(Class),
+    /// Lines of a private key.
+    KeyBlock,
+}
+
 /// A secret.
 #[derive(Debug, Clone)]
 pub(super) struct Secret {
     pub(super) rule: &'static str,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The bytes of which it consists, where it is of one kind and may go on.
-    pub(super) belongs: Option<Class>,
+    /// What it consists of, where it may go on.
+    pub(super) belongs: Option<Rest>,
+}
+
+/// A text without secrets: only a [`Redactor`](super::Redactor) makes one. What shortens or joins texts takes this one, as half a secret
+/// would not be known for one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Redacted(pub(super) String);
+
+impl Redacted {
+    /// Returns `part`, which was made of this text and of nothing else.
+    pub fn part(&self, part: impl Into<String>) -> Self {
+        Self(part.into())
+    }
+}
+
+impl Deref for Redacted {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Redacted> for String {
+    fn from(text: Redacted) -> Self {
+        text.0
+    }
 }
 
 /// Returns the end of the replacement that begins at `at`, if one does.

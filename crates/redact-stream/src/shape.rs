@@ -8,7 +8,7 @@ mod table;
 
 use super::class::{Set, dotted, is_word};
 use super::gate::{Around, Gate, WIDTH, Window, WindowByte, window};
-use super::secret::Secret;
+use super::secret::{Rest, Secret};
 use super::view::View;
 
 use form::{Inner, Shape, around_window};
@@ -95,7 +95,7 @@ fn find_web_token(view: &View<'_>) -> Option<Secret> {
     let mut parts = view.text(start, end).split(|&byte| byte == b'.');
     let mut is_long = |length| parts.next().is_some_and(|part| part.len() >= length);
     let is_token = is_long(10) && is_long(4) && is_long(4);
-    is_token.then_some(Secret { rule: "jwt", start, end, belongs: Some(dotted) })
+    is_token.then_some(Secret { rule: "jwt", start, end, belongs: Some(Rest::Run(dotted)) })
 }
 
 /// Returns the first key or token of a known shape in `text`: its rule, start and end. `shape` returns the rule of a

@@ -1,7 +1,7 @@
 //! Where a value begins and ends, and how it may be tied to its name.
 
 use crate::class::{Class, is_word};
-use crate::secret::{AHEAD, Secret};
+use crate::secret::{AHEAD, Rest, Secret};
 use crate::view::View;
 
 pub(super) const MAX_SPACES: usize = 16;
@@ -34,7 +34,7 @@ impl Value<'_> {
     pub(crate) fn secret(&self, rule: &'static str, view: &View<'_>) -> Secret {
         let end = self.end();
         let end = if self.is_quoted { end } else { view.run(end, self.belongs) };
-        Secret { rule, start: self.start, end, belongs: Some(self.belongs) }
+        Secret { rule, start: self.start, end, belongs: Some(Rest::Run(self.belongs)) }
     }
 
     pub(super) fn end(&self) -> usize {

@@ -5,6 +5,9 @@ use crate::class::{is_word, slashed, tilded, upper};
 
 use super::form::{Inner, Shape, around, exact, shape};
 
+/// What the first line of a private key in base64 has at least after its prefix, where it is wrapped.
+const LINE_OF_KEY: usize = 32;
+
 /// Longer prefixes are before those that they begin with.
 pub(super) const SHAPES: &[Shape] = &[
     // Clouds.
@@ -251,12 +254,13 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("openshift-token", "sha256~", dashed, 40).shown_at(1),
     shape("age-key", "AGE-SECRET-KEY-1", upper, 50).shown_at(1),
     // PEM blocks of private keys in base64: ` PRI`, ` RSA`, ` EC `, ` OPE`, ` ENC`, ` DSA`, ` PGP`.
-    shape("private-key", "LS0tLS1CRUdJTiBQUklWQVRF", base64, 100),
-    shape("private-key", "LS0tLS1CRUdJTiBSU0Eg", base64, 100),
-    shape("private-key", "LS0tLS1CRUdJTiBFQyBQ", base64, 100),
-    shape("private-key", "LS0tLS1CRUdJTiBPUEVO", base64, 100),
-    shape("private-key", "LS0tLS1CRUdJTiBFTkNS", base64, 100),
-    shape("private-key", "LS0tLS1CRUdJTiBEU0Eg", base64, 100),
+    shape("private-key", "LS0tLS1CRUdJTiBQUklWQVRF", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBSU0Eg", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBFQyBQ", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBPUEVO", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBFTkNS", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBEU0Eg", base64, LINE_OF_KEY),
+    shape("private-key", "LS0tLS1CRUdJTiBQR1AgUFJJVkFU", base64, LINE_OF_KEY),
 ];
 
 /// Keys that are known by something in their midst.

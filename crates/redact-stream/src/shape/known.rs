@@ -2,7 +2,8 @@
 
 use crate::class::is_word;
 use crate::disguise::end_of_rest;
-use crate::secret::Secret;
+use crate::private_key;
+use crate::secret::{Rest, Secret};
 use crate::view::View;
 
 use super::form::{Inner, Run, Shape};
@@ -33,9 +34,12 @@ fn find_at(view: &View<'_>, shape: &Shape, start: usize) -> Option<Secret> {
     if view.byte(end).is_some_and(is_word) {
         return None;
     }
+    if let Some(block) = private_key::wrapped(view, start, end) {
+        return Some(block);
+    }
     let end = if shape.most == usize::MAX { end_of_rest(view, end, shape.body) } else { end };
     let start = if shape.keeps_prefix { body } else { start };
-    Some(Secret { rule: shape.rule, start, end, belongs: Some(shape.body) })
+    Some(Secret { rule: shape.rule, start, end, belongs: Some(Rest::Run(shape.body)) })
 }
 
 pub(super) fn find_inner(view: &View<'_>, inner: &Inner) -> Option<Secret> {

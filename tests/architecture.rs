@@ -151,7 +151,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["view/markdown.rs", "view/report/rich.rs"]),
     ("ratatui", &["view/tui/"]),
-    ("redact_stream", &["cli/", "session/", "store/"]),
+    ("redact_stream", &["agent/", "cli/", "record/", "session/", "store/"]),
     (
         "rustix",
         &[

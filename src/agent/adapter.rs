@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 
 use super::hint;
 use super::interface::{Agent, AgentInput, Lookup, Surroundings};
@@ -97,7 +98,7 @@ impl Adapter {
         match self.ask() {
             Ok(_) => Ok(()),
             Err(why) => {
-                bail!("`{name} --version` fails: {}\nhint: install it again ({install})", summary(why))
+                bail!("`{name} --version` fails: {}\nhint: install it again ({install})", summary(&Redactor::default().redact(why)))
             }
         }
     }

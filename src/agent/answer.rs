@@ -1,6 +1,7 @@
 //! The final message of an agent, read from a recorded transcript.
 
 use camino::Utf8Path;
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use super::known;
@@ -25,7 +26,7 @@ pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     if parser == Parser::Text {
         return String::from_utf8_lossy(from_line(transcript, FINAL_TEXT_BYTES)).into_owned();
     }
-    let mut stream = StreamReader::new(parser);
+    let mut stream = StreamReader::new(parser, &Redactor::default());
     stream.lines(transcript, &mut |_| {});
     // Nothing lies beside it.
     let end = End { code: 0, stdout: Utf8Path::new("/dev/null") };

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use camino::Utf8Path;
+use redact_stream::Redactor;
 
 use super::hint;
 use crate::clock::Clock;
@@ -48,6 +49,8 @@ pub struct AgentInput<'a> {
     pub limits: Limits,
     pub marker: &'a Marker,
     pub clock: &'a Clock,
+    /// Takes the secrets out of what is told of the run.
+    pub redactor: &'a Redactor,
 }
 
 /// Asks for a variable of the environment that children inherit.

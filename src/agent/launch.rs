@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redacted;
 
 use super::interface::AgentInput;
 use super::lines::{LineReader, tail};
@@ -82,7 +83,7 @@ impl Launch {
             exit: ended.exit,
             duration_ms,
             succeeded,
-            final_text: report.final_text,
+            final_text: turn.redactor.redact(&report.final_text),
             model: report.model.or_else(|| self.model.clone()),
             tokens: report.tokens,
             cost_usd: report.cost_usd,
@@ -104,7 +105,7 @@ impl Launch {
         let child = self.child(turn)?;
         // A file that an earlier run left would be taken for this run's.
         remove_if_there(&usage_file(turn.stdout))?;
-        let mut stream = StreamReader::new(self.parser);
+        let mut stream = StreamReader::new(self.parser, turn.redactor);
         let mut lines = LineReader::new(turn.stdout);
         let mut watchdog = Watchdog::default();
         let mut failure = None;
@@ -135,7 +136,7 @@ impl Launch {
         let exit = &run.ended.exit;
         Ok(match exit.reason {
             Some(ExitReason::StartFailed) => {
-                Cause::new(FailureClass::NotInstalled, last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?))
+                Cause::new(FailureClass::NotInstalled, last_line(&last_words(turn)?))
             }
             // It was stopped because of what it was stuck on.
             Some(ExitReason::ErrorLoop) => {
@@ -160,7 +161,7 @@ impl Launch {
         if let Some(failure) = failure.filter(|failure| !failure.message.is_empty()) {
             return Ok(Cause::new(failure.class, Some(failure.message.clone())));
         }
-        let words = tail(turn.stderr, MAX_LAST_WORDS_BYTES)?;
+        let words = last_words(turn)?;
         let line = last_line(&words);
         if self.parser == Parser::Text {
             // The words of an unknown program may be about anything, so they imply no class.
@@ -239,7 +240,7 @@ impl Launch {
 /// Returns the shell's message if it could not start the agent, which itself printed nothing.
 fn not_started(turn: &AgentInput<'_>) -> Result<Option<String>> {
     let is_silent = turn.stdout.metadata().is_ok_and(|stdout| stdout.len() == 0);
-    Ok(if is_silent { last_line(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?) } else { None })
+    Ok(if is_silent { last_line(&last_words(turn)?) } else { None })
 }
 
 fn remove_if_there(path: &Utf8Path) -> Result<()> {
@@ -284,12 +285,20 @@ fn quoted(value: &str) -> String {
     if is_plain { value.to_owned() } else { format!("'{}'", value.replace('\'', r"'\''")) }
 }
 
-fn last_line(text: &str) -> Option<String> {
-    text.lines().map(summary).rfind(|line| !line.is_empty())
+/// Returns the last line that is not empty.
+fn last_line(text: &Redacted) -> Option<String> {
+    text.lines().map(|line| summary(&text.part(line))).rfind(|line| !line.is_empty())
+}
+
+/// Returns the end of what an agent wrote to stderr.
+fn last_words(turn: &AgentInput<'_>) -> Result<Redacted> {
+    Ok(turn.redactor.redact(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?))
 }
 
 #[cfg(test)]
 mod tests {
+    use redact_stream::Redactor;
+
     use super::*;
 
     #[test]
@@ -309,6 +318,7 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_last_that_says_something() {
+        let last_line = |text: &str| last_line(&Redactor::default().redact(text));
         assert_eq!(last_line("a\n  b \n\n").as_deref(), Some("b"));
         assert_eq!(last_line("\n"), None);
     }

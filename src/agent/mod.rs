@@ -21,6 +21,7 @@ mod watchdog;
 
 use anyhow::{Result, bail};
 use camino::Utf8Path;
+use redact_stream::Redactor;
 use strum::IntoEnumIterator;
 
 use crate::record::{AgentEvent, Parser};
@@ -42,7 +43,7 @@ pub fn parse_transcript(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>
         return None;
     }
     let mut events = Vec::new();
-    StreamReader::new(parser).lines(output, &mut |event| events.push(event));
+    StreamReader::new(parser, &Redactor::default()).lines(output, &mut |event| events.push(event));
     Some(events)
 }
 
@@ -50,7 +51,7 @@ pub fn parse_transcript(parser: Parser, output: &[u8]) -> Option<Vec<AgentEvent>
 #[doc(hidden)]
 pub fn read_streams(output: &[u8]) {
     for parser in Parser::iter() {
-        let mut stream = StreamReader::new(parser);
+        let mut stream = StreamReader::new(parser, &Redactor::default());
         stream.lines(output, &mut |_| ());
         drop(stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }));
     }

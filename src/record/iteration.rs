@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -122,8 +123,8 @@ pub const UNFINISHED_COMMAND: &str = "did not end";
 const SUMMARY_CHARS: usize = 200;
 
 /// Returns the first 200 characters of `text` on one line and without colours, for a [`ToolCall`]. Where there are
-/// more, it ends with an ellipsis after a whole word: the first half of a token would not be known for a secret.
-pub fn summary(text: &str) -> String {
+/// more, it ends with an ellipsis after a whole word.
+pub fn summary(text: &Redacted) -> String {
     let plain = without_escapes(text);
     let mut shown = plain.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut line: String = shown.by_ref().take(SUMMARY_CHARS).collect();
@@ -148,7 +149,7 @@ pub struct AgentRun {
     /// True if it ended by itself, with exit code 0, and its stream says that it succeeded.
     pub succeeded: bool,
     /// What it said last, whole. Empty where it said nothing.
-    pub final_text: String,
+    pub final_text: Redacted,
     pub model: Option<String>,
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
@@ -448,10 +449,13 @@ fn short_command(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use redact_stream::Redactor;
+
     use super::*;
 
     #[test]
     fn a_summary_is_one_plain_line_that_says_where_it_is_cut() {
+        let summary = |text: &str| summary(&Redactor::default().redact(text));
         assert_eq!(summary("\u{1b}[31mnot\ttrusted\u{1b}[0m\n"), "not trusted");
         let long = "é".repeat(200);
         assert_eq!(summary(&long), long);

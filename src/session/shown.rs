@@ -8,70 +8,68 @@ use redact_stream::Redactor;
 use super::redaction::redacted;
 use crate::record::{AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, Waiting};
 
-/// What stands for a line of a private key whose beginning was in an earlier event.
-const KEY_LINE: &str = "[redacted:private-key]";
+/// How much of what an agent printed before is looked at together with what it prints now.
+const WINDOW_BYTES: usize = 4096;
+
+/// More than the rules need to see where a secret shows itself.
+const SEAM_BYTES: usize = 8;
 
 /// Redacts the events of a session, in their order.
 #[derive(Debug)]
 pub struct EventRedactor {
     redactor: Redactor,
-    /// A private key began in a text and has not ended: agents without a format of their own give an event for each line.
-    is_in_key: bool,
+    /// What the agent printed last, as it was: programs without a format of their own give an event for each line, so that a key,
+    /// or a name and its value, are in several.
+    window: String,
+    /// True if nothing in the window can be of a secret.
+    is_plain: bool,
 }
 
 impl EventRedactor {
     pub fn new(redactor: Redactor) -> Self {
-        Self { redactor, is_in_key: false }
+        Self { redactor, window: String::new(), is_plain: true }
     }
 
     /// Returns the same event without secrets in any text of it.
     pub fn redact<'e>(&mut self, event: &'e Event) -> Result<Cow<'e, Event>> {
-        // An agent may print millions of lines.
-        if let Event::AgentEvent { event: AgentEvent::Text { text }, .. } = event
-            && !self.is_in_key
-            && self.redactor.finds_nothing(text)
-        {
-            return Ok(Cow::Borrowed(event));
+        if let Event::AgentEvent { event: AgentEvent::Text { text }, iteration } = event {
+            let Some(text) = self.agent_text(text) else { return Ok(Cow::Borrowed(event)) };
+            let event = AgentEvent::Text { text };
+            return Ok(Cow::Owned(Event::AgentEvent { iteration: *iteration, event }));
         }
         let mut event = event.clone();
-        if let Event::AgentEvent { event: AgentEvent::Text { text }, iteration: _ } = &mut event {
-            *text = self.agent_text(text);
-        } else {
-            redact_texts(&self.redactor, &mut event)?;
-        }
+        redact_texts(&self.redactor, &mut event)?;
         Ok(Cow::Owned(event))
     }
 
-    fn agent_text(&mut self, text: &str) -> String {
-        let mut rest = text;
-        let mut shown = String::new();
-        if self.is_in_key {
-            let end = text.find("-----END ");
-            if end.is_some() || text.lines().all(is_line_of_key) {
-                shown.push_str(KEY_LINE);
-                self.is_in_key = end.is_none();
-                rest = end.and_then(|end| text[end..].split_once('\n')).map_or("", |(_, rest)| rest);
-                if !rest.is_empty() {
-                    shown.push('\n');
-                }
-            } else {
-                self.is_in_key = false;
-            }
+    /// Returns what the agent printed without its secrets, or `None` if it has none.
+    fn agent_text(&mut self, text: &str) -> Option<String> {
+        // An agent may print millions of lines.
+        let seam = self.window.floor_char_boundary(self.window.len().saturating_sub(SEAM_BYTES));
+        let is_plain =
+            self.is_plain && self.redactor.finds_nothing(&format!("{}{text}\n", &self.window[seam..]));
+        let shown = (!is_plain).then(|| self.redactor.redact_after(&self.window, text));
+        self.is_plain = is_plain;
+        self.window.push_str(text);
+        self.window.push('\n');
+        if self.window.len() > WINDOW_BYTES {
+            self.shorten_window();
         }
-        if let Some(begin) = rest.rfind("-----BEGIN ") {
-            let key = &rest[begin..];
-            self.is_in_key = key.contains("PRIVATE KEY") && !key.contains("-----END ");
-        }
-        shown + &self.redactor.redact_text(rest).0
+        shown
     }
-}
 
-/// Returns true if `line` may be between the first and the last line of a private key.
-fn is_line_of_key(line: &str) -> bool {
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    let is_header =
-        ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"].iter().any(|name| line.starts_with(name));
-    is_header || line.trim().bytes().all(is_base64)
+    /// Keeps the last lines, and the beginning of a private key that has not ended.
+    fn shorten_window(&mut self) {
+        let cut = self.window.ceil_char_boundary(self.window.len() - WINDOW_BYTES / 2);
+        let cut = self.window[cut..].find('\n').map_or(cut, |end| cut + end + 1);
+        let tail = self.window.split_off(cut);
+        let begin = self.window.rfind("-----BEGIN ").filter(|&at| !self.window[at..].contains("-----END "));
+        let begin = begin.and_then(|at| self.window[at..].lines().next());
+        let key = begin.map(|begin| format!("{begin}\n{tail}"));
+        let is_key = |key: &String| self.redactor.redact_text(key).1.contains_key("private-key");
+        self.window = key.filter(is_key).unwrap_or(tail);
+        self.is_plain = self.redactor.finds_nothing(&self.window);
+    }
 }
 
 /// Every field of every event is named here, so that none that comes later is forgotten.
@@ -240,6 +238,8 @@ mod tests {
         events.iter().map(text).collect()
     }
 
+    const KEY: &str = "[redacted:private-key]";
+
     #[test]
     fn a_private_key_that_comes_line_by_line_is_not_shown() {
         let label = "RSA PRIVATE KEY";
@@ -247,13 +247,42 @@ mod tests {
         let line = "MIIEpAIBAAKCAQEA7xq".repeat(3);
         assert_eq!(
             shown(&["the key:", &begin, "Proc-Type: 4,ENCRYPTED", "", &line, &line, &end, "That was it"]),
-            ["the key:", &begin, KEY_LINE, KEY_LINE, KEY_LINE, KEY_LINE, KEY_LINE, "That was it"]
+            ["the key:", &begin, "Proc-Type: 4,ENCRYPTED", "", KEY, KEY, KEY, "That was it"]
         );
         let last = format!("{line}\n{end}\nafter");
-        assert_eq!(shown(&[&begin, &last, "Done"]), [&begin, &format!("{KEY_LINE}\nafter"), "Done"]);
-        assert_eq!(
-            shown(&[&begin, "and so on, as you know", &line]),
-            [&begin, "and so on, as you know", &line]
-        );
+        assert_eq!(shown(&[&begin, &last, "Done"]), [&begin, &format!("{KEY}\nafter"), "Done"]);
+        for prefix in ["-", "+", "  7\t", "id_rsa:7:", "12:03:04 INFO ", "> "] {
+            let lines: Vec<String> =
+                [&begin, &line, &line, &end, "x"].iter().map(|line| format!("{prefix}{line}")).collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let seen = shown(&lines);
+            assert!(!seen.concat().contains("MIIE") && seen[4] == lines[4], "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_longer_than_the_window_is_not_shown() {
+        let line = "MIIEpAIBAAKCAQEA7xq".repeat(3);
+        let mut lines = vec!["-----BEGIN PGP PRIVATE KEY BLOCK-----", ""];
+        lines.extend(vec![line.as_str(); 3000]);
+        lines.extend(["", "and so on", &line]);
+        let seen = shown(&lines);
+        assert_eq!(seen.iter().filter(|seen| seen.contains("MIIE")).count(), 1);
+        assert_eq!(seen[3003..], ["and so on", &line]);
+    }
+
+    #[test]
+    fn a_value_in_another_event_than_its_name_is_not_shown() {
+        let row = "| db_password | Zx81-q7Fw |";
+        for (events, expected) in [
+            (&["password: |", "  Zx81-q7Fw", "user: me"][..], "password: ||  [redacted:password]|user: me"),
+            (
+                &["| name | value |", "|---|---|", row, "done"],
+                "| name | value |||---|---||| db_password | [redacted:password] ||done",
+            ),
+            (&["plain", "text", "only"], "plain|text|only"),
+        ] {
+            assert_eq!(shown(events).join("|"), expected);
+        }
     }
 }

@@ -95,7 +95,7 @@ fn until_line_end(head: &[u8]) -> &[u8] {
 
 fn from_line_start(tail: &[u8]) -> &[u8] {
     let start = tail.iter().position(|&byte| byte == b'\n').map(|end| end + 1);
-    &tail[start.unwrap_or_else(|| SEAM.min(tail.len()))..]
+    redact_stream::after_key_rest(&tail[start.unwrap_or_else(|| SEAM.min(tail.len()))..])
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
 
 use super::*;
 use crate::clock::Clock;
@@ -33,6 +34,7 @@ impl TestDir {
             limits: Limits { wall: Duration::from_secs(60), idle: None, output: u64::MAX },
             marker: &self.marker,
             clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
+            redactor: &Redactor::default(),
         };
         let mut said = Vec::new();
         let run = agent.run(&turn, &Interrupt::none(), &mut |event| said.push(event)).unwrap();
@@ -54,7 +56,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
     };
     let (run, said) = dir.run(&settings, "do it\n");
     assert!(run.succeeded);
-    assert_eq!(run.final_text, "do it\nT001 more\n");
+    assert_eq!(&*run.final_text, "do it\nT001 more\n");
     assert_eq!((run.failure_class, run.error, run.duration_ms), (None, None, 1000));
     let said: Vec<_> = said
         .into_iter()
@@ -143,7 +145,7 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
         let settings = model(settings);
         let _old = std::fs::remove_file(dir.path("stdout"));
         let (run, _) = dir.run(&settings, "it's {model}");
-        assert_eq!(run.final_text, text, "{settings:?}");
+        assert_eq!(&*run.final_text, text, "{settings:?}");
         assert_eq!(run.model.as_deref(), Some("big one"));
     }
 }
@@ -152,7 +154,7 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
 fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
     let dir = TestDir::new(5);
     let (run, _) = dir.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
-    assert_eq!(run.final_text, format!("Read {} and do exactly what it says.\n", dir.path("prompt.md")));
+    assert_eq!(&*run.final_text, format!("Read {} and do exactly what it says.\n", dir.path("prompt.md")));
     let fits = "y".repeat(100 << 10);
     let _old = std::fs::remove_file(dir.path("stdout"));
     let (run, _) = dir.run(&words(&["printf", "%s", "{prompt}"]), &fits);

@@ -7,7 +7,7 @@ use super::failure::{class_of, class_of_status, class_of_words};
 use super::fields::{inclusive_tokens, text, texts, tokens};
 use super::parser::{End, EventParser};
 use super::transcript::{Failure, Transcript};
-use crate::record::{FailureClass, Timestamp, Tokens, summary};
+use crate::record::{FailureClass, Timestamp, Tokens};
 
 /// Who speaks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,10 @@ impl EventParser for ClaudeParser {
     fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match (text(event, "type"), text(event, "subtype")) {
             ("system", "init") => transcript.set_model(&event["model"]),
-            ("system", "api_retry") => transcript.retry(&retry(event)),
+            ("system", "api_retry") => {
+                let message = retry(event, transcript);
+                transcript.retry(&message);
+            },
             ("system", "retry") => transcript.retry(&retry_of_qwen(&event["data"])),
             ("rate_limit_event", _) => rate_limit(&event["rate_limit_info"], transcript),
             ("assistant", _) => self.assistant(event, transcript),
@@ -182,11 +185,11 @@ fn words_of_error(event: &Value) -> String {
     places.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
 }
 
-fn retry(event: &Value) -> String {
+fn retry(event: &Value, transcript: &Transcript) -> String {
     let number = |key| event[key].as_u64().unwrap_or_default();
     let seconds = number("retry_delay_ms").div_ceil(1000);
     let status = event["error_status"].as_u64().map(|status| format!(", {status}")).unwrap_or_default();
-    let error = summary(text(event, "error"));
+    let error = transcript.summary(text(event, "error"));
     format!("retry {} of {} in {seconds} s ({error}{status})", number("attempt"), number("max_retries"))
 }
 

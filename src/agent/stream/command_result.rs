@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use failure_excerpt::{Output, examine};
+use redact_stream::Redacted;
 use regex::Regex;
 
 use crate::record::{summary, without_escapes};
@@ -69,9 +70,9 @@ impl ToolResult<'_> {
         self.is_error || self.exit_code.is_some_and(|code| code != 0)
     }
 
-    /// Returns how the command ended.
-    pub(super) fn command_end(&self) -> CommandEnd {
-        let plain = without_escapes(self.output);
+    /// Returns how the command ended. `output` is its output without secrets.
+    pub(super) fn command_end(&self, output: &Redacted) -> CommandEnd {
+        let plain = without_escapes(output);
         let mut lines: Vec<&str> =
             plain.split(['\n', '\r']).map(str::trim).filter(|line| has_words(line)).collect();
         let mut from_words = None;
@@ -91,7 +92,7 @@ impl ToolResult<'_> {
         let exit_code = self.exit_code.and_then(|code| code.try_into().ok());
         CommandEnd {
             exit_code: exit_code.or(from_words.filter(|_| is_framed)),
-            last_line: summary(&decisive_line(&lines)),
+            last_line: summary(&output.part(&decisive_line(&lines))),
         }
     }
 }
@@ -118,10 +119,12 @@ fn decisive_line(lines: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use redact_stream::Redactor;
+
     use super::*;
 
     fn end(output: &str, is_error: bool, exit_code: Option<i64>) -> (Option<i32>, String) {
-        let CommandEnd { exit_code, last_line } = ToolResult { output, is_error, exit_code }.command_end();
+        let CommandEnd { exit_code, last_line } = ToolResult { output, is_error, exit_code }.command_end(&Redactor::default().redact(output));
         (exit_code, last_line)
     }
 

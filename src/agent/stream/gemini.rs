@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn words_that_come_in_pieces_are_handed_on_as_lines() {
-        let mut stream = StreamReader::new(Parser::Gemini);
+        let mut stream = StreamReader::new(Parser::Gemini, &redact_stream::Redactor::default());
         let mut said = Vec::new();
         let mut take = |line: &str| {
             stream.line(line.as_bytes(), &mut |event| {

@@ -20,6 +20,7 @@ mod tool_calls;
 mod transcript;
 
 use anyhow::Result;
+use redact_stream::Redactor;
 
 use crate::record::{AgentEvent, Parser};
 
@@ -49,15 +50,16 @@ fn line_parser(parser: Parser) -> Box<dyn LineParser> {
     }
 }
 
-/// An output that is being read, and what it contained so far.
+/// An output that is being read, and what it contained so far. What is shortened of it has no secrets; whole texts are redacted by those
+/// who show and record them.
 pub(super) struct StreamReader {
     parser: Box<dyn LineParser>,
     transcript: Transcript,
 }
 
 impl StreamReader {
-    pub(super) fn new(parser: Parser) -> Self {
-        Self { parser: line_parser(parser), transcript: Transcript::default() }
+    pub(super) fn new(parser: Parser, redactor: &Redactor) -> Self {
+        Self { parser: line_parser(parser), transcript: Transcript::new(redactor) }
     }
 
     /// Says how long the agent has been running.

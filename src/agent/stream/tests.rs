@@ -29,7 +29,7 @@ fn transcript(agent: &str, case: &str) -> Utf8PathBuf {
 }
 
 fn parse(parser: Parser, bytes: &[u8], end: &End<'_>) -> (AgentReport, Vec<AgentEvent>) {
-    let mut stream = StreamReader::new(parser);
+    let mut stream = StreamReader::new(parser, &Redactor::default());
     let mut said = Vec::new();
     stream.lines(bytes, &mut |event| said.push(event));
     (stream.finish(end).unwrap(), said)

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
@@ -22,13 +23,19 @@ pub(super) struct ToolCalls {
 
 impl ToolCalls {
     /// Begins a call. Returns `None` if it has begun already.
-    pub(super) fn start(&mut self, id: &str, tool_name: &str, input: &Value) -> Option<AgentEvent> {
+    pub(super) fn start(
+        &mut self,
+        id: &str,
+        tool_name: &str,
+        input: &Value,
+        redactor: &Redactor,
+    ) -> Option<AgentEvent> {
         // Some report a call twice: when it is requested, and when it is made.
         if self.pending.contains_key(id) {
             return None;
         }
-        let tool_name: String = summary(tool_name);
-        let arguments_summary = summary(&arguments(input));
+        let tool_name: String = summary(&redactor.redact(tool_name));
+        let arguments_summary = summary(&redactor.redact(&arguments(input)));
         if self.list.len() < MAX_TOOL_CALLS {
             self.pending.insert(id.to_owned(), self.list.len());
             self.list.push(ToolCall {
@@ -46,12 +53,18 @@ impl ToolCalls {
     }
 
     /// Ends a call. Returns `None` if no such call is pending.
-    pub(super) fn end(&mut self, id: &str, result: ToolResult<'_>) -> Option<AgentEvent> {
+    pub(super) fn end(
+        &mut self,
+        id: &str,
+        result: ToolResult<'_>,
+        redactor: &Redactor,
+    ) -> Option<AgentEvent> {
         let call = self.list.get_mut(self.pending.remove(id)?)?;
         call.is_error = result.is_failure();
-        call.result_summary = summary(result.output);
+        let output = redactor.redact(result.output);
+        call.result_summary = summary(&output);
         if call.kind == ToolKind::Shell {
-            let end = result.command_end();
+            let end = result.command_end(&output);
             call.exit_code = end.exit_code;
             call.is_error |= end.exit_code.is_some_and(|code| code != 0);
             if call.is_error {
@@ -157,11 +170,12 @@ mod tests {
 
     #[test]
     fn a_call_that_is_reported_twice_is_one_call() {
-        let mut calls = ToolCalls::default();
-        let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"})).is_some());
+        let (mut calls, redactor) = (ToolCalls::default(), Redactor::default());
+        let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"}), &redactor).is_some());
         let ended = [("out\nput", true), ("again", false)];
         let ended = ended.map(|(output, is_error)| {
-            calls.end("c", ToolResult { output, is_error, exit_code: None }).is_some()
+            let result = ToolResult { output, is_error, exit_code: None };
+            calls.end("c", result, &redactor).is_some()
         });
         let list = calls.into_list();
         assert_eq!((begun, ended, list.len()), ([true, false], [true, false], 1));

@@ -1,5 +1,6 @@
 //! What a stream contained so far, and the rules that the streams of all agents share.
 
+use redact_stream::Redactor;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
@@ -15,6 +16,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// Text, tool calls, tokens, retries and errors are also handed on as [`AgentEvent`]s, in the order of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
+    redactor: Redactor,
     events: Vec<AgentEvent>,
     final_message: String,
     tool_calls: ToolCalls,
@@ -70,6 +72,15 @@ pub(in crate::agent) struct AgentReport {
 }
 
 impl Transcript {
+    pub(super) fn new(redactor: &Redactor) -> Self {
+        Self { redactor: redactor.clone(), ..Self::default() }
+    }
+
+    /// Returns the summary of a text, without secrets.
+    pub(super) fn summary(&self, text: &str) -> String {
+        summary(&self.redactor.redact(text))
+    }
+
     /// Returns what happened since the last call.
     pub(super) fn take_events(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.events)
@@ -149,7 +160,7 @@ impl Transcript {
     }
 
     pub(super) fn start_tool(&mut self, id: &str, tool_name: &str, input: &Value) {
-        self.events.extend(self.tool_calls.start(id, tool_name, input));
+        self.events.extend(self.tool_calls.start(id, tool_name, input, &self.redactor));
     }
 
     pub(super) fn end_tool(&mut self, id: &str, output: &str, is_error: bool) {
@@ -158,12 +169,13 @@ impl Transcript {
 
     /// As [`Transcript::end_tool`], where the stream has a field for the exit code of a command.
     pub(super) fn end_command(&mut self, id: &str, result: ToolResult<'_>) {
-        self.events.extend(self.tool_calls.end(id, result));
+        self.events.extend(self.tool_calls.end(id, result, &self.redactor));
     }
 
     /// Reports that the agent tries again by itself.
     pub(super) fn retry(&mut self, message: &str) {
-        self.events.push(AgentEvent::Retry { message: summary(message) });
+        let message = self.summary(message);
+        self.events.push(AgentEvent::Retry { message });
     }
 
     /// Reports an error, and takes it for the end of the run until something else comes.
@@ -174,7 +186,8 @@ impl Transcript {
 
     /// Reports an error that does not count by itself.
     pub(super) fn show_error(&mut self, message: &str) {
-        self.events.push(AgentEvent::Error { message: summary(message) });
+        let message = self.summary(message);
+        self.events.push(AgentEvent::Error { message });
     }
 
     /// As [`Transcript::fail`], where the error was reported already, or is none for those who watch.
@@ -211,7 +224,8 @@ impl Transcript {
         if !self.is_complete {
             self.tool_calls.fail_pending();
         }
-        let failure = self.failure.map(|Failure { class, message }| Failure::new(class, &summary(&message)));
+        let failure = self.failure.take();
+        let failure = failure.map(|Failure { class, message }| Failure::new(class, &self.summary(&message)));
         AgentReport {
             succeeded: self.is_complete,
             final_text: self.final_message,

@@ -49,6 +49,7 @@ impl Running<'_> {
             limits: self.candidate().limits,
             marker: &self.marker()?,
             clock: self.plan.clock,
+            redactor: self.recorder.redactor(),
         };
         let say = &mut *self.say;
         agent

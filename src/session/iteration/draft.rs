@@ -1,6 +1,7 @@
 //! What is recorded of an iteration, from what its children did and what was judged.
 
 use anyhow::Result;
+use redact_stream::Redacted;
 
 use crate::agent::final_message;
 use crate::agent::question::{self, Asked};
@@ -37,8 +38,8 @@ struct Measurements<'a> {
 /// What the agent said, without secrets: a cut may take away by what one would be known.
 struct Said {
     /// Its final message.
-    text: String,
-    stderr: String,
+    text: Redacted,
+    stderr: Redacted,
 }
 
 impl Running<'_> {
@@ -84,8 +85,8 @@ impl Running<'_> {
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
-        let said =
-            Said { text: self.redacted_text(&ran.agent.final_text), stderr: self.redacted_text(&stderr) };
+        let stderr = self.recorder.redactor().redact(&stderr);
+        let said = Said { text: ran.agent.final_text.clone(), stderr };
         let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
         self.examine(iteration, &said, context.map(|context| self.without_secrets(context)))
     }

@@ -11,7 +11,7 @@ fn report(stream: StreamReader) -> AgentReport {
 }
 
 fn read(events: &[Value]) -> (AgentReport, Vec<AgentEvent>) {
-    let mut stream = StreamReader::new(Parser::Claude);
+    let mut stream = StreamReader::new(Parser::Claude, &redact_stream::Redactor::default());
     let mut said = Vec::new();
     for event in events {
         stream.line(event.to_string().as_bytes(), &mut |event| said.push(event));
@@ -121,7 +121,7 @@ fn what_a_subagent_says_is_not_the_answer_but_its_tool_calls_are_listed() {
 #[test]
 fn a_stream_that_is_cut_is_no_success_and_tells_what_it_can() {
     let whole = says("m1", "half").to_string();
-    let mut stream = StreamReader::new(Parser::Claude);
+    let mut stream = StreamReader::new(Parser::Claude, &redact_stream::Redactor::default());
     for line in [init().to_string().as_bytes(), whole.as_bytes(), &whole.as_bytes()[..whole.len() / 2]] {
         stream.line(line, &mut |_| {});
     }
@@ -135,7 +135,7 @@ fn bytes_that_are_no_text_spoil_only_themselves() {
     let mut line = says("m1", "good ? bad").to_string().into_bytes();
     let place = line.iter().position(|byte| *byte == b'?').unwrap();
     line[place] = 0xff;
-    let mut stream = StreamReader::new(Parser::Claude);
+    let mut stream = StreamReader::new(Parser::Claude, &redact_stream::Redactor::default());
     stream.line(&line, &mut |_| {});
     assert_eq!(report(stream).final_text, "good \u{fffd} bad");
 }
@@ -244,7 +244,7 @@ proptest! {
     fn no_line_is_too_odd(mut line in ".{0,60}", cut in 0usize..400) {
         let event = result(&line).to_string();
         line.push_str(event.get(..cut.min(event.len())).unwrap_or_default());
-        let mut stream = StreamReader::new(Parser::Claude);
+        let mut stream = StreamReader::new(Parser::Claude, &redact_stream::Redactor::default());
         stream.line(line.as_bytes(), &mut |_| {});
         report(stream);
     }

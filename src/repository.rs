@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
 use crate::project_files::{ProjectFiles, allowed_folders};
-use crate::record::Refusal;
+use crate::record::{ObjectId, Refusal};
 
 /// The places of a repository. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,17 @@ pub struct Repository {
 pub enum HashKind {
     Sha1,
     Sha256,
+}
+
+impl HashKind {
+    /// Returns the tree without entries, which git knows in every repository.
+    pub fn empty_tree(self) -> Result<ObjectId> {
+        match self {
+            Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Self::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }
+        .parse()
+    }
 }
 
 /// How refs are kept.
@@ -98,8 +109,11 @@ pub struct Operation {
     file: &'static str,
 }
 
+/// What lies in the git directory during a bisection: other operations may begin within one.
+const BISECTION: &str = "BISECT_LOG";
+
 /// In the order of `git status`: within a rebase a single pick may have stopped.
-const OPERATIONS: &[Operation] = &[
+pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "a merge",
         finish: "git merge --continue",
@@ -143,12 +157,7 @@ const OPERATIONS: &[Operation] = &[
         abort: "git cherry-pick --abort",
         file: "sequencer/todo",
     },
-    Operation {
-        name: "a bisection",
-        finish: "git bisect reset",
-        abort: "git bisect reset",
-        file: "BISECT_LOG",
-    },
+    Operation { name: "a bisection", finish: "git bisect reset", abort: "git bisect reset", file: BISECTION },
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,7 +250,16 @@ impl Repository {
 
     /// Returns what git is in the middle of in this work tree, if anything.
     pub fn operation(&self) -> Option<Operation> {
-        OPERATIONS.iter().find(|operation| self.git_dir.join(operation.file).exists()).copied()
+        self.operations().first().copied()
+    }
+
+    /// Returns the same, and a bisection beside it.
+    pub fn operations(&self) -> Vec<Operation> {
+        let is_there = |operation: &&Operation| self.git_dir.join(operation.file).exists();
+        let (bisection, others): (Vec<&Operation>, Vec<&Operation>) =
+            OPERATIONS.iter().partition(|operation| operation.file == BISECTION);
+        let first = others.into_iter().find(is_there);
+        first.into_iter().chain(bisection.into_iter().filter(is_there)).copied().collect()
     }
 
     /// Returns true if files that were committed may be at a remote alone.

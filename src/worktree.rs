@@ -33,6 +33,7 @@ use crate::repository::{Repository, as_alternate};
 
 use budget::Budget;
 use changed_file::ALL_SUBMODULES;
+use raw_path::split;
 use users_index::Stamp;
 
 pub use changed_file::{ChangedFile, changed_between};
@@ -139,6 +140,33 @@ impl WorkTree {
             |seconds: &str| seconds.parse::<i64>().is_ok_and(|seconds| seconds >= since.seconds());
         let commits = text.lines().filter_map(|line| line.split_once(' '));
         commits.filter(|(_, seconds)| is_recent(seconds)).map(|(id, _)| id.parse()).collect()
+    }
+
+    /// Returns the files that commits changed, each with the last commit that did, oldest commit first.
+    pub fn changed_in(&self, commits: &[ObjectId]) -> Result<Vec<(RawPath, ObjectId)>> {
+        let wanted: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+        let listing = ["diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-renames"];
+        let output = self.git().args(listing).arg(ALL_SUBMODULES).stdin(wanted).read()?;
+        let mut found = Vec::new();
+        let mut current = None;
+        for part in split(&output) {
+            match commits.iter().find(|commit| commit.as_str().as_bytes() == part) {
+                Some(commit) => current = Some(commit),
+                None => found.extend(current.map(|commit| (part.to_vec(), commit.clone()))),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns true if a commit is part of the branch that is checked out.
+    pub fn is_in_branch(&self, commit: &ObjectId) -> bool {
+        let asked = self.git().args(["merge-base", "--is-ancestor", commit.as_str(), "HEAD"]).run();
+        asked.is_ok_and(|captured| captured.is_success())
+    }
+
+    /// Returns true if there is a file at a path from the top.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.path(path.as_bytes()).symlink_metadata().is_ok()
     }
 
     /// Lists all files of `tree`, which [`WorkTree::contents`] wrote into `objects`, as `git ls-tree -r -z` does.

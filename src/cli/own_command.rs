@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::record::{CANONICAL, OwnCommand};
+use crate::record::{CANONICAL, OwnCommand, quoted_for_shell};
 
 use super::Environment;
 use super::forward::{identity, is_program};
@@ -156,16 +156,7 @@ impl<'a> Search<'a> {
 
 fn command_line(program: &str, kind: Program) -> String {
     let words = kind.words().iter().map(|word| (*word).to_owned());
-    std::iter::once(quoted_for_shell(program)).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a word that every POSIX shell reads as it is.
-fn quoted_for_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    std::iter::once(quoted_for_shell(program).into_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use rustix::process::{Signal, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
@@ -34,6 +35,11 @@ pub(super) fn processes() -> Vec<Process> {
 pub(super) fn process(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Returns the current folder of a process; `None` if it is gone, or another user's.
+pub(super) fn current_folder(pid: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Reads `PID (NAME) STATE PARENT GROUP SESSION ...`, where the name may hold blanks and brackets.

@@ -35,7 +35,7 @@ pub use marker::Marker;
 pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
-pub use system::use_portable_processes;
+pub use system::{is_git_running, use_portable_processes};
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 
 /// A process as the system lists it.

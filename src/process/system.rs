@@ -1,6 +1,9 @@
 //! What the system reports about processes: on Linux by `/proc`, elsewhere by `ps`.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use camino::Utf8Path;
 
 #[cfg(target_os = "linux")]
 use super::linux;
@@ -59,6 +62,26 @@ pub(super) fn processes() -> Vec<Process> {
         return linux::processes();
     }
     portable::processes()
+}
+
+/// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told.
+pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
+    let is_there = |pid: i32| match current_folder(pid) {
+        Some(folder) => folders.iter().any(|known| folder.starts_with(known)),
+        None => process(pid).is_some_and(|process| !process.is_zombie),
+    };
+    let is_git = |process: &Process| process.name == "git" || process.name.starts_with("git-");
+    processes().iter().any(|process| is_git(process) && !process.is_zombie && is_there(process.pid))
+}
+
+/// Returns the current folder of a process; `None` if it cannot be seen.
+fn current_folder(pid: i32) -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::current_folder(pid);
+    }
+    let _unknown = pid;
+    None
 }
 
 /// Returns one process; `None` if it is gone.

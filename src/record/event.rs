@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, Scope, Session,
-    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, Waiting,
+    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -48,6 +48,9 @@ pub enum Event {
         /// Tasks that an earlier session gave up and that get one attempt, after all others.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         given_up: Vec<TaskName>,
+        /// How many files have work of the user's that is in no commit.
+        #[serde(skip_serializing_if = "is_zero")]
+        user_files: usize,
         /// Files of the project that the validation itself consists of.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         validation_files: Vec<String>,
@@ -138,6 +141,15 @@ pub enum Event {
         /// Why the one before cannot; null where it is back.
         failure_class: Option<FailureClass>,
     },
+    /// Work of the user's that was in no commit is gone since this attempt.
+    UserFilesLost {
+        iteration: u32,
+        /// `src/store.js reverted, precious.txt deleted`
+        what: String,
+        /// The command that brings it back; null if no snapshot has it.
+        command: Option<String>,
+        files: Vec<UserFile>,
+    },
     /// Something the user should know that stops nothing.
     Warning { message: String },
     SessionEnded {
@@ -147,6 +159,11 @@ pub enum Event {
         #[serde(flatten)]
         closing: Box<Closing>,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What an iteration goes through, one after the other.

@@ -6,8 +6,8 @@ use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, ObjectId, Outcome,
-    SessionId, TaskName, Timestamp, ToolKind, join_truncated, without_escapes,
+    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, GitState, ObjectId,
+    Outcome, SessionId, TaskName, Timestamp, ToolKind, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -200,6 +200,10 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    pub const CREDENTIALS: &str = "credentials";
+
+    pub const TOO_LARGE: &str = "too large";
+
     /// The commit of a submodule was taken, and what is uncommitted in it was not.
     pub const SUBMODULE_CHANGES: &str = "submodule changes";
 
@@ -300,6 +304,12 @@ pub struct Iteration {
     /// Paths that those attempts changed and that stay as they are, from the repository's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_paths: Vec<String>,
+    /// States of git that this attempt or an earlier one of the session left behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub git_state: Vec<GitState>,
+    /// Files with uncommitted work of the user's that this attempt touched, and those whose work is still gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_files: Vec<UserFile>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
     /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.

@@ -16,9 +16,11 @@ mod if_there;
 mod iteration;
 mod iteration_name;
 mod join_truncated;
+mod left_behind;
 mod log_entry;
 mod outcome;
 mod own_command;
+mod quoted_for_shell;
 mod refusal;
 #[cfg(test)]
 pub mod samples;
@@ -51,12 +53,14 @@ pub use iteration::{
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::join_truncated;
+pub use left_behind::{GitState, UserFile, lost_files, restore_command};
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
 pub use outcome::{
-    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, Limit, Outcome, Status,
-    StopReason, ToolKind,
+    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, GitStateKind, Limit,
+    Outcome, Status, StopReason, ToolKind, UserFileChange,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
+pub use quoted_for_shell::quoted_for_shell;
 pub use refusal::Refusal;
 pub use scope::Scope;
 pub use session::{Artifact, Session};

@@ -331,3 +331,30 @@ words! {
         Accepted = "accepted",
     }
 }
+
+words! {
+    /// What of git's an attempt left behind.
+    pub enum GitStateKind {
+        /// A merge, a rebase, a cherry-pick, a bisection, ...
+        Operation = "operation",
+        /// A lock file that nobody holds.
+        Lock = "lock",
+        /// Another branch is checked out, or the branch has another name.
+        Branch = "branch",
+    }
+}
+
+words! {
+    /// What an attempt did to a file with uncommitted work of the user's.
+    pub enum UserFileChange {
+        Deleted = "deleted",
+        /// It is what it was before the user's change.
+        Reverted = "reverted",
+        /// No line of the user's change is left.
+        Overwritten = "overwritten",
+        /// It was changed beside the user's change.
+        Edited = "edited",
+        /// A commit of the agent's took it in.
+        Committed = "committed",
+    }
+}

@@ -60,6 +60,8 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         uncommitted: None,
         restored_to: None,
         kept_paths: Vec::new(),
+        git_state: Vec::new(),
+        user_files: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,

@@ -75,6 +75,9 @@ pub struct Session {
     /// What its attempts were held against at first. `None` in older records, and if nothing had been measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<TrustedState>,
+    /// Files with work of the user's that was in no commit when it began, or was resumed; at most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_files: Vec<String>,
     pub host: String,
     /// Names the clone in which it runs: host names change, and two machines may have the same.
     #[serde(default)]

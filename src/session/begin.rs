@@ -25,6 +25,7 @@ use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::given_up::Present;
 use super::judging::{Judging, narrow};
+use super::left_behind::{LeftBehind, PreviousSession, UserFiles, UserFilesAtStart};
 use super::memory::Memory;
 use super::plan::Plan;
 use super::recorder::Recorder;
@@ -50,8 +51,17 @@ impl<'a> Running<'a> {
         let progress =
             progress_strategy(&plan.config.settings, &memory, plan.store, Some(&prepared.session.id))?;
         let measured = prepared.record(&plan, earlier.as_ref(), say)?;
-        let NewSession { session, control, identity, stop_watcher, taken_up, spool, recorder, mut judging } =
-            prepared;
+        let NewSession {
+            session,
+            control,
+            identity,
+            stop_watcher,
+            taken_up,
+            spool,
+            recorder,
+            mut judging,
+            user_files,
+        } = prepared;
         judging.begin(&session, &recorder);
         let (tree, objects) = recorder.last_contents();
         let found = FoundWork {
@@ -72,6 +82,7 @@ impl<'a> Running<'a> {
             Present { plan: &plan, session: &session, tree }.given_up(tasks, memory.entries())?
         };
         let validation_notes = judging.notes(&measured);
+        let left_behind = LeftBehind::begin(&plan, session.branch.clone(), user_files);
         say(&started_event(
             &session,
             &plan,
@@ -81,6 +92,7 @@ impl<'a> Running<'a> {
                 given_up: given_up.clone(),
                 hints,
                 validation_notes,
+                user_files: left_behind.user_files(),
                 is_resumed: earlier.is_some(),
             },
         ));
@@ -92,7 +104,7 @@ impl<'a> Running<'a> {
             recorder,
             local: LocalState { lock, spool, identity },
             steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
-            past: Past { history, ground, memory, progress },
+            past: Past { history, ground, memory, progress, left_behind },
             judging,
             task_watch: TaskWatch::default(),
             work,
@@ -118,6 +130,7 @@ struct NewSession<'a> {
     spool: Spool,
     recorder: Recorder<'a>,
     judging: Judging,
+    user_files: UserFiles,
 }
 
 impl<'a> NewSession<'a> {
@@ -151,7 +164,8 @@ impl<'a> NewSession<'a> {
         let spool = Spool::create(plan.store.repository(), &place)?;
         let recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
         let judging = Judging::default();
-        Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder, judging })
+        let user_files = UserFiles::default();
+        Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder, judging, user_files })
     }
 
     fn context(&self) -> baseline::Context<'_> {
@@ -167,6 +181,7 @@ impl<'a> NewSession<'a> {
         say: &mut dyn FnMut(&Event),
     ) -> Result<BaselineRun> {
         let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
+        let previous = PreviousSession::of(plan.store)?;
         let mut opening = self.recorder.open(earlier, at)?;
         // Field by field, as the recorder is changed.
         let Self { session, spool, control, identity, recorder, .. } = self;
@@ -176,6 +191,21 @@ impl<'a> NewSession<'a> {
         self.session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
         self.judging.prepare(plan, &mut self.session, &measured, say);
         self.judging.trusted.start = opening.snapshot().cloned();
+        let head = match plan.store.refs().head()? {
+            Some(head) => head,
+            None => plan.store.repository().hash.empty_tree()?,
+        };
+        self.user_files = UserFiles::at_start(
+            &self.recorder,
+            UserFilesAtStart {
+                slot: &opening.slot,
+                snapshot: opening.snapshot(),
+                head: &head,
+                is_resumed: earlier.is_some(),
+            },
+            &previous,
+        )?;
+        self.session.user_files = redacted(self.recorder.redactor(), &self.user_files.names())?;
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
         note_last_written(plan.store.repository(), &self.session.feature, &self.session.id)?;
         Ok(measured)
@@ -218,11 +248,12 @@ struct Opening {
     hints: Vec<Hint>,
     given_up: Vec<TaskName>,
     validation_notes: Vec<String>,
+    user_files: usize,
     is_resumed: bool,
 }
 
 fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: Opening) -> Event {
-    let Opening { measured, hints, given_up, validation_notes, is_resumed } = opening;
+    let Opening { measured, hints, given_up, validation_notes, user_files, is_resumed } = opening;
     let settings = &plan.config.settings;
     let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
     let is_auto = plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
@@ -250,6 +281,7 @@ fn started_event(session: &Session, plan: &Plan<'_>, tasks: &TaskList, opening: 
         given_up,
         validation_files: session.validation_files.clone(),
         validation_notes,
+        user_files,
     }
 }
 
@@ -291,6 +323,7 @@ fn new_session(
         validation_files: Vec::new(),
         legacy_failures: None,
         trusted: None,
+        user_files: Vec::new(),
         host: host_name(),
         machine: Some(identity.machine()),
         commands: plan

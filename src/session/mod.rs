@@ -19,6 +19,7 @@ mod iteration_context;
 mod job;
 mod judge;
 mod judging;
+mod left_behind;
 mod memory;
 mod plan;
 mod progress_file;
@@ -186,6 +187,11 @@ impl Running<'_> {
         if reason.status() != Status::Completed && self.is_to_stop() {
             // Who asked for it to stop got that, whatever else would have ended it now.
             return Ending::of(StopReason::Interrupted);
+        }
+        if reason.status() == Status::Completed
+            && let Some(ending) = self.unfinished_operation()
+        {
+            return ending;
         }
         if reason == StopReason::Checkpoint {
             return Ending::checkpoint(&why.join(", "));

@@ -13,6 +13,7 @@ use super::agents::active::ActiveAgent;
 use super::commits::pending::PendingCommit;
 use super::control::requests::Steering;
 use super::judging::{Judging, may_fail};
+use super::left_behind::LeftBehind;
 use super::memory::Memory;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
@@ -54,6 +55,8 @@ pub(super) struct Past {
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
     pub progress: Box<dyn ProgressStrategy>,
+    /// What was there before the attempts, to notice what they leave behind.
+    pub left_behind: LeftBehind,
 }
 
 /// How far the loop has come.
@@ -90,6 +93,15 @@ impl Ending {
             why: Some(format!("{done} is done, and `stop-at` ends the session there")),
             hint: Some(format!("review it, then `{RALPH}` continues with the next tasks")),
             ..Self::of(StopReason::Checkpoint)
+        }
+    }
+
+    /// Returns the ending of a session whose tasks are done while git is in the middle of something.
+    pub fn in_operation(what: &str, hint: &str) -> Self {
+        Self {
+            why: Some(format!("no task is open, but {what}")),
+            hint: Some(format!("{hint}, and look at what it left in the files")),
+            ..Self::of(StopReason::Stuck)
         }
     }
 

@@ -6,7 +6,9 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use crate::record::{AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, Waiting};
+use crate::record::{
+    AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, UserFile, Waiting,
+};
 
 /// How much of what an agent printed before is looked at together with what it prints now.
 const WINDOW_BYTES: usize = 4096;
@@ -110,6 +112,13 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
         Event::AgentChanged { session: _, from, to, failure_class: _ } => {
             [from, to].into_iter().for_each(plain);
         }
+        Event::UserFilesLost { iteration: _, what, command, files } => {
+            plain(what);
+            option(command);
+            for UserFile { path, change: _, since: _, kept_in: _, commit: _ } in files {
+                plain(path);
+            }
+        }
         Event::Warning { message } => plain(message),
         Event::SessionEnded { session, commit: _, closing } => {
             **session = redacted(redactor, session.as_ref())?;
@@ -190,6 +199,7 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
         validation_files,
         validation_notes,
         cost: _,
+        user_files: _,
     } = event
     {
         for Hint { number: _, text, tasks, added_at: _, session: _ } in hints {

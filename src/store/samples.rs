@@ -42,6 +42,7 @@ pub fn session() -> Session {
         validation_files: Vec::new(),
         legacy_failures: None,
         trusted: None,
+        user_files: Vec::new(),
         host: "host".into(),
         machine: None,
         commands: std::collections::BTreeMap::new(),

@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod fields;
 pub mod history;
 pub mod json;
+pub mod left_behind;
 pub mod live;
 pub mod local_time;
 pub mod log;

@@ -144,10 +144,10 @@ impl WorkTree {
             };
         }
         if is_credentials(path) {
-            return Verdict::Leave("credentials");
+            return Verdict::Leave(LeftOut::CREDENTIALS);
         }
         match self.look(path, private_index) {
-            FileCheck::Oversized => Verdict::Leave("too large"),
+            FileCheck::Oversized => Verdict::Leave(LeftOut::TOO_LARGE),
             FileCheck::Unreadable => Verdict::Leave("unreadable"),
             FileCheck::Fine(size) => Verdict::Take(size),
         }
@@ -202,7 +202,7 @@ impl WorkTree {
                 paths.insert(path.clone());
             } else {
                 removed.insert(path.clone());
-                left_out.push(leave(path, "too large"));
+                left_out.push(leave(path, LeftOut::TOO_LARGE));
             }
         }
         Ok(removed)

@@ -57,6 +57,8 @@ impl Running<'_> {
             Some(taken) => taken,
             None => self.recorder.take(&slot, &format!("iteration {number}"), ended_at),
         };
+        // A lock that was left would keep our own commit from being made.
+        let left = self.look_behind(&slot, &begin, &taken)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let done = CommitSubject {
             task,
@@ -67,6 +69,9 @@ impl Running<'_> {
             environment: &environment,
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        if let Some(commit) = &committed.commit {
+            self.note_own_commit(commit);
+        }
         if !verdict.closed.contains(&task.name)
             && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
         {
@@ -82,6 +87,7 @@ impl Running<'_> {
         // It is ours by whatever clock git dated it.
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
+        (iteration.git_state, iteration.user_files) = (left.git_state, left.user_files);
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
@@ -305,6 +311,8 @@ pub(in crate::session) fn unfinished(
         uncommitted: None,
         restored_to: begin.restored_to,
         kept_paths: begin.kept_paths,
+        git_state: Vec::new(),
+        user_files: Vec::new(),
         redactions: Vec::new(),
         hints: begin.hints,
         memory: None,

@@ -53,6 +53,7 @@ impl Running<'_> {
             ..self.begin_iteration(task, number)?
         };
         self.prepare_attempt(&slot, &mut begin)?;
+        self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref());
         self.begin_phase(number, Phase::Prompt);
         let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
         let task_list = match self.read_task_list_bytes() {

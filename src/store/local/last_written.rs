@@ -19,6 +19,12 @@ pub fn last_written(repository: &Repository, feature: &str) -> Result<Option<Ses
     Ok(read(repository)?.remove(feature).map(|session| SessionRefs::new(feature, session)))
 }
 
+/// Returns the newest session that was written from this work tree, whatever its feature.
+pub fn newest_written(repository: &Repository) -> Result<Option<SessionRefs>> {
+    let newest = read(repository)?.into_iter().max_by(|(_, one), (_, other)| one.cmp(other));
+    Ok(newest.map(|(feature, session)| SessionRefs::new(&feature, session)))
+}
+
 /// Writes down that `session` is now the one.
 pub fn note_last_written(repository: &Repository, feature: &str, session: &SessionId) -> Result<()> {
     let mut sessions = read(repository)?;

@@ -3,6 +3,7 @@
 pub(super) mod control;
 pub(super) mod disk;
 pub mod folders;
+pub(super) mod git_locks;
 pub(super) mod hints;
 pub(super) mod identity;
 pub(super) mod last_written;

@@ -34,6 +34,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         hints,
         unit,
         given_up,
+        user_files,
         session: _,
         cost: _,
     } = event
@@ -68,6 +69,9 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     }
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
     add("stops", &stops(*max_iterations, open));
+    if *user_files > 0 {
+        add("work tree", &format!("{} of yours", Count(*user_files as u64, "uncommitted file")));
+    }
     if !given_up.is_empty() {
         let was = if given_up.len() == 1 { "was" } else { "were" };
         let names = one_line(&join_truncated(given_up, MAX_GIVEN_UP));
@@ -141,6 +145,7 @@ pub mod tests {
             hints: Vec::new(),
             unit: None,
             given_up: Vec::new(),
+            user_files: 0,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::record::{
 
 use super::header;
 use crate::view::evidence::{FLAG, outcome};
+use crate::view::left_behind::lost;
 use crate::view::local_time::{clock, local_minute};
 use crate::view::row::{Columns, IterationLine};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line};
@@ -151,6 +152,10 @@ impl<W: Write> Lines<W> {
                 };
                 writeln!(self.out, "\n  {}", self.paint.paint(Look::Warn, &why))?;
             }
+            Event::UserFilesLost { what, command, .. } => {
+                let line = self.paint.paint(Look::Bad, &one_line(&lost(what, command.as_deref())));
+                writeln!(self.out, "  {line}")?;
+            }
             Event::Warning { message } => self.warning(message)?,
             Event::SessionEnded { session, closing, .. } => {
                 if self.detail != Detail::Quiet {
@@ -285,7 +290,7 @@ impl<W: Write> Lines<W> {
 /// What even those hear who want to hear nothing.
 fn is_trouble(event: &Event) -> bool {
     let is_bad_end = |session: &Session| session.status != Status::Completed;
-    matches!(event, Event::Warning { .. })
+    matches!(event, Event::Warning { .. } | Event::UserFilesLost { .. })
         || matches!(event, Event::SessionEnded { session, closing, .. }
             if is_bad_end(session) || !closing.uncommitted.is_empty())
 }

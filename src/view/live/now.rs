@@ -95,6 +95,7 @@ impl Now {
             | Event::ValidationFinished { .. }
             | Event::ChangesTakenBack { .. }
             | Event::AgentChanged { .. }
+            | Event::UserFilesLost { .. }
             | Event::Warning { .. } => Redraw::None,
         }
     }

@@ -1,0 +1,161 @@
+//! What an attempt left behind beside its work: states of git that nobody ended, and work of the user that is gone.
+
+use serde::{Deserialize, Serialize};
+
+use super::{GitStateKind, ObjectId, RALPH, SessionId, UserFileChange, quoted_for_shell};
+
+/// Maximum number of files that a line or a command names.
+const MAX_NAMED_FILES: usize = 20;
+
+/// Something of git's that an attempt left behind, as it is after an attempt. `git_state` in `iteration.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitState {
+    pub kind: GitStateKind,
+    /// `a merge is in progress`
+    pub text: String,
+    /// The command that finishes it: `git merge --continue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// The command that takes it back: `git merge --abort`. `None` if nothing is left to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The iteration that left it.
+    pub since: u32,
+}
+
+impl GitState {
+    /// Returns what to do about it; `None` if nothing is left to do.
+    pub fn hint(&self) -> Option<String> {
+        let command = self.command.as_ref()?;
+        Some(match (&self.finish, self.kind) {
+            (Some(finish), _) => format!("finish it (`{finish}`) or end it (`{command}`)"),
+            (None, GitStateKind::Operation) => format!("end it with `{command}`"),
+            (None, GitStateKind::Lock) => format!("if no git runs there, remove it: {command}"),
+            (None, GitStateKind::Branch | GitStateKind::Later(_)) => format!("to go back: {command}"),
+        })
+    }
+
+    /// Returns true if work goes on only when somebody has ended it.
+    pub fn needs_you(&self) -> bool {
+        self.command.is_some() && matches!(self.kind, GitStateKind::Operation | GitStateKind::Lock)
+    }
+}
+
+/// A file with work of the user that was not committed at the start. `user_files` in `iteration.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserFile {
+    /// From the repository's root.
+    pub path: String,
+    pub change: UserFileChange,
+    /// The iteration that did it.
+    pub since: u32,
+    /// What `restore` calls the state that has the user's work: `0`, or a snapshot. `None` if none has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<String>,
+    /// The commit that took it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<ObjectId>,
+}
+
+impl UserFile {
+    /// Returns true if the user's work is not in the file any more.
+    pub fn is_gone(&self) -> bool {
+        use UserFileChange::{Deleted, Overwritten, Reverted};
+        matches!(self.change, Deleted | Reverted | Overwritten)
+    }
+}
+
+/// Returns the files whose work is gone: `src/store.js reverted, precious.txt deleted`; `None` if none is.
+pub fn lost_files<'a>(files: impl IntoIterator<Item = &'a UserFile>) -> Option<String> {
+    let gone = files.into_iter().filter(|file| file.is_gone());
+    let named: Vec<String> = gone.map(|file| format!("{} {}", file.path, file.change)).collect();
+    (!named.is_empty()).then(|| super::join_truncated(&named, MAX_NAMED_FILES))
+}
+
+/// Returns the command that brings back what is gone; `None` if no snapshot has any of it. It names `session`, or means the
+/// latest one.
+pub fn restore_command<'a>(
+    files: impl IntoIterator<Item = &'a UserFile>,
+    session: Option<&SessionId>,
+) -> Option<String> {
+    let mut kept = files.into_iter().filter(|file| file.is_gone() && file.kept_in.is_some()).peekable();
+    let state = kept.peek()?.kept_in.clone()?;
+    let session = session.filter(|_| state == "0").map_or(String::new(), |session| format!("{session}:"));
+    let paths: Vec<String> =
+        kept.take(MAX_NAMED_FILES).map(|file| quoted_for_shell(&file.path).into_owned()).collect();
+    Some(format!("{RALPH} restore {session}{state} {}", paths.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Timestamp;
+
+    fn file(path: &str, change: UserFileChange, kept_in: Option<&str>) -> UserFile {
+        UserFile {
+            path: path.to_owned(),
+            change,
+            since: 2,
+            kept_in: kept_in.map(str::to_owned),
+            commit: None,
+        }
+    }
+
+    #[test]
+    fn files_that_are_gone_have_a_line_and_a_command_that_brings_them_back() {
+        use UserFileChange::{Committed, Deleted, Edited, Reverted};
+        let files = [
+            file("src/store.js", Reverted, Some("0")),
+            file("kept.txt", Edited, Some("0")),
+            file("my notes.txt", Deleted, Some("0")),
+            file("in.txt", Committed, Some("0")),
+            file(".env", Deleted, None),
+        ];
+        assert_eq!(
+            lost_files(&files).as_deref(),
+            Some("src/store.js reverted, my notes.txt deleted, .env deleted")
+        );
+        assert_eq!(
+            restore_command(&files, None).as_deref(),
+            Some("specify ralph restore 0 src/store.js 'my notes.txt'")
+        );
+        let session = SessionId::new(Timestamp::from_seconds(0), 1);
+        let of_session = restore_command(&files[..1], Some(&session)).unwrap();
+        assert_eq!(of_session, format!("specify ralph restore {session}:0 src/store.js"));
+        let resumed = [file("a", Deleted, Some("1f2e3d4c"))];
+        assert_eq!(
+            restore_command(&resumed, Some(&session)).as_deref(),
+            Some("specify ralph restore 1f2e3d4c a")
+        );
+        assert_eq!((lost_files(&files[1..2]), restore_command(&files[4..], None)), (None, None));
+    }
+
+    #[test]
+    fn a_state_says_what_ends_it() {
+        let state = |kind, finish: Option<&str>, command: Option<&str>| GitState {
+            kind,
+            text: String::new(),
+            finish: finish.map(str::to_owned),
+            command: command.map(str::to_owned),
+            since: 1,
+        };
+        use GitStateKind::{Branch, Lock, Operation};
+        for (state, hint, needs_you) in [
+            (
+                state(Operation, Some("git merge --continue"), Some("git merge --abort")),
+                Some("finish it (`git merge --continue`) or end it (`git merge --abort`)"),
+                true,
+            ),
+            (state(Operation, None, Some("git bisect reset")), Some("end it with `git bisect reset`"), true),
+            (
+                state(Lock, None, Some("rm .git/HEAD.lock")),
+                Some("if no git runs there, remove it: rm .git/HEAD.lock"),
+                true,
+            ),
+            (state(Lock, None, None), None, false),
+            (state(Branch, None, Some("git switch main")), Some("to go back: git switch main"), false),
+        ] {
+            assert_eq!((state.hint().as_deref(), state.needs_you()), (hint, needs_you));
+        }
+    }
+}

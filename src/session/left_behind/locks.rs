@@ -1,0 +1,56 @@
+//! Lock files of git's that an attempt left behind: every process of it was stopped, so nobody holds them.
+
+use std::time::Duration;
+
+use crate::process;
+use crate::record::{GitState, GitStateKind, quoted_for_shell};
+use crate::store::{git_locks, lock_name, remove_abandoned_lock};
+
+use super::super::running::Running;
+
+/// How old a lock must be before it counts as left: a program that lives holds it for milliseconds.
+const ABANDONED_AFTER: Duration = Duration::from_secs(2);
+
+impl Running<'_> {
+    /// Removes the locks that appeared during the attempt, unless a git runs here that may hold them.
+    pub(super) fn remove_locks(&mut self, iteration: u32) -> Vec<GitState> {
+        let repository = self.plan.store.repository();
+        let behind = &self.past.left_behind;
+        let since = |name: &str| {
+            let named = format!("`{name}`");
+            let is_it = |state: &&GitState| state.command.is_some() && state.text.contains(&named);
+            behind.states.iter().find(is_it).map(|state| state.since)
+        };
+        let locks = git_locks(repository).into_iter().map(|lock| {
+            let name = lock_name(repository, &lock);
+            let since = since(&name);
+            (lock, name, since)
+        });
+        // What was there before is not the attempt's, unless an earlier one left it.
+        let left: Vec<_> =
+            locks.filter(|(lock, _, since)| since.is_some() || !behind.locks.contains(lock)).collect();
+        let mut states = Vec::new();
+        for (lock, name, since) in left {
+            let shared = repository.common_dir.parent().unwrap_or(&repository.common_dir);
+            let top = repository.top.as_deref().unwrap_or(shared);
+            let is_held = || process::is_git_running(&[top, shared]);
+            let removed = remove_abandoned_lock(&lock, ABANDONED_AFTER, &is_held);
+            let (text, command) = match removed {
+                // Whoever held it is through.
+                Ok(None) => continue,
+                Ok(Some(true)) => (format!("`{name}` was removed: no git held it"), None),
+                Ok(Some(false)) => (
+                    format!("`{name}` keeps git from writing"),
+                    Some(format!("rm {}", quoted_for_shell(&name))),
+                ),
+                Err(error) => (
+                    format!("`{name}` keeps git from writing, and cannot be removed: {error}"),
+                    Some(format!("rm {}", quoted_for_shell(&name))),
+                ),
+            };
+            let since = since.filter(|_| command.is_some()).unwrap_or(iteration);
+            states.push(GitState { kind: GitStateKind::Lock, text, finish: None, command, since });
+        }
+        states
+    }
+}

@@ -1,0 +1,41 @@
+//! What was there before the attempts of a session, to notice what they leave behind.
+
+use camino::Utf8PathBuf;
+
+use crate::record::GitState;
+use crate::repository::Operation;
+use crate::store::git_locks;
+
+use super::git_state::Branch;
+use super::user_files::UserFiles;
+use crate::session::plan::Plan;
+
+/// What is known of the surroundings of a session, to notice what an attempt leaves behind.
+#[derive(Debug, Default)]
+pub(in crate::session) struct LeftBehind {
+    /// What git was in the middle of at the start: nobody's fault but the user's will.
+    pub(super) at_start: Vec<Operation>,
+    pub(super) branch: Branch,
+    /// Lock files that were there before the attempt.
+    pub(super) locks: Vec<Utf8PathBuf>,
+    pub(super) states: Vec<GitState>,
+    pub(super) files: UserFiles,
+}
+
+impl LeftBehind {
+    pub fn begin(plan: &Plan<'_>, branch: Option<String>, files: UserFiles) -> Self {
+        let at_start = plan.store.repository().operations();
+        Self { at_start, branch: Branch::expected(branch), files, ..Self::default() }
+    }
+
+    /// Returns how many files have work of the user's that is in no commit.
+    pub fn user_files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Notes what is there before an attempt, so that it is not taken for the attempt's.
+    pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>) {
+        self.locks = git_locks(plan.store.repository());
+        self.branch.begin_attempt(branch);
+    }
+}

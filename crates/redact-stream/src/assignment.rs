@@ -1,6 +1,7 @@
 //! Values that are secret because of their name: `API_TOKEN=...`, `"password": "..."`, `Authorization: Bearer ...`.
 
 mod context;
+mod insert;
 mod judge;
 mod name;
 mod table;
@@ -11,7 +12,7 @@ use super::private_key;
 use super::secret::Secret;
 use super::view::View;
 
-pub(super) use judge::{is_login, is_mixed, is_placeholder, is_random};
+pub(super) use judge::{is_identifier, is_login, is_mixed, is_placeholder, is_random};
 pub(super) use name::windows;
 pub(super) use value::{credential, quote_at};
 
@@ -70,15 +71,22 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
 pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     let end = name::end(view);
     // Only one in thousands of names is in a table.
-    let next = view.run_most(end, 64, |byte| byte == b' ');
-    if !matches!(view.byte(next), Some(b'|' | b'\n')) {
+    let next = view.run_most(end, 64, |byte| b" \"'`*".contains(&byte));
+    let follows = view.byte(next);
+    let is_column = |byte| b"|,;)\t\r\n\\".contains(&byte) || !byte.is_ascii() || next > end + 1;
+    if !follows.is_none_or(is_column) {
         return Vec::new();
     }
     let start = name::start(view);
-    let is_heading =
-        matches!(view.before(start).iter().rev().find(|byte| **byte != b' '), None | Some(b'|' | b'\n'));
+    let front = view.before(start).iter().rev().find(|byte| !b" \"'`*".contains(byte));
+    let is_list = follows.is_none_or(|byte| b",;\t\r\n\\".contains(&byte)) && view.byte(next + 1) != Some(b' ');
+    let is_heading = is_list
+        || front.is_none_or(|&byte| b"|,;(\t\n".contains(&byte) || !byte.is_ascii())
+        || view.before(start).ends_with(b"  ");
     let name = is_heading.then(|| Name::read(view, &(start..end))).flatten();
-    name.filter(|name| name.kind != NameKind::Vague).map_or_else(Vec::new, |_| table::cells(view, start, end))
+    let Some(Name { kind, .. }) = name.filter(|name| name.kind != NameKind::Vague) else { return Vec::new() };
+    let found = insert::values(view, start, end);
+    if found.is_empty() { table::cells(view, start, end, kind) } else { found }
 }
 
 /// Returns the value of an `Authorization` header, after its scheme.

@@ -1,6 +1,6 @@
 //! Passwords without a name beside them, known by the program or the statement that takes them.
 
-use super::assignment::{is_mixed, is_placeholder, quote_at};
+use super::assignment::{is_identifier, is_mixed, is_placeholder, quote_at};
 use super::gate::{Window, window};
 use super::secret::Secret;
 use super::view::View;
@@ -16,6 +16,8 @@ pub(super) enum Command {
     Statement,
     /// `::add-mask::...`
     Mask,
+    /// `kubectl create secret generic x --from-literal=name=...`
+    Literal,
     /// A line of `.pgpass`: `host:5432:database:user:...`
     PasswordFile,
 }
@@ -82,6 +84,7 @@ pub(super) fn windows() -> impl Iterator<Item = (Window, Command)> {
     let others = [
         ("d by", Command::Statement),
         ("-mask::", Command::Mask),
+        ("-literal", Command::Literal),
         (":543", Command::PasswordFile),
         (":643", Command::PasswordFile),
         (":*:", Command::PasswordFile),
@@ -96,6 +99,7 @@ pub(super) fn find(view: &View<'_>, command: Command) -> Option<Secret> {
         Command::Pipe => pipe(view),
         Command::Statement => statement(view),
         Command::Mask => mask(view),
+        Command::Literal => literal(view),
         Command::PasswordFile => password_file(view),
     }
 }
@@ -212,8 +216,11 @@ fn statement(view: &View<'_>) -> Option<Secret> {
     let is_it = ends(b"identifie") || ends(b"passwor") && line.windows(10).any(|part| part == b"identified");
     let at = view.run_most(view.anchor + 4, 4, |byte| byte == b' ');
     let at = if view.has_folded(at, b"password ") { at + 9 } else { at };
-    is_it.then(|| quote_at(view, at)).flatten()?;
-    word(view, at)
+    let (mark, _) = is_it.then(|| quote_at(view, at)).flatten()?;
+    let secret = word(view, at)?;
+    // In a text, not in a statement: `identified by `name``.
+    let is_span = mark == b'`' && is_identifier(view.text(secret.start, secret.end));
+    (!is_span).then_some(secret)
 }
 
 /// `::add-mask::...`
@@ -231,6 +238,26 @@ fn mask(view: &View<'_>) -> Option<Secret> {
         end,
         belongs: None,
     })
+}
+
+/// `--from-literal=name=...`: whatever its name, it becomes a part of a secret.
+fn literal(view: &View<'_>) -> Option<Secret> {
+    let text = b"-literal";
+    let before = view.before(view.anchor);
+    let is_of = |word: &[u8]| before.windows(word.len()).any(|part| part == word);
+    if !view.has(view.anchor, text) || !before.ends_with(b"--from") || is_of(b"configmap") {
+        return None;
+    }
+    let at = view.run_most(view.anchor + text.len(), 8, |byte| b"= \"',\\".contains(&byte));
+    let name = view.run_most(at, 128, |byte| is_in_word(byte) && byte != b'=');
+    let is_tied = name > at && view.byte(name) == Some(b'=');
+    // The quote may be around the whole word.
+    let quote = view.text(at - 1, at)[0];
+    let start = name + 1;
+    let secret = if is_tied { word(view, start) } else { None }?;
+    let is_quoted = b"\"'".contains(&quote);
+    let end = if is_quoted { view.run_most(start, MAX_SECRET, |byte| byte != quote && !byte.is_ascii_control()) } else { secret.end };
+    Some(Secret { rule: "secret", end: end.max(secret.end), ..secret })
 }
 
 fn password_file(view: &View<'_>) -> Option<Secret> {

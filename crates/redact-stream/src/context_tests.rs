@@ -228,3 +228,137 @@ fn a_secret_goes_however_its_line_is_coloured() {
         }
     }
 }
+
+#[test]
+fn values_go_however_a_language_or_a_document_writes_them() {
+    let mut staying = Vec::new();
+    for pattern in [
+        // Texts of several lines.
+        "password = \"\"\"PW\"\"\"",
+        "api_token = '''PWPW'''",
+        "API_TOKEN = \"\"\"\n    PWPW\n\"\"\"",
+        "{\"code\": \"password = \\\"\\\"\\\"PW\\\"\\\"\\\"\\n\"}",
+        "{\"code\": \"password = '''\\n  PW\\n'''\"}",
+        // Terraform.
+        "variable \"db_password\" {\n  default = \"PW\"\n}",
+        "variable \"db_password\" {\n  type        = string\n  description = \"for the database\"\n  sensitive = true\n  default = \"PW\"\n}",
+        "variable \\\"db_password\\\" {\\n  type = string\\n  default = \\\"PW\\\"\\n}",
+        // HTML and XML.
+        "{&quot;password&quot;:&quot;PW&quot;}",
+        "data-config=\"{&quot;api_key&quot;: &quot;PWPW&quot;, &quot;x&quot;: 1}\"",
+        "password=&quot;PW&quot;",
+        "&#34;client_secret&#34;: &#34;PW&#34;",
+        "&#39;password&#39; =&gt; 1, &#39;db_password&#39;: &#39;PW&#39;",
+        // Objects of their own.
+        "{\"client_secret\": {\"value\": \"PW\"}}",
+        "{\"db_password\": {\"sensitive\": true, \"type\": \"string\", \"value\": \"PW\"}}",
+        "{\"db_password\": {\n    \"sensitive\": true,\n    \"value\": \"PW\"\n  }\n}",
+        "{\\\"client_secret\\\": {\\n  \\\"value\\\": \\\"PW\\\"}}",
+        "client_secret:\n  value: PW\nother: 1\n",
+        "client_secret: { value: 'PW' }",
+        // Statements.
+        "INSERT INTO users (name, password) VALUES ('bob', 'PW');",
+        "insert into users(id, name, password, role) values (1, 'o''neill', 'PW', 'x'), (2, 'ann', 'other-1x', 'y');",
+        "INSERT INTO `users` (`name`, `api_token`, `at`) VALUES\n  ('bob', 'PW', NOW()),\n  ('ann', 'Kw72+m3x', NULL);",
+        "{\"sql\": \"INSERT INTO users (name, password)\\nVALUES ('bob', 'PW')\"}",
+        "INSERT INTO \\\"users\\\" (\\\"name\\\", \\\"password\\\") VALUES (COALESCE(a, 'b'), 'PW');",
+        // CSV, by the names of its columns.
+        "name,password,email\nbob,PW,bob@example.org\n",
+        "id;user;api_token\n1;bob;PW\n2;ann;Kw72+m3x\n",
+        "user\tpassword\nbob\tPW\n",
+        "\"name\",\"password\"\n\"bob, the\",\"PW\"\n",
+        "{\"out\": \"name,password,email\\nbob,PW,bob@example.org\\n\"}",
+        "Username,Login Password,URL\nbob,PW,https://example.org\n",
+        // Tables.
+        "{\"out\": \"| Key | Value |\\n|---|---|\\n| API_TOKEN | PWPW |\\n\"}",
+        "{\"out\": \"| user | password |\\n|------|------|\\n| me | PW |\\n\"}",
+        "┌──────┬───────────┐\n│ user │ password  │\n├──────┼───────────┤\n│ me   │ PW │\n└──────┴───────────┘\n",
+        "+------+-----------+\n| user | password  |\n+------+-----------+\n| me   | PW |\n+------+-----------+\n",
+        "NAME   API_TOKEN  AGE\nprod   PW  3d\ndev    Kw72+m3xx  4d\n",
+        "| **user** | **password** |\n|:---|:---:|\n| me | PW |\n",
+        // Commands.
+        "kubectl create secret generic x --from-literal=user=me --from-literal=connection=PW",
+        "kubectl create secret generic x \\\n  --from-literal='connection=PW'",
+        "kubectl create secret generic x --from-literal=\"dsn=PW\"",
+        "[\"--from-literal\", \"dsn=PW\"]",
+        // Addresses and headers.
+        "https://api.telegram.org/bot123456789:PWPWPWPWPWPW/sendMessage",
+        "https://bots.example.org/bot123456789:AAPWPWPWPWPW/getMe",
+        "https://me:PWLONG@example.org/a",
+        "Cookie: session=PWLONG; theme=dark",
+    ] {
+        let long = "aB3dE5gH7jK9mN1pQ2".repeat(300);
+        let text = pattern.replace("PWPWPWPWPWPW", &long[..33]).replace("AAPWPWPWPWPW", &format!("AA{}", &long[..33]));
+        let text = text.replace("LONG", &long).replace("PW", PASSWORD);
+        let secret = if pattern.contains("/bot") { &long[..30] } else { PASSWORD };
+        let (redacted, _) = REDACTOR.redact_text(&text);
+        if redacted.contains(secret) || redacted.contains(&long[1000..1030]) {
+            staying.push(redacted);
+        } else {
+            assert_eq!(REDACTOR.redact_text(&redacted).0, redacted, "a second time");
+        }
+    }
+    assert!(staying.is_empty(), "{staying:#?}");
+}
+
+#[test]
+fn what_looks_like_columns_and_objects_without_secrets_stays() {
+    let mut changed = Vec::new();
+    for same in [
+        "password = \"\"\"\n{}\n\"\"\"",
+        "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+        "variable \"db_password\" {\n  default = \"\"\n}",
+        "variable \"region\" {\n  default = \"eu-west-1\"\n}",
+        "{&quot;token&quot;: &quot;identifier&quot;}",
+        "{\"password\": {\"type\": \"string\", \"format\": \"password\"}}",
+        "{\"password\": {\"value\": \"\"}}",
+        "token: {\n  kind: TokenKind2,\n}",
+        "INSERT INTO users (name, password) VALUES (?, ?);",
+        "INSERT INTO users (name, password) VALUES ($1, $2), (:name, :password2)",
+        "INSERT INTO users (name, password) SELECT name, password FROM old_users2",
+        "INSERT INTO users (name, password) VALUES ('bob', '<password>');",
+        "call(name, password);\nlog('bob', 'swordfish');",
+        "name,password,email\nplease fill in this table2\n",
+        "name,kind,password\n",
+        "use lexer::{token, kind};\nuse parser2::{a, b};\n",
+        "fn f(user, token, x1) {\n  a, b2, c\n}",
+        "let (a, token) = x;\nlet (b, other2) = y;\n",
+        "    token, kind,\n    lexer2, parser3,\n",
+        "NAME   TOKEN  AGE\nprod   none   3d\n",
+        "  token   a name\n  kind    of it\n",
+        "kubectl create configmap x --from-literal=level=Zx81-q7Fw",
+        "kubectl create secret generic x --from-literal=password=$PASSWORD",
+        "https://api.telegram.org/bot<token>/sendMessage",
+        "https://api.telegram.org/bot${TOKEN}/sendMessage",
+        "see https://example.org/bots/123456789:about",
+        // Words, names and calls.
+        "compass = \"north\"",
+        "bypass: \"always-2\"",
+        "LOWPASS=filter-x1",
+        "events, err := s.QueryUnmatchedFileEvents(projectID, since)",
+        "let x = s.queryAllOfTheEventsNow12;\ns.abcdefghijklmnopqrstuvwx",
+        "2. Get Token: `GetCloudToken()` (auth.go:582-613)",
+        "   - Requires secret: `SLACK_WEBHOOK_URL_CLIENTS`",
+        "- Project identified by `project_root_hash` (anonymized) or `git_id` (Git repo ID)",
+        "`POSTHOG_API_KEY=test_key goreleaser build --snapshot --clean`",
+        "the password: `user_password_field`",
+        "SELECT value FROM ItemTable WHERE key='glass.localAgentProjectMembership.v1'",
+        "key = \"com.example.SomeSettingsPanel.v2\"",
+    ] {
+        let (redacted, _) = REDACTOR.redact_text(same);
+        if redacted != same {
+            changed.push(redacted);
+        }
+    }
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+#[test]
+fn a_code_span_with_a_value_goes() {
+    for pattern in ["`API_TOKEN=PWPW`", "use `password: PW` there", "the password: `PW`", "Get Token: `aB3dE5gH7jK9mN1pQ2PW`"] {
+        goes(&pattern.replace("PW", PASSWORD), PASSWORD);
+    }
+    goes("DB_COMPASS_PASS=Zx81-q7Fw", PASSWORD);
+    goes("userpass: \"Zx81-q7Fw\"", PASSWORD);
+    goes("s.aB3dE5gH7jK9mN1pQ2xYzW4v", "aB3dE5gH7jK9mN1pQ2xYzW4v");
+}

@@ -25,7 +25,7 @@ const MARKS: [(&str, Header); 6] = [
 ];
 
 /// The longest line of cookies, or login in base64, that is looked at.
-const MAX_VALUE_BYTES: usize = 4 * 1024;
+const MAX_VALUE_BYTES: usize = 32 * 1024;
 
 const MIN_COOKIE_BYTES: usize = 16;
 

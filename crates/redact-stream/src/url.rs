@@ -10,7 +10,7 @@ use super::{assignment, shape};
 const MARKS: [&[u8]; 2] = [b"://", b":\\/\\/"];
 
 /// Longer than any user or password that a person would put into an address.
-const MAX_USERINFO_BYTES: usize = 1024;
+const MAX_USERINFO_BYTES: usize = 32 * 1024;
 
 /// Minimum length of a user name that is a token, as some services take it.
 const TOKEN: usize = 20;

@@ -1,6 +1,6 @@
 //! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
 
-use crate::class::{encoded, entropy};
+use crate::class::{encoded, entropy, is_word};
 
 use super::name::{Name, NameKind};
 use super::value::{JUDGED, Tie, Value};
@@ -63,7 +63,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// How values begin that stand for real ones: `dummy-key`.
-const MADE_UP: &[&str] = &["dummy", "example", "fake", "mock", "placeholder", "sample"];
+const MADE_UP: &[&str] = &["dummy", "example", "fake", "mock", "placeholder", "sample", "test"];
 
 /// Parts of words that name a secret and are none: `user_password`, `YOUR_API_KEY`.
 const NAMES: &[&str] =
@@ -101,7 +101,7 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
     if !value.is_quoted && is_code(text) {
         return false;
     }
-    if is_label(text) {
+    if is_label(text) || value.is_span && is_identifier(text) {
         return false;
     }
     if text.iter().all(|&byte| byte.is_ascii_digit() || b".,_-".contains(&byte)) {
@@ -150,6 +150,22 @@ fn is_chance(text: &[u8]) -> bool {
         && has_digit
         && is_one
         && entropy(text) >= 3.5
+        && !is_path_of_names(text)
+}
+
+/// Returns true if a value is names with signs between them: `glass.localAgentMembership.v1`.
+fn is_path_of_names(text: &[u8]) -> bool {
+    let parts = || text.split(|byte| !byte.is_ascii_alphanumeric());
+    parts().count() > 1 && parts().all(|part| part.len() <= 3 || is_camel(part))
+}
+
+/// Returns true if a span of code in a text is a name or a call, and nothing of chance.
+pub(crate) fn is_identifier(text: &[u8]) -> bool {
+    let name = text.strip_suffix(b"()").unwrap_or(text);
+    let has = |kind: fn(&u8) -> bool| name.iter().any(kind);
+    let is_chance = has(u8::is_ascii_digit)
+        && (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) || name.len() >= 16);
+    !name.first().is_none_or(u8::is_ascii_digit) && name.iter().all(|&byte| is_word(byte)) && !is_chance
 }
 
 /// Returns true if a value is more than words, and long enough to be of chance.

@@ -94,7 +94,7 @@ pub(crate) fn windows() -> impl Iterator<Item = Window> {
 
 /// Returns what may follow a name.
 fn is_after(byte: u8) -> bool {
-    b"\"'`=:] \t\\%>,\n\r".contains(&byte)
+    b"\"'`=:] \t\\%>,;)|&\n\r".contains(&byte)
 }
 
 /// Returns the end of the name at the place where the gate stopped.
@@ -136,6 +136,9 @@ impl Name {
         if kind == NameKind::Short && is_bare && view.before(found.start).ends_with(b"validation.") {
             return None;
         }
+        if kind == NameKind::Short && is_word_with_pass(name) {
+            return None;
+        }
         if kind == NameKind::Vague && is_bare && is_qualified(view.before(found.start)) {
             kind = NameKind::Token;
         }
@@ -146,6 +149,20 @@ impl Name {
             is_bare,
         })
     }
+}
+
+/// Words that end in `pass` and have nothing to do with a password.
+const WORDS_WITH_PASS: &[&str] = &[
+    "compass", "bypass", "encompass", "trespass", "surpass", "overpass", "underpass", "outpass", "lowpass", "highpass", "bandpass",
+    "allpass", "renderpass", "multipass", "singlepass",
+];
+
+/// Returns true if the last word of a name is one of those that only end in `pass`.
+fn is_word_with_pass(name: &[u8]) -> bool {
+    WORDS_WITH_PASS.iter().any(|word| {
+        let start = name.len().saturating_sub(word.len());
+        name[start..].eq_ignore_ascii_case(word.as_bytes())
+    })
 }
 
 /// Returns true if the words before a name say more.

@@ -9,7 +9,7 @@ use super::{context, name};
 /// Goes over what ties a name to its value: `=`, `: `, `" => `.
 pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     // Most names are words of a text.
-    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:=%<>;],".contains(byte))?;
+    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:=%<>;],&".contains(byte))?;
     let mut at = quote_at(view, name_end).map_or(name_end, |(_, end)| end);
     if at > name_end && view.byte(at) == Some(b']') {
         at += 1;
@@ -29,6 +29,8 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
         (b'%', Some(b'3')) if view.has(gap, b"%3D") || view.has(gap, b"%3A") => (false, gap + 3),
         (b'\\', Some(b'u')) if view.has(gap, b"\\u003d") => (false, gap + 6),
         (b'>', _) if view.before(name).ends_with(b"<") => return Some((Tie::Element, gap + 1)),
+        // `variable "db_password" {`
+        (b'{', _) if at > name_end => return nested(view, gap).map(|at| (Tie::Loose, at)),
         _ if gap > at && view.has(name, b"--") => return Some((Tie::Loose, gap)),
         _ if gap > at && is_login(view.before(name)) => return Some((Tie::Loose, gap)),
         _ => return context::tie(view, name..name_end, at, gap).or_else(|| value_beside(view, at)),
@@ -36,6 +38,9 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     let after = spaces(view, next);
     if is_colon && let Some(at) = context::block(view, after) {
         return Some((Tie::Block, at));
+    }
+    if let Some(at) = nested(view, after) {
+        return Some((Tie::Loose, at));
     }
     if is_colon && let Some(at) = typed(view, after) {
         return Some((Tie::Loose, at));
@@ -72,6 +77,60 @@ fn value_beside(view: &View<'_>, at: usize) -> Option<(Tie, usize)> {
     let at = spaces(view, at);
     let is_tied = matches!(view.byte(at), Some(b':' | b'='));
     is_tied.then(|| (Tie::Loose, spaces(view, at + 1)))
+}
+
+/// What the value of a secret is called in an object of its own: `{"client_secret": {"value": "..."}}`.
+const VALUES: [&[u8]; 6] = [b"value", b"default", b"plaintext", b"plainText", b"secretValue", b"stringValue"];
+
+/// Maximum number of pairs before the value.
+const MAX_PAIRS: usize = 6;
+
+/// Returns the place of the value in an object, or in the line below a name, that begins at `from`.
+fn nested(view: &View<'_>, from: usize) -> Option<usize> {
+    let is_object = match view.byte(from)? {
+        b'{' => true,
+        b'\n' | b'\r' | b'\\' => false,
+        _ => return None,
+    };
+    let mut at = from + usize::from(is_object);
+    for _ in 0..MAX_PAIRS {
+        let line = at;
+        at = blanks(view, at);
+        if !is_object && !view.text(line, at).ends_with(b" ") {
+            return None;
+        }
+        let word = quote_at(view, at).map_or(at, |(_, end)| end);
+        let word_end = view.run_most(word, 48, |byte| is_word(byte) || byte == b'-');
+        let tie = spaces(view, quote_at(view, word_end).map_or(word_end, |(_, end)| end));
+        if word_end == word || !matches!(view.byte(tie), Some(b':' | b'=')) {
+            return None;
+        }
+        at = spaces(view, tie + 1);
+        if VALUES.contains(&view.text(word, word_end)) {
+            return Some(at);
+        }
+        if !is_object {
+            return None;
+        }
+        at = match quote_at(view, at) {
+            Some((mark, start)) => view.run_most(start, 200, |byte| byte != mark && byte != b'\n') + 1,
+            None => view.run_most(at, 200, |byte| !b",}\n\\".contains(&byte)),
+        };
+    }
+    None
+}
+
+/// Returns the end of white space, with line ends escaped or not, and of a comma.
+fn blanks(view: &View<'_>, from: usize) -> usize {
+    let mut at = from;
+    loop {
+        at = view.run_most(at, 64, |byte| byte.is_ascii_whitespace() || byte == b',');
+        let letter = view.run_most(at, 8, |byte| byte == b'\\');
+        match view.byte(letter) {
+            Some(b'n' | b'r' | b't') if letter > at => at = letter + 1,
+            _ => return at,
+        }
+    }
 }
 
 /// Returns the place after `Type = ` where a quoted value follows.

@@ -26,6 +26,8 @@ pub(crate) struct Value<'a> {
     pub(super) start: usize,
     pub(crate) text: &'a [u8],
     pub(super) is_quoted: bool,
+    /// True if it is a span of code, as Markdown has them.
+    pub(super) is_span: bool,
     belongs: Class,
 }
 
@@ -56,7 +58,20 @@ pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
 pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
     let marks = view.run_most(at, MAX_SPACES, |byte| byte == b'\\');
     let mark = view.byte(marks)?;
+    if mark == ENTITY {
+        return entity(view, at).map(|end| (ENTITY, end));
+    }
     b"\"'`".contains(&mark).then_some((mark, marks + 1))
+}
+
+/// What stands for a quote that HTML and XML spell.
+const ENTITY: u8 = b'&';
+
+const ENTITIES: [&[u8]; 6] = [b"&quot;", b"&#34;", b"&#x22;", b"&apos;", b"&#39;", b"&#x27;"];
+
+/// Returns the end of the quote that HTML spells at `at`.
+fn entity(view: &View<'_>, at: usize) -> Option<usize> {
+    ENTITIES.iter().find(|text| view.has(at, text)).map(|text| at + text.len())
 }
 
 pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a>> {
@@ -64,21 +79,44 @@ pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a
         let belongs: Class = |byte| !b"<\n\r".contains(&byte);
         let end = view.run_most(at, JUDGED, belongs);
         let is_closed = view.has(end, b"</");
-        return is_closed.then(|| Value { start: at, text: view.text(at, end), is_quoted: true, belongs });
+        return is_closed.then(|| Value { start: at, text: view.text(at, end), is_quoted: true, is_span: false, belongs });
     }
     if let Some((mark, start)) = quote_at(view, at) {
         let depth = start - at - 1;
+        // `"""` in Python, TOML, Kotlin, Swift and others: its text begins in the next line, or here.
+        let quote = view.text(at, start);
+        if mark != ENTITY && view.has(start, quote) && view.has(start + quote.len(), quote) {
+            return Some(first_line(view, start + 2 * quote.len()));
+        }
         let belongs: Class = match mark {
+            ENTITY => |byte| !b"&\n\r".contains(&byte),
             b'"' => |byte| !b"\"\n\r".contains(&byte),
             b'\'' => |byte| !b"'\n\r".contains(&byte),
             _ => |byte| !b"`\n\r".contains(&byte),
         };
         if let Some(end) = quoted(view, start, mark, depth, belongs) {
-            return Some(Value { start, text: view.text(start, end), is_quoted: true, belongs });
+            return Some(Value { start, text: view.text(start, end), is_quoted: true, is_span: mark == b'`', belongs });
         }
         return Some(bare(view, start));
     }
     (!view.is_end(at)).then(|| bare(view, at))
+}
+
+/// Returns the first line of a text of several.
+fn first_line<'a>(view: &View<'a>, from: usize) -> Value<'a> {
+    let belongs: Class = |byte| !b"\"'\\\n\r".contains(&byte);
+    let mut start = from;
+    loop {
+        start = view.run_most(start, JUDGED, |byte| byte.is_ascii_whitespace());
+        let letter = view.run_most(start, MAX_SPACES, |byte| byte == b'\\');
+        match view.byte(letter) {
+            Some(b'n' | b'r' | b't') if letter > start => start = letter + 1,
+            Some(b'\n') if letter > start => start = letter,
+            _ => break,
+        }
+    }
+    let end = view.run_most(start, JUDGED, belongs);
+    Value { start, text: view.text(start, end), is_quoted: true, is_span: false, belongs }
 }
 
 fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
@@ -87,7 +125,7 @@ fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     while end - start < JUDGED && view.has(end, b"\\/") {
         end = view.run_most(end + 2, JUDGED, is_bare);
     }
-    Value { start, text: view.text(start, end), is_quoted: false, belongs: is_bare }
+    Value { start, text: view.text(start, end), is_quoted: false, is_span: false, belongs: is_bare }
 }
 
 /// Returns the end of what is before the closing quote, which is escaped as often as the opening one, or less.
@@ -98,6 +136,12 @@ fn quoted(view: &View<'_>, start: usize, mark: u8, depth: usize, belongs: Class)
         match view.byte(at) {
             // Longer than what rules see: a value without an end in sight.
             None => return (at - start >= AHEAD / 2).then_some(at),
+            Some(ENTITY) if mark == ENTITY => {
+                if entity(view, at).is_some() {
+                    return Some(at);
+                }
+                at += 1;
+            }
             Some(byte) if byte == mark => {
                 let text = view.text(start, at);
                 let backslashes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
@@ -118,7 +162,7 @@ fn is_bare(byte: u8) -> bool {
 /// Returns what stands after the scheme of an `Authorization` header.
 pub(crate) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     let end = view.run_most(start, JUDGED, is_credential);
-    Value { start, text: view.text(start, end), is_quoted: false, belongs: is_credential }
+    Value { start, text: view.text(start, end), is_quoted: false, is_span: false, belongs: is_credential }
 }
 
 fn is_credential(byte: u8) -> bool {

@@ -253,6 +253,7 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("onepassword-token", "A3-", upper_dashed, 30).random(),
     shape("openshift-token", "sha256~", dashed, 40).shown_at(1),
     shape("age-key", "AGE-SECRET-KEY-1", upper, 50).shown_at(1),
+    shape("telegram-token", "telegram.org/bot", bot_token, 30).shown_at(12).keep_prefix(),
     // PEM blocks of private keys in base64: ` PRI`, ` RSA`, ` EC `, ` OPE`, ` ENC`, ` DSA`, ` PGP`.
     shape("private-key", "LS0tLS1CRUdJTiBQUklWQVRF", base64, LINE_OF_KEY),
     shape("private-key", "LS0tLS1CRUdJTiBSU0Eg", base64, LINE_OF_KEY),
@@ -272,6 +273,11 @@ pub(super) const INNERS: &[Inner] = &[
     around("azure-key", (alphanumeric, 40, 60), "JQQJ99", (alphanumeric, 20, 40)),
     around("firebase-key", (dashed, 11, 11), ":APA91b", (dashed, 100, 200)),
 ];
+
+/// What is in `bot123:...` of an address.
+fn bot_token(byte: u8) -> bool {
+    dashed(byte) || byte == b':'
+}
 
 fn equalled(byte: u8) -> bool {
     dotted(byte) || byte == b'='

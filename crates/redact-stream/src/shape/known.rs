@@ -55,7 +55,7 @@ pub(super) fn find_inner(view: &View<'_>, inner: &Inner) -> Option<Secret> {
     let end = view.run_most(body, JUDGED, inner.after.0);
     let is_key = within(mark - start, inner.before)
         && within(end - body, inner.after)
-        && view.is_word_start(start)
+        && (view.is_word_start(start) || view.before(start).ends_with(b"/bot"))
         && !view.byte(end).is_some_and(is_word);
     is_key.then_some(Secret { rule: inner.rule, start, end, belongs: None })
 }

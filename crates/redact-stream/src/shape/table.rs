@@ -145,6 +145,15 @@ fn direct(view: &View<'_>, issuer: &Issuer, start: usize) -> Option<Secret> {
     }
     let end = issuer.pattern.end(view, start)?;
     let text = view.text(start, end);
+    // So short a beginning is that of a call, too: `s.queryAllOfThem(...)`.
+    let is_short = (1..=2).contains(&issuer.pattern.body_start());
+    let is_name = || {
+        let letters = text.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+        !text[..letters].iter().any(u8::is_ascii_digit)
+    };
+    if is_short && (view.byte(end) == Some(b'(') || is_name()) {
+        return None;
+    }
     if view.byte(end).is_some_and(|byte| is_word(byte) || issuer.pattern.goes_on(byte))
         || is_wordy(&text[issuer.pattern.body_start()..])
     {

@@ -1,8 +1,12 @@
 //! The end of tools that do not end by themselves: by a limit, by a stop, or because they want the terminal.
 
 use std::fmt;
+use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
 use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -20,6 +24,9 @@ const AFTER_STOP: Duration = Duration::from_secs(5);
 /// The same after a second Ctrl-C.
 const AFTER_URGENT_STOP: Duration = Duration::from_secs(2);
 
+/// Bytes that a tool may print on each stream: a list of a million files is smaller, and [`Tool::stream`](super::Tool::stream) reads more.
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+
 /// From TERM to KILL: git removes its lock files on TERM.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -31,6 +38,7 @@ const MAX_TICK: Duration = Duration::from_secs(5);
 pub(super) enum CutShort {
     TimedOut(Duration),
     Stopped,
+    TooLong,
     WantsTerminal,
 }
 
@@ -41,6 +49,7 @@ impl fmt::Display for CutShort {
                 write!(f, "no answer within {} ms", limit.as_millis())
             }
             Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
+            Self::TooLong => write!(f, "printed more than {} MiB", MAX_OUTPUT_BYTES >> 20),
             Self::Stopped => f.write_str("stopped on request"),
             Self::WantsTerminal => f.write_str("stopped because it waited for input from the terminal"),
         }
@@ -94,19 +103,27 @@ pub(super) fn run(
     // Before the start: a stop that comes while the tool starts is one that comes after it.
     let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
     // Where we listen to Ctrl-C it must not reach the tool by itself; if we do not, it shall.
+    let output = Captured::default();
+    let (stdout, reads_stdout) = output.pipe()?;
+    let (stderr, reads_stderr) = output.pipe()?;
+    let expression = expression.stdout_file(stdout).stderr_file(stderr);
     let started = if leads_session {
-        ChildProcess::start(expression)
+        ChildProcess::start(&expression)
     } else if interrupt.is_some() {
         ChildProcess::start(&expression.before_spawn(|command| {
             command.process_group(0);
             Ok(())
         }))
     } else {
-        ChildProcess::start_in_our_group(expression)
+        ChildProcess::start_in_our_group(&expression)
     }?;
+    // With our own ends of the pipes: nothing would end them.
+    drop(expression);
     let mut time = RunningTime::start();
-    while started.handle().wait_timeout(TICK)?.is_none() {
-        let why = if time.passed() >= limit {
+    while !has_ended(&started, [&reads_stdout, &reads_stderr])? {
+        let why = if output.is_too_long.load(Ordering::SeqCst) {
+            CutShort::TooLong
+        } else if time.passed() >= limit {
             CutShort::TimedOut(limit)
         } else if stop.as_mut().is_some_and(StopWatch::is_over) {
             CutShort::Stopped
@@ -120,7 +137,55 @@ pub(super) fn run(
         let _reaped = started.handle().wait_timeout(GRACE);
         return Err(why.into());
     }
-    Ok(started.into_output()?)
+    if output.is_too_long.load(Ordering::SeqCst) {
+        return Err(CutShort::TooLong.into());
+    }
+    let status = started.into_output()?.status;
+    Ok(Output { status, stdout: read(reads_stdout)?, stderr: read(reads_stderr)? })
+}
+
+/// What a tool prints, up to [`MAX_OUTPUT_BYTES`].
+#[derive(Debug, Default)]
+struct Captured {
+    is_too_long: Arc<AtomicBool>,
+}
+
+type Reading = JoinHandle<io::Result<Vec<u8>>>;
+
+impl Captured {
+    /// Returns a pipe for the tool, and the thread that reads it.
+    fn pipe(&self) -> io::Result<(PipeWriter, Reading)> {
+        let (mut reader, writer) = io::pipe()?;
+        let is_too_long = Arc::clone(&self.is_too_long);
+        let waiting = thread::current();
+        let read = move || {
+            let mut bytes = Vec::new();
+            let read = reader.by_ref().take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes);
+            if bytes.len() as u64 > MAX_OUTPUT_BYTES {
+                is_too_long.store(true, Ordering::SeqCst);
+                bytes = Vec::new();
+            }
+            waiting.unpark();
+            read.map(|_| bytes)
+        };
+        Ok((writer, thread::Builder::new().name("tool output".to_owned()).spawn(read)?))
+    }
+}
+
+fn read(reading: Reading) -> io::Result<Vec<u8>> {
+    reading.join().unwrap_or_else(|_| Err(io::Error::other("the thread that reads the output panicked")))
+}
+
+/// Returns true once the tool has ended and all that it printed is read; waits a while for that.
+fn has_ended(started: &ChildProcess, readings: [&Reading; 2]) -> io::Result<bool> {
+    if started.handle().wait_timeout(TICK)?.is_none() {
+        return Ok(false);
+    }
+    let is_read = || readings.iter().all(|reading| reading.is_finished());
+    if !is_read() {
+        thread::park_timeout(TICK);
+    }
+    Ok(is_read())
 }
 
 /// Whether a tool has had the time that a stop leaves it.

@@ -209,7 +209,7 @@ impl Tool {
     /// than its limit or a stop allows.
     pub fn run(self) -> Result<Captured> {
         let words = self.to_string();
-        let expression = self.expression().stdin_bytes(self.stdin).stdout_capture().stderr_capture();
+        let expression = self.expression().stdin_bytes(self.stdin);
         let leads_session = self.has_own_session && launcher().is_some();
         let output = bounded::run(&expression, leads_session, self.limit, self.heeds)
             .with_context(|| format!("run `{words}`"))?;
@@ -320,6 +320,14 @@ mod tests {
         assert_eq!(format!("{error:#}"), "run `sleep 1000`: no answer within 100 ms");
         let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_secs(60));
         assert_eq!(quick.line().unwrap(), "hi");
+    }
+
+    #[test]
+    fn a_tool_that_prints_without_end_is_an_error() {
+        for script in ["exec yes", "yes | head -c 300000000 >&2"] {
+            let error = Tool::new("sh", Utf8Path::new("/")).args(["-c", script]).run().unwrap_err();
+            assert_eq!(format!("{error:#}"), "run `sh`: printed more than 256 MiB");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Runs the command that was asked for, and turns how it ended into an exit code.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Write, stderr};
+use std::io::{self, Write, stderr};
 
 use anyhow::Result;
 use clap::error::ErrorKind;
 
-use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes};
+use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children};
 use crate::record::RALPH;
 
 use super::forward::forward;
@@ -25,6 +25,7 @@ use super::{
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
 pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
+    wait_for_children();
     let called = arguments.first().map(OsString::as_os_str);
     if let Some(code) = asked_to_complete(Program::Specify, arguments) {
         return code;
@@ -40,6 +41,7 @@ pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
 }
 
 pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
+    wait_for_children();
     let called = arguments.first().map(OsString::as_os_str);
     if let Some(code) = asked_to_complete(Program::GitRalph, arguments) {
         return code;
@@ -75,12 +77,19 @@ fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[
             }
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
-            // If stdout is closed, nothing is left to report.
-            let _closed = match short {
-                Some(text) => stdout().write_all(text.as_bytes()).is_err(),
-                None => error.print().is_err(),
+            let mut out = stdout();
+            let printed = match short {
+                Some(text) => out.write_all(text.as_bytes()),
+                None => error.print(),
             };
-            if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }
+            let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done };
+            match printed.and_then(|()| out.flush()) {
+                // A disk may be full. If stdout or stderr is closed, nothing is left to report.
+                Err(failed) if failed.kind() != io::ErrorKind::BrokenPipe && code == ExitCode::Done => {
+                    output::report(&failed.into(), &mut stderr())
+                }
+                _ => code,
+            }
         }
     }
 }

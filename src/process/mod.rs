@@ -2,6 +2,7 @@
 
 mod bounded;
 mod child;
+mod child_signal;
 mod descent;
 mod detached;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod linux;
 mod marker;
 mod noted;
 mod portable;
+mod private_dir;
 mod process_tree;
 mod registry;
 mod replace;
@@ -25,6 +27,7 @@ mod tool;
 
 pub use bounded::was_cut_short;
 pub use child::{Child, ChildExit};
+pub use child_signal::wait_for_children;
 pub use detached::Detached;
 #[cfg(test)]
 pub use for_tests::is_without_git_of_the_user;
@@ -32,6 +35,7 @@ pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use limits::{Limits, Pulse};
 pub use marker::Marker;
+pub use private_dir::create_private_dir;
 pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;

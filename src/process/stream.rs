@@ -1,12 +1,14 @@
 //! A file that a child writes to.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 use rustix::fs::OFlags;
+
+use super::private_dir::create_private_dir;
 
 /// Appending, so that what several processes write there does not overwrite each other.
 pub(super) fn create(path: &Utf8Path) -> Result<File> {
@@ -29,10 +31,10 @@ pub(super) fn put_back(mut stream: &File, path: &Utf8Path) -> Result<()> {
     if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
         fs::remove_file(path).with_context(|| format!("remove {path}, which is not ours"))?;
     }
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder)?;
+    }
     let mut copy = || -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
         let mut there = open(path)?;
         stream.rewind()?;
         io::copy(&mut stream, &mut there).map(drop)

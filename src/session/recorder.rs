@@ -6,10 +6,11 @@ mod snapshots;
 
 use std::io::ErrorKind;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
+use crate::process::create_private_dir;
 use crate::progress::progress_txt;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
@@ -51,7 +52,7 @@ impl<'a> Recorder<'a> {
             Tips { log: store.refs().tip(&refs.log())?, snapshot: store.refs().tip(&refs.snapshot())? };
         let log = store.session(&refs)?;
         let scratch = spool.scratch();
-        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        create_private_dir(&scratch)?;
         let files = store.repository().project_files()?;
         Ok(Self {
             store,
@@ -201,7 +202,7 @@ impl<'a> Recorder<'a> {
             return Ok(false);
         }
         self.spool = Spool::create(self.store.repository(), &self.place)?;
-        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        create_private_dir(&scratch)?;
         note_last_written(self.store.repository(), &self.place.feature, &self.place.session)?;
         Ok(true)
     }

@@ -14,6 +14,7 @@ use gix::objs::Write as _;
 use gix::objs::bstr::BString;
 use gix::objs::tree::EntryKind;
 
+use crate::process::create_private_dir;
 use crate::record::{ObjectId, Timestamp};
 use crate::repository::{HashKind, Person, Sharing};
 
@@ -45,7 +46,7 @@ pub struct Signature {
 impl Quarantine {
     /// Opens the store at `dir`, which may hold objects of an earlier try.
     pub fn open(dir: &Utf8Path, hash: HashKind) -> Result<Self> {
-        disk::create_private_dir(dir)?;
+        create_private_dir(dir)?;
         Ok(Self { dir: dir.to_owned(), objects: gix::odb::loose::Store::at(dir.as_std_path(), kind(hash)) })
     }
 

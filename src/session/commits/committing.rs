@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 use tasklist::TaskList;
 
-use crate::process::{Child, Pulse};
+use crate::process::{Child, Pulse, create_private_dir};
 use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_truncated};
 use crate::store::Store;
 use crate::worktree::{RawPath, StagedEntries, WorkTree};
@@ -162,7 +162,7 @@ impl Running<'_> {
         let paths = work.to_commit(taken, &user_staged);
         self.warn_about_user_staged(work, &user_staged);
         let scratch = self.local.spool.scratch();
-        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        create_private_dir(&scratch)?;
         let index = scratch.join("commit-index");
         let mut made = None;
         let prepared = work_tree.prepare(&index, base.as_ref(), &paths)?;

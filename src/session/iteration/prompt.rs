@@ -1,8 +1,9 @@
 //! The prompt of an iteration, with what a command of the user's summarized for it.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tasklist::TaskList;
 
+use crate::process::create_private_dir;
 use crate::progress::historical;
 use crate::record::{Event, Task};
 use crate::store::Begin;
@@ -77,7 +78,7 @@ impl Running<'_> {
 
     pub(super) fn room(&self) -> Result<CommandContext<'_>> {
         let scratch = self.local.spool.scratch();
-        std::fs::create_dir_all(&scratch).with_context(|| format!("create {scratch}"))?;
+        create_private_dir(&scratch)?;
         Ok(CommandContext {
             directory: &self.plan.project_root,
             scratch,

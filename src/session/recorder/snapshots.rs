@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 
-use crate::process::was_cut_short;
+use crate::process::{create_private_dir, was_cut_short};
 use crate::record::{ObjectId, Timestamp};
 use crate::store::{NextSnapshot, SessionRefs, Slot, Snapshot};
 use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, TreeEntry, TreePair};
@@ -64,7 +64,7 @@ impl Recorder<'_> {
         let work_tree = self.work_tree();
         let everything = Paths { directory: work_tree.top(), specs: &[] };
         let (index, objects) = self.index_and_objects(slot);
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        create_private_dir(&objects)?;
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         let mut changes = work_tree.differences(private_index, trees, everything)?;
@@ -139,7 +139,7 @@ impl Recorder<'_> {
     /// Returns where the index of snapshots is, and their objects.
     fn private_index(&self, slot: &Slot) -> Result<(Utf8PathBuf, Utf8PathBuf)> {
         let (index, objects) = self.index_and_objects(Some(slot));
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        create_private_dir(&objects)?;
         Ok((index, objects))
     }
 

@@ -1,8 +1,9 @@
 //! The work tree as it is, read into a scratch folder: what a restoration or a rollback is worked out on.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 
+use crate::process::create_private_dir;
 use crate::record::ObjectId;
 use crate::store::{Scratch, Store};
 use crate::worktree::{PathChange, Paths, PrivateIndex, TreePair, WorkTree};
@@ -25,7 +26,7 @@ impl ScratchWorkTree {
     pub fn read(store: &Store, mut work_tree: WorkTree, max_file: u64) -> Result<Self> {
         let scratch = Scratch::create(store.repository())?;
         let (index, objects) = (scratch.path("index"), scratch.path("objects"));
-        std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
+        create_private_dir(&objects)?;
         let now = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?.tree;
         Ok(Self { work_tree, _scratch: scratch, index, objects, max_file, now })
     }

@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
+use crate::process::create_private_dir;
 use crate::record::{SessionId, Waiting};
 use crate::repository::{Repository, Sharing};
 
@@ -132,7 +133,7 @@ impl Control {
     }
 
     fn draft(&self, bytes: &[u8]) -> Result<Utf8PathBuf> {
-        disk::create_private_dir(&self.dir)?;
+        create_private_dir(&self.dir)?;
         for made in self.dir.ancestors().take(2) {
             disk::share(made, self.sharing)?;
         }

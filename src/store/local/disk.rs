@@ -1,8 +1,8 @@
 //! Files that must survive a power cut: the only place that syncs.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -19,11 +19,6 @@ pub fn free(dir: &Utf8Path) -> Result<u64> {
     let found = rustix::fs::statvfs(dir.as_std_path())
         .with_context(|| format!("ask how full the disk of {dir} is"))?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-/// Creates `dir` and its parents for the user alone; fine if it is there.
-pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
 }
 
 /// Lets in whom the repository lets in, as git does with files of its own; fine if it is not there.

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::process::create_private_dir;
 use crate::repository::Repository;
 
 use super::disk;
@@ -13,7 +14,7 @@ use crate::store::Scratch;
 /// Returns a folder of ours, for the user and whom the repository lets in. It is there when this returns.
 pub(in crate::store) fn create(repository: &Repository, name: &str) -> Result<Utf8PathBuf> {
     let folder = repository.ralph_dir().join(name);
-    disk::create_private_dir(&folder)?;
+    create_private_dir(&folder)?;
     for made in [repository.ralph_dir().as_path(), &folder] {
         disk::share(made, repository.sharing)?;
     }
@@ -52,7 +53,7 @@ pub fn talk(repository: &Repository) -> Result<(Utf8PathBuf, File)> {
 /// Puts away a text of the user's that is about to be overwritten, and says where.
 pub fn keep_text(repository: &Repository, name: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
     let folder = repository.ralph_dir().join("kept");
-    disk::create_private_dir(&folder)?;
+    create_private_dir(&folder)?;
     let path = disk::free_name(&folder, name);
     disk::write_durably(&path, bytes)?;
     Ok(path)

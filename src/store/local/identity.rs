@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use camino::Utf8PathBuf;
 use sha2::{Digest, Sha256};
 
+use crate::process::create_private_dir;
 use crate::record::hex;
 use crate::repository::Repository;
 
@@ -63,7 +64,7 @@ impl Identity {
             return Ok(false);
         }
         let path = path(repository);
-        disk::create_private_dir(path.parent().context("find the folder of the key")?)?;
+        create_private_dir(path.parent().context("find the folder of the key")?)?;
         disk::remove_file_if_there(&path)?;
         disk::write_durably(&path, &self.key)?;
         disk::share(&path, repository.sharing)?;
@@ -77,7 +78,7 @@ impl Identity {
         }
         let path = path(repository);
         let folder = path.parent().context("find the folder of the key")?;
-        disk::create_private_dir(folder)?;
+        create_private_dir(folder)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::process::create_private_dir;
 use crate::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
 
@@ -71,7 +72,7 @@ impl LoopLock {
     /// Takes the lock of this work tree, or refuses and names who has it.
     pub fn take(repository: &Repository) -> Result<Self> {
         let path = Self::path(repository, &repository.work_tree_name());
-        disk::create_private_dir(path.parent().unwrap_or(&path))?;
+        create_private_dir(path.parent().unwrap_or(&path))?;
         let file = OpenOptions::new()
             .read(true)
             .write(true)

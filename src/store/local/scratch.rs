@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::process::create_private_dir;
 use crate::repository::Repository;
 
 use super::{disk, lock};
@@ -29,7 +30,7 @@ impl Scratch {
         let mut number = 0;
         loop {
             let dir = root.join(format!("{process}-{number}"));
-            disk::create_private_dir(&dir)?;
+            create_private_dir(&dir)?;
             if let Some(held) = lock::try_to_hold(&dir.join(HELD))? {
                 return Ok(Self { dir, _held: held });
             }

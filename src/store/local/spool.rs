@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
+use crate::process::create_private_dir;
 use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp};
 use crate::repository::Repository;
 
@@ -166,7 +167,7 @@ impl Spool {
         } else {
             let [draft, _] = Self::passing(repository);
             disk::remove_dir_if_there(&draft)?;
-            disk::create_private_dir(&draft)?;
+            create_private_dir(&draft)?;
             disk::write_durably(&draft.join(names::META), &place)?;
             fs::rename(&draft, &spool.dir).with_context(|| format!("create {}", spool.dir))?;
         }
@@ -268,7 +269,7 @@ impl Spool {
 
     /// Keeps the objects of a record that is written. Returns where.
     pub fn keep_copies(&self, slot: &Slot) -> Result<Utf8PathBuf> {
-        disk::create_private_dir(&self.copies_dir())?;
+        create_private_dir(&self.copies_dir())?;
         let name = slot.dir.file_name().unwrap_or_default();
         let mut place = self.copies_dir().join(name);
         let mut number = 1;
@@ -289,7 +290,7 @@ impl Spool {
     /// Moves it out of the way of recoveries, because its content has no place in the record any more. Returns the new path.
     pub fn set_aside(&self, repository: &Repository) -> Result<Utf8PathBuf> {
         let kept = repository.ralph_dir().join("kept");
-        disk::create_private_dir(&kept)?;
+        create_private_dir(&kept)?;
         let place = disk::free_name(&kept, self.dir.file_name().unwrap_or_default());
         disk::remove_dir_if_there(&self.copies_dir())?;
         fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
@@ -315,7 +316,7 @@ impl Slot {
     }
 
     pub fn create(&self) -> Result<()> {
-        disk::create_private_dir(&self.dir)
+        create_private_dir(&self.dir)
     }
 
     pub fn path(&self, name: &str) -> Utf8PathBuf {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::LONG;
+use crate::process::{LONG, create_private_dir};
 
 use super::own::OwnPacks;
 use super::packing::{MERGED, Packing, free_space};
@@ -39,7 +39,7 @@ impl Packing<'_> {
         }
         let names: Vec<String> = small.iter().map(|(_, name)| name.clone()).collect();
         let folder = self.drafts.join("pack");
-        disk::create_private_dir(&folder)?;
+        create_private_dir(&folder)?;
         disk::share(&folder, repository.sharing)?;
         let wanted: String = names.iter().map(|name| format!("{name}.pack\n")).collect();
         let written = self

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use gix::odb::pack::{index, multi_index};
 
+use crate::process::create_private_dir;
 use crate::repository::{HashKind, Repository};
 
 use crate::store::local::disk;
@@ -184,7 +185,7 @@ impl<'a> OwnPacks<'a> {
     fn write(&self, drafts: &Utf8Path) -> Result<()> {
         let text: String = self.list.iter().map(line).collect();
         // A draft that a kill leaves goes with the other drafts.
-        disk::create_private_dir(drafts)?;
+        create_private_dir(drafts)?;
         let (draft, file) = (drafts.join("packs"), list_file(self.repository));
         fs::write(&draft, text).with_context(|| format!("write {draft}"))?;
         disk::sync_file(&draft)?;

@@ -11,7 +11,7 @@ use std::io;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::process::{LONG, Tool};
+use crate::process::{LONG, Tool, create_private_dir};
 use crate::record::ObjectId;
 use crate::repository::{HashKind, Repository, as_alternate};
 
@@ -88,7 +88,7 @@ impl Store {
     pub fn pack(&self) -> Result<Option<Packed>> {
         let repository = self.repository();
         let folder = repository.ralph_dir().join("packing");
-        disk::create_private_dir(&folder)?;
+        create_private_dir(&folder)?;
         let Some(_held) = try_to_hold(&lock(repository))? else { return Ok(None) };
         let mut packs = OwnPacks::read(repository)?;
         let packing = Packing { store: self, drafts: drafts(repository) };
@@ -129,7 +129,7 @@ impl Packing<'_> {
             wanted.push('\n');
         }
         let packs = self.drafts.join("pack");
-        disk::create_private_dir(&packs)?;
+        create_private_dir(&packs)?;
         disk::share(&packs, repository.sharing)?;
         let git = self.git().args([
             "pack-objects",

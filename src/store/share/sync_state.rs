@@ -7,6 +7,7 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::process::create_private_dir;
 use crate::record::{ObjectId, Timestamp, hex};
 use crate::repository::Repository;
 use crate::store::local::disk;
@@ -35,7 +36,7 @@ impl SyncState {
 
     pub fn write(&self, repository: &Repository, remote: &Remote) -> Result<()> {
         let Some(path) = Self::path(repository, remote) else { return Ok(()) };
-        disk::create_private_dir(&folder(repository))?;
+        create_private_dir(&folder(repository))?;
         disk::write_durably(&path, &serde_json::to_vec_pretty(self)?)
     }
 
@@ -66,7 +67,7 @@ pub(super) fn want_again<'a>(repository: &Repository, names: impl Iterator<Item 
 }
 
 pub(in crate::store) fn write_cleaned(repository: &Repository, cleaned: &BTreeSet<String>) -> Result<()> {
-    disk::create_private_dir(&folder(repository))?;
+    create_private_dir(&folder(repository))?;
     disk::write_durably(&cleaned_path(repository), &serde_json::to_vec_pretty(cleaned)?)
 }
 

@@ -12,7 +12,7 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
@@ -61,11 +61,10 @@ where
 {
     let address = listener.local_addr().context("read the address of the server")?;
     let hosts = [format!("{address}"), format!("localhost:{}", address.port())];
-    let respond =
-        move |request: &Request<Incoming>| match refusal(request.method(), request.headers(), &hosts) {
-            Some(refused) => refused,
-            None => answer(request.uri().path(), request.uri().query()),
-        };
+    let respond = move |request: &Request<Incoming>| match refusal(request, &hosts) {
+        Some(refused) => refused,
+        None => answer(request.uri().path(), request.uri().query()),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_WORKERS)
@@ -136,7 +135,8 @@ fn response(answer: HttpReply) -> Response<Full<Bytes>> {
 
 /// Returns why a request is refused before its path is looked at: other sites must not reach the server through the
 /// user's browser, by a name of theirs that leads to loopback either.
-fn refusal(method: &Method, headers: &HeaderMap, hosts: &[String]) -> Option<HttpReply> {
+fn refusal<B>(request: &Request<B>, hosts: &[String]) -> Option<HttpReply> {
+    let (method, headers, target) = (request.method(), request.headers(), request.uri());
     let only = |name: &str| {
         let mut values = headers.get_all(name).iter();
         let first = values.next().map(|value| value.to_str().unwrap_or("?"));
@@ -144,7 +144,9 @@ fn refusal(method: &Method, headers: &HeaderMap, hosts: &[String]) -> Option<Htt
     };
     let is_host = |host: &str| hosts.iter().any(|known| known == host);
     let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(is_host);
-    if !only("host").is_some_and(is_host) {
+    // `GET http://host/path`, as to a proxy: this host is the one that counts.
+    let is_for_us = target.authority().is_none_or(|host| is_host(host.as_str()));
+    if !is_for_us || !only("host").is_some_and(is_host) {
         return Some(HttpReply::refused(StatusCode::FORBIDDEN, "this name of the host is not served"));
     }
     let is_foreign = only("origin").is_some_and(|origin| !is_own(origin))
@@ -177,12 +179,22 @@ mod tests {
             (Method::POST, &[("host", "127.0.0.1:80")], Some(405)),
             (Method::HEAD, &[("host", "127.0.0.1:80")], Some(405)),
         ] {
-            let mut headers = HeaderMap::new();
+            let mut request = Request::builder().method(&method);
             for (name, value) in given {
-                headers.append(*name, HeaderValue::from_static(value));
+                request = request.header(*name, *value);
             }
-            let refused = refusal(&method, &headers, &hosts).map(|answer| answer.status.as_u16());
+            let refused = refusal(&request.body(()).unwrap(), &hosts).map(|answer| answer.status.as_u16());
             assert_eq!(refused, expected, "{method} {given:?}");
+        }
+        for (target, expected) in [
+            ("/a", None),
+            ("http://127.0.0.1:80/a", None),
+            ("http://evil.example/a", Some(403)),
+            ("http://127.0.0.1:80@evil.example/a", Some(403)),
+        ] {
+            let request = Request::get(target).header("host", "127.0.0.1:80").body(()).unwrap();
+            let refused = refusal(&request, &hosts).map(|answer| answer.status.as_u16());
+            assert_eq!(refused, expected, "{target}");
         }
     }
 }

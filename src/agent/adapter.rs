@@ -98,7 +98,10 @@ impl Adapter {
         match self.ask() {
             Ok(_) => Ok(()),
             Err(why) => {
-                bail!("`{name} --version` fails: {}\nhint: install it again ({install})", summary(&Redactor::default().redact(why)))
+                bail!(
+                    "`{name} --version` fails: {}\nhint: install it again ({install})",
+                    summary(&Redactor::default().redact(why))
+                )
             }
         }
     }

@@ -125,7 +125,10 @@ pub(super) fn from_line(bytes: &[u8], most: u64) -> &[u8] {
 }
 
 fn without_first_line(bytes: &[u8]) -> &[u8] {
-    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes, |end| redact_stream::after_key_rest(&bytes[end + 1..]))
+    bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes, |end| redact_stream::after_key_rest(&bytes[end + 1..]))
 }
 
 #[cfg(test)]

@@ -79,7 +79,8 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     }
     let start = name::start(view);
     let front = view.before(start).iter().rev().find(|byte| !b" \"'`*".contains(byte));
-    let is_list = follows.is_none_or(|byte| b",;\t\r\n\\".contains(&byte)) && view.byte(next + 1) != Some(b' ');
+    let is_list =
+        follows.is_none_or(|byte| b",;\t\r\n\\".contains(&byte)) && view.byte(next + 1) != Some(b' ');
     let is_heading = is_list
         || front.is_none_or(|&byte| b"|,;(\t\n".contains(&byte) || !byte.is_ascii())
         || view.before(start).ends_with(b"  ");

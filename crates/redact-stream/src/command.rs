@@ -256,7 +256,11 @@ fn literal(view: &View<'_>) -> Option<Secret> {
     let start = name + 1;
     let secret = if is_tied { word(view, start) } else { None }?;
     let is_quoted = b"\"'".contains(&quote);
-    let end = if is_quoted { view.run_most(start, MAX_SECRET, |byte| byte != quote && !byte.is_ascii_control()) } else { secret.end };
+    let end = if is_quoted {
+        view.run_most(start, MAX_SECRET, |byte| byte != quote && !byte.is_ascii_control())
+    } else {
+        secret.end
+    };
     Some(Secret { rule: "secret", end: end.max(secret.end), ..secret })
 }
 

@@ -288,7 +288,9 @@ fn values_go_however_a_language_or_a_document_writes_them() {
         "Cookie: session=PWLONG; theme=dark",
     ] {
         let long = "aB3dE5gH7jK9mN1pQ2".repeat(300);
-        let text = pattern.replace("PWPWPWPWPWPW", &long[..33]).replace("AAPWPWPWPWPW", &format!("AA{}", &long[..33]));
+        let text = pattern
+            .replace("PWPWPWPWPWPW", &long[..33])
+            .replace("AAPWPWPWPWPW", &format!("AA{}", &long[..33]));
         let text = text.replace("LONG", &long).replace("PW", PASSWORD);
         let secret = if pattern.contains("/bot") { &long[..30] } else { PASSWORD };
         let (redacted, _) = REDACTOR.redact_text(&text);
@@ -355,7 +357,12 @@ fn what_looks_like_columns_and_objects_without_secrets_stays() {
 
 #[test]
 fn a_code_span_with_a_value_goes() {
-    for pattern in ["`API_TOKEN=PWPW`", "use `password: PW` there", "the password: `PW`", "Get Token: `aB3dE5gH7jK9mN1pQ2PW`"] {
+    for pattern in [
+        "`API_TOKEN=PWPW`",
+        "use `password: PW` there",
+        "the password: `PW`",
+        "Get Token: `aB3dE5gH7jK9mN1pQ2PW`",
+    ] {
         goes(&pattern.replace("PW", PASSWORD), PASSWORD);
     }
     goes("DB_COMPASS_PASS=Zx81-q7Fw", PASSWORD);

@@ -307,7 +307,21 @@ fn what_only_looks_like_a_secret_stays() {
 #[test]
 fn private_keys_go_whole_however_their_lines_end() {
     let line = "MIIEpAIBAAKCAQEA7bq3fQ2v0Zk1cX9wYd5uR8sT4nJ6hL0pQeWrAsDfGhJkLzXc";
-    for end in ["\n", "\r\n", "\\n", "\\\\n", "\n   12\u{2192}", "\n+", "\n-", "\n> ", "\nid_rsa:7:", "\n2026-01-02T03:04:05Z INFO x: ", "\\n-", "\\n  7\\u2192", "\\n\" +\n  \""] {
+    for end in [
+        "\n",
+        "\r\n",
+        "\\n",
+        "\\\\n",
+        "\n   12\u{2192}",
+        "\n+",
+        "\n-",
+        "\n> ",
+        "\nid_rsa:7:",
+        "\n2026-01-02T03:04:05Z INFO x: ",
+        "\\n-",
+        "\\n  7\\u2192",
+        "\\n\" +\n  \"",
+    ] {
         for label in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
             let block = [
                 &format!("-----BEGIN {label}-----"),
@@ -328,10 +342,14 @@ fn private_keys_go_whole_however_their_lines_end() {
         "[redacted:private-key]\n\nand so on",
     );
     let key = |length: usize| line.chars().cycle().skip(7).take(length).collect::<String>();
-    let wrapped = format!("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo{}\n+/{}\n{}=\nnext", key(33), key(74), key(31));
+    let wrapped =
+        format!("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo{}\n+/{}\n{}=\nnext", key(33), key(74), key(31));
     case(&format!("see {wrapped}"), "see [redacted:private-key]\nnext");
     case(&format!("tls_key: {wrapped}"), "tls_key: [redacted:private-key]\nnext");
-    case(&format!("secret: |\n  {}", wrapped.replace('\n', "\n  ")), "secret: |\n  [redacted:private-key]\n  next");
+    case(
+        &format!("secret: |\n  {}", wrapped.replace('\n', "\n  ")),
+        "secret: |\n  [redacted:private-key]\n  next",
+    );
 }
 
 #[test]

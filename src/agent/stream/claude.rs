@@ -43,7 +43,7 @@ impl EventParser for ClaudeParser {
             ("system", "api_retry") => {
                 let message = retry(event, transcript);
                 transcript.retry(&message);
-            },
+            }
             ("system", "retry") => transcript.retry(&retry_of_qwen(&event["data"])),
             ("rate_limit_event", _) => rate_limit(&event["rate_limit_info"], transcript),
             ("assistant", _) => self.assistant(event, transcript),

@@ -124,7 +124,8 @@ mod tests {
     use super::*;
 
     fn end(output: &str, is_error: bool, exit_code: Option<i64>) -> (Option<i32>, String) {
-        let CommandEnd { exit_code, last_line } = ToolResult { output, is_error, exit_code }.command_end(&Redactor::default().redact(output));
+        let CommandEnd { exit_code, last_line } =
+            ToolResult { output, is_error, exit_code }.command_end(&Redactor::default().redact(output));
         (exit_code, last_line)
     }
 

@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn a_call_that_is_reported_twice_is_one_call() {
         let (mut calls, redactor) = (ToolCalls::default(), Redactor::default());
-        let begun = [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"}), &redactor).is_some());
+        let begun =
+            [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"}), &redactor).is_some());
         let ended = [("out\nput", true), ("again", false)];
         let ended = ended.map(|(output, is_error)| {
             let result = ToolResult { output, is_error, exit_code: None };

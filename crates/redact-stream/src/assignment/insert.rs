@@ -21,7 +21,8 @@ fn values_of(view: &View<'_>, start: usize, end: usize) -> Option<Vec<Secret>> {
     let before = view.before(start);
     let open = before.iter().rposition(|&byte| byte == b'(')?;
     let names = &before[open + 1..];
-    let is_statement = |word: &[u8]| before[..open].windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    let is_statement =
+        |word: &[u8]| before[..open].windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     if !names.iter().all(|&byte| is_name(byte))
         || ![&b"insert into "[..], b"replace into ", b"copy "].iter().any(|word| is_statement(word))
     {
@@ -83,7 +84,9 @@ impl Value {
         let marks = view.run_most(at, 8, |byte| byte == b'\\');
         let Some(mark @ (b'\'' | b'"')) = view.byte(marks) else {
             let mut depth = 0_usize;
-            let end = view.run_most(at, MAX_VALUE_BYTES, |byte| byte != b',' && byte != b')' && byte != b'(' && byte != b'\'');
+            let end = view.run_most(at, MAX_VALUE_BYTES, |byte| {
+                byte != b',' && byte != b')' && byte != b'(' && byte != b'\''
+            });
             let mut next = end;
             // A call: its arguments are no values of columns.
             while depth > 0 || view.byte(next) == Some(b'(') {

@@ -153,8 +153,21 @@ impl Name {
 
 /// Words that end in `pass` and have nothing to do with a password.
 const WORDS_WITH_PASS: &[&str] = &[
-    "compass", "bypass", "encompass", "trespass", "surpass", "overpass", "underpass", "outpass", "lowpass", "highpass", "bandpass",
-    "allpass", "renderpass", "multipass", "singlepass",
+    "compass",
+    "bypass",
+    "encompass",
+    "trespass",
+    "surpass",
+    "overpass",
+    "underpass",
+    "outpass",
+    "lowpass",
+    "highpass",
+    "bandpass",
+    "allpass",
+    "renderpass",
+    "multipass",
+    "singlepass",
 ];
 
 /// Returns true if the last word of a name is one of those that only end in `pass`.

@@ -30,14 +30,15 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize, kind: NameKind) -
     let line = (line_start(view, start, view.byte(line_end) == Some(b'\\')), line_end);
     // `Login Password` is a name, too.
     let is_here = |cell: &Cell| cell.0 <= start && trimmed(view, *cell).1 == end;
-    let mut found = [Layout::Drawn, Layout::List(b','), Layout::List(b';'), Layout::List(b'\t'), Layout::Spaces]
-        .into_iter()
-        .find_map(|layout| {
-            let heads = layout.cells(view, line);
-            let column = heads.iter().position(is_here).filter(|_| heads.len() > 1)?;
-            Some(layout.secrets(view, &heads, column, line.1, kind))
-        })
-        .unwrap_or_default();
+    let mut found =
+        [Layout::Drawn, Layout::List(b','), Layout::List(b';'), Layout::List(b'\t'), Layout::Spaces]
+            .into_iter()
+            .find_map(|layout| {
+                let heads = layout.cells(view, line);
+                let column = heads.iter().position(is_here).filter(|_| heads.len() > 1)?;
+                Some(layout.secrets(view, &heads, column, line.1, kind))
+            })
+            .unwrap_or_default();
     found.reverse();
     found
 }
@@ -99,7 +100,10 @@ impl Layout {
                     // A border may be drawn at both sides.
                     let is_first = heads[..column].iter().all(|head| trimmed(view, *head).0 >= head.1);
                     let beside = heads.get(column + 1).filter(|_| is_first);
-                    return beside.and_then(|cell| secret(view, *cell, MIN_BESIDE, is_mixed)).into_iter().collect();
+                    return beside
+                        .and_then(|cell| secret(view, *cell, MIN_BESIDE, is_mixed))
+                        .into_iter()
+                        .collect();
                 }
                 let rows = rows(view, rule.unwrap_or(line_end)).map(|row| self.cells(view, row));
                 // A border is a row of one cell.
@@ -157,7 +161,9 @@ fn rule_below(view: &View<'_>, end: usize) -> Option<usize> {
 fn is_rule(view: &View<'_>, (start, end): Cell) -> bool {
     let text = view.text(start, end);
     let is_drawn = |&byte: &u8| b"-+|: =".contains(&byte) || !byte.is_ascii();
-    text.len() > 2 && text.iter().all(is_drawn) && text.iter().any(|&byte| byte == b'-' || byte == b'=' || !byte.is_ascii())
+    text.len() > 2
+        && text.iter().all(is_drawn)
+        && text.iter().any(|&byte| byte == b'-' || byte == b'=' || !byte.is_ascii())
 }
 
 fn is_head(cell: &[u8]) -> bool {
@@ -212,7 +218,10 @@ fn line_end(view: &View<'_>, from: usize) -> usize {
     loop {
         at = view.run_most(at, MAX_LINE, |byte| byte != b'\n' && byte != b'\\');
         let letter = view.run_most(at, 8, |byte| byte == b'\\');
-        if view.byte(at) != Some(b'\\') || at - from >= MAX_LINE || matches!(view.byte(letter), Some(b'n' | b'r')) {
+        if view.byte(at) != Some(b'\\')
+            || at - from >= MAX_LINE
+            || matches!(view.byte(letter), Some(b'n' | b'r'))
+        {
             return at;
         }
         at = letter;

@@ -79,7 +79,13 @@ pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a
         let belongs: Class = |byte| !b"<\n\r".contains(&byte);
         let end = view.run_most(at, JUDGED, belongs);
         let is_closed = view.has(end, b"</");
-        return is_closed.then(|| Value { start: at, text: view.text(at, end), is_quoted: true, is_span: false, belongs });
+        return is_closed.then(|| Value {
+            start: at,
+            text: view.text(at, end),
+            is_quoted: true,
+            is_span: false,
+            belongs,
+        });
     }
     if let Some((mark, start)) = quote_at(view, at) {
         let depth = start - at - 1;
@@ -95,7 +101,13 @@ pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a
             _ => |byte| !b"`\n\r".contains(&byte),
         };
         if let Some(end) = quoted(view, start, mark, depth, belongs) {
-            return Some(Value { start, text: view.text(start, end), is_quoted: true, is_span: mark == b'`', belongs });
+            return Some(Value {
+                start,
+                text: view.text(start, end),
+                is_quoted: true,
+                is_span: mark == b'`',
+                belongs,
+            });
         }
         return Some(bare(view, start));
     }

@@ -72,7 +72,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     if intent == Intent::Write {
         bring(&planned, context)?;
     }
-    show(planned, name, intent, context.paint)
+    show(planned, name, args, context.paint)
 }
 
 /// Fetches what a partial clone lacks of the files that are to be written.
@@ -163,11 +163,11 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
     }
 }
 
-fn show(planned: PlannedRestore<'_>, name: String, intent: Intent, paint: Paint) -> Result<ExitCode> {
+fn show(planned: PlannedRestore<'_>, name: String, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
     let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };
-    if intent == Intent::Look {
+    if args.dry_run {
         print(|out| restore::write_plan(out, &plan, paint))
     } else if planned.changes.is_empty() {
         print(|out| restore::write_done(out, &plan, None, paint))
@@ -181,7 +181,9 @@ fn show(planned: PlannedRestore<'_>, name: String, intent: Intent, paint: Paint)
                 *deed = Deed::Leave(Why::OutOfSight.reason());
             }
         }
-        let undo = format!("{RALPH} restore --undo {}", done.point.number);
+        // What had to be forced has to be forced back.
+        let force = if args.force { " --force" } else { "" };
+        let undo = format!("{RALPH} restore --undo {}{force}", done.point.number);
         print(|out| restore::write_done(out, &plan, Some(&undo), paint))
     }
 }

@@ -288,8 +288,13 @@ pub fn nothing_recorded(store: &Store) -> String {
         (Ok(_), 0) => format!("no session is recorded here\n{}", nothing_here(store)),
         (Ok(_), count) => {
             let (are, their) = if count == 1 { ("session is", "its") } else { ("sessions are", "their") };
+            let fetch = if has_remote(store) {
+                format!("; `{RALPH} sync` fetches what the remote has")
+            } else {
+                String::new()
+            };
             format!(
-                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing; `{RALPH} sync` fetches what the remote has"
+                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing{fetch}"
             )
         }
         (Err(error), _) => format!("what is recorded here cannot be read: {error:#}"),
@@ -299,11 +304,13 @@ pub fn nothing_recorded(store: &Store) -> String {
 /// Returns what to say where history is empty: a plain clone does not bring it.
 fn nothing_here(store: &Store) -> String {
     if cleaned_refs(store.repository()).is_ok_and(|cleaned| !cleaned.is_empty()) {
-        format!(
-            "hint: `clean` removed sessions: `{RALPH} sync --cleaned` fetches those that the \
-         remote has, `{RALPH} unbundle FILE` those in a file"
-        )
-    } else if Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty()) {
+        let fetch = if has_remote(store) {
+            format!("`{RALPH} sync --cleaned` fetches those that the remote has, ")
+        } else {
+            String::new()
+        };
+        format!("hint: `clean` removed sessions: {fetch}`{RALPH} unbundle FILE` fetches those in a file")
+    } else if has_remote(store) {
         format!(
             "hint: a clone does not include records: `{RALPH} sync` fetches them; `{RALPH}` \
          starts a session"
@@ -311,6 +318,10 @@ fn nothing_here(store: &Store) -> String {
     } else {
         format!("hint: start one with `{RALPH}`, or read those of others with `{RALPH} unbundle FILE`")
     }
+}
+
+fn has_remote(store: &Store) -> bool {
+    Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty())
 }
 
 /// Who runs now, in whichever work tree.

@@ -69,13 +69,16 @@ fn commands(run: &Run) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let text = format!("{}\n{}", run.talk(), run.text());
     for line in text.lines().filter(|line| !line.starts_with('{')) {
-        let quoted = line.split('`').skip(1).step_by(2).map(str::to_owned);
-        let is_hint = line.starts_with("hint: ");
-        let in_quotes = quoted.filter(|command| {
-            command == "specify ralph" && line.contains("hint: ")
+        // What follows `then` works once the rest was done.
+        let pieces: Vec<&str> = line.split('`').collect();
+        let quoted = (1..pieces.len()).step_by(2).filter(|&n| !pieces[n - 1].ends_with("then "));
+        let is_hint = line.contains("hint: ");
+        let is_command = |command: &&str| {
+            *command == "specify ralph" && is_hint
                 || command.starts_with("specify ralph ")
-                || is_hint && command.starts_with("git ")
-        });
+                || command.starts_with("git ") && is_hint
+        };
+        let in_quotes = quoted.map(|n| pieces[n]).filter(is_command).map(str::to_owned);
         let bare = line.split('`').step_by(2).filter_map(|part| {
             let start = part.find("specify ralph ")?;
             let command = &part[start..];

@@ -158,7 +158,11 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
             let does = if task.asks { "answer it" } else { "tell its next attempts something" };
             (hint_command(RALPH, &task.task), does)
         }));
-        next.push((format!("{RALPH} resume {id}"), "go on from here"));
+        let resume = format!("{RALPH} resume {id}");
+        // A hint that names it says what comes first.
+        if !closing.hint.iter().any(|hint| hint.contains(&resume)) {
+            next.push((resume, "go on from here"));
+        }
     }
     next.push((format!("{RALPH} log --session {id}"), "every iteration"));
     next

@@ -118,3 +118,62 @@ fn a_journal_with_a_secret_in_it_still_equals_the_record() {
     assert!(!holds(&every_object(&scene), &hidden));
     scene.ralph("rebuild --check").code(0).stdout_has("matches the record");
 }
+
+/// An agent that prints these events in the form of Claude's.
+fn reads(scene: &Sandbox, calls: &[(&str, &str)]) {
+    let mut stream = String::new();
+    for (number, (command, result)) in calls.iter().enumerate() {
+        let call = json!({"type": "tool_use", "id": number.to_string(), "name": "Bash", "input": {"command": command}});
+        let answer = json!({"type": "tool_result", "tool_use_id": number.to_string(), "content": result, "is_error": true});
+        stream += &format!("{}\n", json!({"type": "assistant", "message": {"content": [call]}}));
+        stream += &format!("{}\n", json!({"type": "user", "message": {"content": [answer]}}));
+    }
+    stream += &format!("{}\n", json!({"type": "result", "is_error": false, "result": "done"}));
+    std::fs::write(scene.outside("stream"), stream).unwrap();
+    let script = "sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\ncat ../stream\n";
+    scene.agents_like_claude(&[("fake", script)]);
+}
+
+fn line_of_key(front: &str) -> String {
+    secret(front).repeat(2)[..64].to_owned()
+}
+
+#[test]
+fn what_is_shortened_has_no_secrets_before() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n");
+    let (lines, value) = ([line_of_key("A"), line_of_key("B"), line_of_key("C")], secret("Q"));
+    let key =
+        format!("-----BEGIN RSA {0}-----\n{1}\n-----END RSA {0}-----\n", "PRIVATE KEY", lines.join("\n"));
+    let numbered =
+        key.lines().enumerate().map(|(at, line)| format!("{at:6}\u{2192}{line}\n")).collect::<String>();
+    reads(
+        &scene,
+        &[
+            ("cat id_rsa", &key),
+            ("cat -n id_rsa", &numbered),
+            ("cat s.yaml", &format!("api_key: >-\n  {value}\n")),
+            ("cat R.md", &format!("| Key | Value |\n|---|---|\n| API_TOKEN | {value} |\n")),
+        ],
+    );
+    let run = scene.ralph("--json -n 1");
+    let shown = run.text() + &scene.session().iteration(1).to_string();
+    for secret in lines.iter().map(|line| &line[..20]).chain([value.as_str()]) {
+        assert!(!shown.contains(secret), "{shown}");
+        assert!(!holds(&every_object(&scene), secret));
+    }
+    assert!(shown.contains("[redacted:private-key]"));
+}
+
+#[test]
+fn a_key_that_an_agent_prints_line_by_line_is_not_shown() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n");
+    let line = line_of_key("A");
+    let key = format!("------BEGIN RSA {0}-----\n-{line}\n-{line}\n------END RSA {0}-----\n", "PRIVATE KEY");
+    std::fs::write(scene.outside("diff"), format!("--- a/id_rsa\n{key} end of it\n")).unwrap();
+    scene.agent_sh("cat ../diff");
+    let run = scene.ralph("--json -n 1");
+    run.stdout_lacks(&line).stdout_has("end of it");
+    assert!(!holds(&every_object(&scene), &line));
+}

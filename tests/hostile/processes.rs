@@ -220,3 +220,39 @@ fn an_agent_that_exits_127_has_been_started() {
     assert_eq!(session.iteration(1)["exit"]["agent"], 127);
     assert_eq!(session.text(1, "agent/stdout"), "tried\n");
 }
+
+#[test]
+fn a_parent_that_ignores_the_end_of_children_costs_none() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    for words in [&["run", "-n", "1"][..], &["status"], &["log"]] {
+        let mut command = scene.hermetic("env");
+        command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_specify"), "ralph"]).args(words);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_git_directory_that_was_moved_away_can_be_moved_back() {
+    let scene = Sandbox::new();
+    scene.agent_sh("mv .git ../away");
+    let run = scene.ralph("-n 1").code(3);
+    assert!(!scene.path(".git").exists(), "{run}");
+    run.stderr_has("/.git` is gone\nhint: move it back");
+    fs::rename(scene.outside("away"), scene.path(".git")).unwrap();
+    scene.git("fsck");
+    scene.agent_sh("rm -rf \"$PWD\"; cd /");
+    scene.ralph("-n 1").code(3);
+    assert!(!scene.path("").exists());
+    scene.skip_final_fsck();
+}
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    let scene = Sandbox::new();
+    for words in ["--help", "-h", "--version", "run --help"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let status = scene.call(words).command().stdout(full).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{words}");
+    }
+}

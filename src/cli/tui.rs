@@ -291,9 +291,9 @@ struct Backend {
 }
 
 impl ExternalData for Backend {
-    fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
+    fn redacted(&self, before: &[u8], bytes: Vec<u8>) -> Vec<u8> {
         match &self.redactor {
-            Some(redactor) => redactor.redact_bytes(&bytes).0,
+            Some(redactor) => redactor.redact_bytes_after(before, &bytes),
             None => bytes,
         }
     }

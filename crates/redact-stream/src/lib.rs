@@ -131,9 +131,13 @@ impl Redactor {
     /// assert_eq!(redactor.redact_after("password: |\n", "  hunter2\n"), "  [redacted:password]\n");
     /// ```
     pub fn redact_after(&self, before: &str, text: &str) -> String {
-        let mut scan = Scan { mark: Colours::default().without(before.as_bytes()).len(), ..Scan::default() };
-        let redacted = self.redact_from(&mut scan, format!("{before}{text}").as_bytes());
-        String::from_utf8_lossy(&redacted).into_owned()
+        String::from_utf8_lossy(&self.redact_bytes_after(before.as_bytes(), text.as_bytes())).into_owned()
+    }
+
+    /// As [`Redactor::redact_after`], for bytes in any encoding.
+    pub fn redact_bytes_after(&self, before: &[u8], bytes: &[u8]) -> Vec<u8> {
+        let mut scan = Scan { mark: Colours::default().without(before).len(), ..Scan::default() };
+        self.redact_from(&mut scan, &[before, bytes].concat())
     }
 
     /// Returns `text` without its secrets, as what may be shortened.

@@ -125,6 +125,20 @@ impl Slot {
         read().with_context(|| format!("read {path}"))
     }
 
+    /// Returns what is before a part, at most so much of it.
+    pub fn before(&self, name: &str, part: &FilePart, most: u64) -> Result<Vec<u8>> {
+        let path = self.path(name);
+        let read = || -> std::io::Result<Vec<u8>> {
+            let length = part.range.start.min(most);
+            let mut bytes = Vec::new();
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(part.range.start - length))?;
+            file.take(length).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        Ok(read().if_there().with_context(|| format!("read {path}"))?.unwrap_or_default())
+    }
+
     /// Copies what is there of a file.
     pub fn copy_file(&self, name: &str, to: &mut dyn Write) -> Result<()> {
         let path = self.path(name);

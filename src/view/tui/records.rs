@@ -23,10 +23,13 @@ use super::source::{
 };
 use super::window::PART;
 
+/// How much of a file is read before a part of it that is redacted.
+const MAX_BEFORE_BYTES: u64 = 256 << 10;
+
 /// What other rooms than the store and the history know.
 pub trait ExternalData: Send + Sync {
-    /// The same without secrets: what runs is not recorded yet.
-    fn redacted(&self, bytes: Vec<u8>) -> Vec<u8>;
+    /// The same without secrets: what runs is not recorded yet. A secret may begin in what is `before`.
+    fn redacted(&self, before: &[u8], bytes: Vec<u8>) -> Vec<u8>;
     /// What an agent did in a session of that configuration.
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>>;
     fn diff(&self, change: &DiffTarget) -> Result<Patch>;
@@ -91,7 +94,7 @@ impl Records {
     }
 
     fn redacted(&self, text: String) -> String {
-        String::from_utf8_lossy(&self.external.redacted(text.into_bytes())).into_owned()
+        String::from_utf8_lossy(&self.external.redacted(b"", text.into_bytes())).into_owned()
     }
 
     /// How a session was set up; null where its records do not say it.
@@ -188,8 +191,10 @@ impl Source for Records {
                 let Some(spool) = Spool::of(self.store.repository(), session)? else {
                     return Ok(FilePart::default());
                 };
-                let part = spool.slot(&number.to_string()).part(file.stream.spool_name(), ask, PART)?;
-                Ok(FilePart { bytes: self.external.redacted(part.bytes), ..part })
+                let (slot, name) = (spool.slot(&number.to_string()), file.stream.spool_name());
+                let part = slot.part(name, ask, PART)?;
+                let before = slot.before(name, &part, MAX_BEFORE_BYTES)?;
+                Ok(FilePart { bytes: self.external.redacted(&before, part.bytes), ..part })
             }
         }
     }
@@ -326,7 +331,7 @@ mod tests {
     struct Nothing;
 
     impl ExternalData for Nothing {
-        fn redacted(&self, bytes: Vec<u8>) -> Vec<u8> {
+        fn redacted(&self, _: &[u8], bytes: Vec<u8>) -> Vec<u8> {
             bytes
         }
 

@@ -198,6 +198,19 @@ fn progress_is_cleared_by_a_record_of_its_own_and_the_journal_keeps_everything()
 }
 
 #[test]
+fn what_was_cleared_is_in_no_part_of_a_prompt() {
+    let scene = forgetful();
+    scene.ralph("-n 1 --task T001 --no-history").code(4);
+    let before = scene.ralph("--dry-run --task T001").code(0).text();
+    assert!(before.contains("### Previous Iteration Insights"), "{before}");
+    scene.ralph("memory clear").code(0);
+    for call in ["--dry-run --task T001", "--dry-run --task T001 --with-history", "memory --task T001"] {
+        let shown = scene.ralph(call).code(0).text();
+        assert!(!shown.contains("needs the answer 42") && !shown.contains("guessing in try"), "{shown}");
+    }
+}
+
+#[test]
 fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
     for (strategy, expected) in [
         ("system-captured", "**Exit code:** 1\n"),

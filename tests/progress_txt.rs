@@ -48,6 +48,28 @@ fn it_has_the_form_that_people_know() {
 }
 
 #[test]
+fn a_task_that_was_asked_for_and_left_open_is_not_called_done() {
+    let scene = scene("[[turn]]\ndo = [{ tick = \"T002\" }]\n");
+    scene.ralph("-n 1").code(4);
+    let expected = "**Task**: T001 One\n**Status**: ⬜ Still open\n**Also closed**: T002\n";
+    assert!(scene.progress().contains(expected), "{}", scene.progress());
+    let message = scene.git(&format!("log -1 --format=%B {}^", scene.session().refname()));
+    assert!(message.contains(expected), "{message}");
+    scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn a_pattern_that_is_added_after_the_session_that_made_the_file_changes_no_entry() {
+    let scene = scene(TICK);
+    scene.ralph("-n 1").code(4);
+    let edited = scene.progress().replace("Patterns\n", "Patterns\n\n- use tabs\n");
+    scene.write(PROGRESS, &edited);
+    let run = scene.ralph("").code(0);
+    assert!(!run.talk().contains("past entr"), "{}", run.talk());
+    assert!(scene.progress().contains("- use tabs\n") && scene.progress().contains("T002 Two"));
+}
+
+#[test]
 fn an_agent_that_deletes_it_gets_it_back() {
     let scene = with_first("{ remove = \"specs/001-login/progress.txt\" }");
     scene.ralph("").code(0);

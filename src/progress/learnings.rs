@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
-use crate::record::{Iteration, Task};
+use crate::record::{Iteration, Outcome, Task};
 
 use super::markdown::{cut, one_line};
+
+/// Marks what no success has confirmed.
+pub(super) const FROM_A_FAILURE: &str = "from an attempt that failed";
 
 /// Longest line, in characters.
 const MAX_LINE_CHARS: usize = 300;
@@ -12,28 +15,44 @@ const MAX_LINE_CHARS: usize = 300;
 const MIN_WORD_CHARS: usize = 4;
 
 /// Returns at most `max_lines` of what was learned and decided in `past` (oldest first), one line each: what shares words with `task`
-/// comes before the rest, and what is newer before what is older. Equal ones are given once.
+/// comes before the rest, and what is newer before what is older. Equal ones are given once, and those of failed attempts that no
+/// success repeated say so.
 pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<String> {
     let of_task = words(&task.text);
     let mut seen = HashSet::new();
     let mut items: Vec<(usize, String)> = Vec::new();
+    let proven: HashSet<String> = past
+        .iter()
+        .filter(|iteration| iteration.outcome == Outcome::Success)
+        .flat_map(|iteration| iteration.learnings.iter().chain(&iteration.decisions))
+        .map(|text| same(text))
+        .collect();
     for iteration in past.iter().rev() {
         let learnings = iteration.learnings.iter().map(|text| ("", text));
         let decisions = iteration.decisions.iter().map(|text| ("Decided: ", text));
         for (label, text) in learnings.chain(decisions) {
             let text = one_line(text);
-            if text.is_empty() || !seen.insert(text.trim_end_matches('.').to_lowercase()) {
+            let key = same(&text);
+            let is_proven = proven.contains(&key);
+            if text.is_empty() || !seen.insert(key) {
                 continue;
             }
             let shared = words(&text).intersection(&of_task).count();
             let of =
-                iteration.task.as_deref().map(|task| format!(" ({})", one_line(task))).unwrap_or_default();
+                [iteration.task.as_deref().map(one_line), (!is_proven).then(|| FROM_A_FAILURE.to_owned())];
+            let of = of.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let of = if of.is_empty() { of } else { format!(" ({of})") };
             items.push((shared, format!("{label}{}{of}", cut(&text, MAX_LINE_CHARS))));
         }
     }
     // Sorting keeps the newer before the older.
     items.sort_by_key(|(shared, _)| std::cmp::Reverse((*shared).min(2)));
     items.into_iter().take(max_lines).map(|(_, line)| line).collect()
+}
+
+/// Equal for texts that say the same.
+pub(super) fn same(text: &str) -> String {
+    one_line(text).trim_end_matches('.').to_lowercase()
 }
 
 fn words(text: &str) -> HashSet<String> {
@@ -45,7 +64,6 @@ fn words(text: &str) -> HashSet<String> {
 mod tests {
     use super::super::samples::iteration;
     use super::*;
-    use crate::record::Outcome;
 
     fn learned(task: &str, learnings: &[&str], decisions: &[&str]) -> Iteration {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -80,5 +98,15 @@ mod tests {
         assert_eq!(learnings(&past, &task, 12), expected);
         assert_eq!(learnings(&past, &task, 2), expected[..2]);
         assert!(learnings(&past, &task, 0).is_empty());
+        let failed = |iteration: &Iteration| Iteration { outcome: Outcome::Failure, ..iteration.clone() };
+        let failed_last =
+            [past[0].clone(), failed(&learned("T002", &["Use tabs", "Port 80 is free"], &["YAML"]))];
+        let expected = [
+            "The schema lives in db/schema.sql (T001)",
+            "Use tabs (T002)",
+            "Port 80 is free (T002, from an attempt that failed)",
+            "Decided: YAML (T002, from an attempt that failed)",
+        ];
+        assert_eq!(learnings(&failed_last, &task, 12), expected);
     }
 }

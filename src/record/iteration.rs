@@ -375,6 +375,16 @@ impl Iteration {
         self.evidence.as_ref().map_or(&[], |evidence| &evidence.flags)
     }
 
+    /// Returns the tasks that it closed beside the one that it was asked for.
+    pub fn closed_beside(&self) -> impl Iterator<Item = &TaskName> {
+        self.closed.iter().filter(|name| Some(*name) != self.task.as_ref())
+    }
+
+    /// Returns true if it closed other tasks, and left open the one that it was asked for.
+    pub fn is_left_open(&self) -> bool {
+        !self.closed.is_empty() && self.task.as_ref().is_some_and(|task| !self.closed.contains(task))
+    }
+
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         Cost::of_run(self.exit.agent, self.cost_usd)

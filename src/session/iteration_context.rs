@@ -48,8 +48,7 @@ fn context_from(
         task: iteration.task.clone(),
         attempt: iteration.attempt,
         outcome: iteration.outcome,
-        is_left_open: !iteration.closed.is_empty()
-            && iteration.task.as_ref().is_some_and(|task| !iteration.closed.contains(task)),
+        is_left_open: iteration.is_left_open(),
         cause: (iteration.outcome != Outcome::Success).then(|| iteration.cause().into_owned()),
         validation_command: iteration.validation_command.clone().filter(|_| is_validated),
         exit: Exit { code, reason },

@@ -99,11 +99,11 @@ impl Memory {
 
     fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
         let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+        let cleared_at = store.progress_cleared_at(feature)?;
         let mut over_sessions = History::default();
-        for entry in &entries {
+        for entry in entries.iter().filter(|entry| is_since(cleared_at, entry.ended_at)) {
             over_sessions.push_entry(entry);
         }
-        let cleared_at = store.progress_cleared_at(feature)?;
         Ok(Self {
             feature: feature.to_owned(),
             cleared_at,
@@ -141,7 +141,7 @@ impl Memory {
     ) -> Result<Vec<IterationContext>> {
         let mut contexts = Vec::new();
         let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
-        let is_kept = |entry: &&LogEntry| self.cleared_at.is_none_or(|cleared| entry.ended_at > cleared);
+        let is_kept = |entry: &&LogEntry| is_since(self.cleared_at, entry.ended_at);
         let newest = || self.entries.iter().rev().filter(is_kept);
         for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
             if contexts.len() >= most {
@@ -193,7 +193,13 @@ impl Memory {
     pub fn is_cleared_since(&mut self, store: &Store) -> Result<bool> {
         let cleared_at = store.progress_cleared_at(&self.feature)?;
         let before = std::mem::replace(&mut self.cleared_at, cleared_at);
-        Ok(cleared_at > before)
+        let is_cleared = cleared_at > before;
+        if is_cleared {
+            self.over_sessions = History::default();
+            let since = self.past_since_cleared(store)?.to_vec();
+            since.iter().for_each(|iteration| self.over_sessions.push(iteration));
+        }
+        Ok(is_cleared)
     }
 
     /// Returns how much history the next prompt for a task contains and why, or `None` if history is off.
@@ -218,7 +224,7 @@ impl Memory {
         let RecallQuery { task, session, budget } = wanted;
         let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
         let settings = HistorySettings { mode, budget, ..policy.settings };
-        let past = self.past(store)?;
+        let past = self.past_since_cleared(store)?;
         let context = historical::context(past, task, session, &settings);
         Ok(Some(RecalledHistory { context, mode, why }))
     }
@@ -227,8 +233,8 @@ impl Memory {
     pub fn past_since_cleared(&mut self, store: &Store) -> Result<&[Iteration]> {
         let cleared_at = self.cleared_at;
         let past = self.past(store)?;
-        let is_since = |iteration: &Iteration| cleared_at.is_none_or(|cleared| iteration.ended_at > cleared);
-        let first = past.iter().position(is_since).unwrap_or(past.len());
+        let first = past.iter().position(|iteration| is_since(cleared_at, iteration.ended_at));
+        let first = first.unwrap_or(past.len());
         Ok(&past[first..])
     }
 
@@ -266,4 +272,9 @@ impl Memory {
         }
         Ok(past)
     }
+}
+
+/// Returns true if what ended at `ended_at` was not cleared.
+fn is_since(cleared_at: Option<Timestamp>, ended_at: Timestamp) -> bool {
+    cleared_at.is_none_or(|cleared| ended_at > cleared)
 }

@@ -56,8 +56,12 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         iteration.iteration,
         iteration.ended_at,
         if task.is_empty() { "none" } else { &task },
-        status(iteration.outcome)
+        status(iteration)
     );
+    let beside: Vec<String> = iteration.closed_beside().map(|name| one_line(name)).collect();
+    if !beside.is_empty() {
+        writeln!(entry, "**Also closed**: {}", beside.join(", ")).expect("writing to a String cannot fail");
+    }
     push_flags(&mut entry, iteration);
     if let Some(cause) = &iteration.cause {
         writeln!(entry, "**Cause**: {}", one_line(cause)).expect("writing to a String cannot fail");
@@ -83,8 +87,10 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     entry
 }
 
-fn status(outcome: Outcome) -> &'static str {
-    match outcome {
+/// Returns the state of the task that was asked for.
+fn status(iteration: &Iteration) -> &'static str {
+    match iteration.outcome {
+        Outcome::Success if iteration.is_left_open() => "⬜ Still open",
         Outcome::Success => "✅ Completed",
         Outcome::Failure => "❌ Failed",
         Outcome::Skipped => "⏭️ Skipped",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::patterns_range;
 use crate::progress::markdown::one_line;
-use crate::record::Iteration;
+use crate::record::{Iteration, Outcome};
 
 /// Most proposals that the section may hold.
 const MAX_PROPOSALS: usize = 10;
@@ -27,7 +27,7 @@ pub struct Proposals {
 }
 
 /// Returns what the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of
-/// the iterations in `past`. `None` if there are none, or if there is no such section.
+/// the iterations in `past`, and that at least one success had. `None` if there are none, or if there is no such section.
 pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<Proposals> {
     let section = patterns_range(journal)?;
     let lines = &journal[section.clone()];
@@ -38,11 +38,10 @@ pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Opti
     for learning in fresh.iter().flat_map(|iteration| &iteration.learnings) {
         let own = words(learning);
         let is_known = own.is_empty() || known.iter().any(|words| is_same(words, &own));
-        let times = past
-            .iter()
-            .filter(|iteration| iteration.learnings.iter().any(|other| is_same(&words(other), &own)))
-            .count();
-        if is_known || times < OFTEN || room == 0 {
+        let has_it = |one: &&Iteration| one.learnings.iter().any(|other| is_same(&words(other), &own));
+        let times = past.iter().filter(has_it).count();
+        let is_proven = past.iter().filter(has_it).any(|one| one.outcome == Outcome::Success);
+        if is_known || times < OFTEN || !is_proven || room == 0 {
             continue;
         }
         let line: String = one_line(learning).chars().take(LENGTH).collect();
@@ -74,7 +73,6 @@ fn is_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
 mod tests {
     use super::super::super::samples::iteration;
     use super::*;
-    use crate::record::Outcome;
 
     fn learned(learnings: &[&str]) -> Iteration {
         let learnings = learnings.iter().map(|text| (*text).to_owned()).collect();
@@ -102,6 +100,10 @@ mod tests {
             "# Log\n\n## Codebase Patterns\n\n- `wc` pads its number. (proposed: 2 iterations learned it)\n\n---\n\n## Iteration 1\n"
         );
         assert_eq!(proposed(EMPTY, &past[1..]), EMPTY);
+        let failed = past.clone().map(|iteration| Iteration { outcome: Outcome::Failure, ..iteration });
+        assert_eq!(proposed(EMPTY, &failed), EMPTY, "no success had it");
+        let repeated = [failed[0].clone(), past[1].clone()];
+        assert_eq!(proposed(EMPTY, &repeated), proposed(EMPTY, &past));
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     if let Some(rest) = expected.strip_prefix(found) {
         return CatchUp::Append(rest.to_vec());
     }
-    let is_present = present(entries, found);
+    let is_present = present(entries.iter().map(|entry| without_header(entry)), found);
     let is_known = |index: &usize| is_present[*index] || has_heading_of(entries[*index], found);
     let known_count = (0..entries.len()).rev().find(is_known).map_or(0, |last| last + 1);
     let changed_entries = (0..known_count).filter(|&index| !is_present[index]).collect();
@@ -142,11 +142,16 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
     CatchUp::Edited { missing: after.split_off(found.len()), changed_entries }
 }
 
+/// Returns what a session wrote into the file, without the header of a new one: people edit the section that it has.
+fn without_header(entry: &[u8]) -> &[u8] {
+    let marker = entry.starts_with(b"# ").then(|| position(entry, b"\n<!-- session ")).flatten();
+    marker.map_or(entry, |at| &entry[at + 1..])
+}
+
 /// Returns which entries `found` holds. Entries mostly are in order, so each is looked for after the one before.
-fn present(entries: &[&[u8]], found: &[u8]) -> Vec<bool> {
+fn present<'a>(entries: impl Iterator<Item = &'a [u8]>, found: &[u8]) -> Vec<bool> {
     let mut from = 0;
     entries
-        .iter()
         .map(|entry| match position(&found[from..], entry) {
             Some(at) => {
                 from += at + entry.len();

@@ -89,6 +89,46 @@ fn flags_stand_below_the_status_where_there_are_any() {
 }
 
 #[test]
+fn the_status_is_that_of_the_task_asked_for_and_others_are_named_beside_it() {
+    for (outcome, task, closed, expected) in [
+        (Outcome::Success, Some("T004"), "T004", "✅ Completed\n**Files"),
+        (Outcome::Success, Some("T004"), "", "✅ Completed\n**Files"),
+        (Outcome::Success, Some("T004"), "T006", "⬜ Still open\n**Also closed**: T006\n**Files"),
+        (
+            Outcome::Success,
+            Some("T004"),
+            "T004 T005 T006",
+            "✅ Completed\n**Also closed**: T005, T006\n**Files",
+        ),
+        (Outcome::Interrupted, Some("T004"), "T005", "⏸️ Interrupted\n**Also closed**: T005\n**Files"),
+        (Outcome::Success, None, "T005", "✅ Completed\n**Also closed**: T005\n**Files"),
+    ] {
+        let iteration = Iteration {
+            task: task.map(str::to_owned),
+            closed: closed.split_whitespace().map(str::to_owned).collect(),
+            ..iteration(outcome)
+        };
+        let entry = entry(&iteration, "");
+        assert!(entry.contains(&format!("**Status**: {expected}")), "{entry}");
+    }
+}
+
+#[test]
+fn a_line_under_the_patterns_changes_no_entry() {
+    let started = Timestamp::from_seconds(0);
+    let marker = session_marker(&SessionId::new(started, 1));
+    let first = format!("{}{marker}", header("f", started));
+    let entries: [&[u8]; 3] = [first.as_bytes(), b"## Iteration 1\n---\n\n", b"## Iteration 2\n---\n\n"];
+    let whole = String::from_utf8(rebuild(b"", entries)).unwrap();
+    let edited = whole.replacen("Patterns\n", "Patterns\n\n- use tabs\n", 1);
+    let up_to_date = CatchUp::Edited { missing: Vec::new(), changed_entries: Vec::new() };
+    assert_eq!(catch_up(&entries, b"", edited.as_bytes()), up_to_date);
+    let broken = edited.replace(&marker, "");
+    let changed = CatchUp::Edited { missing: Vec::new(), changed_entries: vec![0] };
+    assert_eq!(catch_up(&entries, b"", broken.as_bytes()), changed);
+}
+
+#[test]
 fn a_command_with_backticks_stays_one_piece_of_code() {
     let iteration = Iteration {
         validation_command: Some("sh -c 'x=`date`'\nmake".to_owned()),

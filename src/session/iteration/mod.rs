@@ -89,6 +89,8 @@ impl Running<'_> {
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
         if let Some(context) = context {
+            // What was cleared while it ran does not concern it.
+            self.forget_cleared()?;
             self.past.progress.record(&context);
         }
         Ok(iteration)

@@ -26,9 +26,7 @@ impl Running<'_> {
         unit: Option<&UnitTasks>,
         begin: &Begin,
     ) -> Result<Prompt> {
-        if self.past.memory.is_cleared_since(self.plan.store)? {
-            self.past.progress.clear();
-        }
+        self.forget_cleared()?;
         let summed_up = self.sum_up(task)?;
         let is_taken_back = begin.restored_to.is_some();
         let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.past.history);
@@ -49,6 +47,14 @@ impl Running<'_> {
             ..self.plan.prompting(self.past.progress.as_ref())
         };
         prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summed_up)
+    }
+
+    /// Forgets the iterations before the last `memory clear`.
+    pub(super) fn forget_cleared(&mut self) -> Result<()> {
+        if self.past.memory.is_cleared_since(self.plan.store)? {
+            self.past.progress.clear();
+        }
+        Ok(())
     }
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.

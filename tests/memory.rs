@@ -73,7 +73,7 @@ fn history_shows_what_the_next_prompt_contains_and_why() {
     let small = scene.ralph("history --task T001 --with-history --history-budget 150 --json").code(0).json();
     assert!(small["tokens"].as_u64().unwrap() <= 150, "{small}");
     scene
-        .ralph("history --task T001 --history-mode full")
+        .ralph("history --task T001 --history-mode full --set progress.max-entries=0")
         .code(0)
         .stdout_has("1.00  included")
         .stdout_has("T002");
@@ -138,7 +138,9 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
     let replayed = scene.ralph("replay --json").code(0).json();
     assert_eq!(replayed["iterations"][1]["is_same"], json!(true), "{replayed}");
     assert!(scene.progress().contains("```\nfatal: the frob is missing\n```\n---\n"), "{}", scene.progress());
-    scene.ralph("history --with-history").code(0).stdout_has("fatal: the frob is missing");
+    let alone = "history --with-history --set progress.max-entries=0 --set memory.last-attempt=false";
+    scene.ralph(alone).code(0).stdout_has("fatal: the frob is missing");
+    scene.ralph("history --with-history").code(0).stdout_has("nothing to tell");
     scene.ralph("show").code(0).stdout_has("fatal: the frob is missing");
     scene.ralph("show --agent-stderr").code(0).stdout("fatal: the frob is missing\n");
 }
@@ -195,6 +197,78 @@ fn progress_is_cleared_by_a_record_of_its_own_and_the_journal_keeps_everything()
     scene.ralph("--task T003").code(0);
     assert!(!scene.sessions().last().unwrap().text(1, "prompt.md").contains("## Previous iterations"));
     assert!(scene.ralph("progress").code(0).text().starts_with("## Iteration 1 of session "));
+}
+
+/// Fails in the same way each time, and says what it tried and learned.
+const STUBBORN: &str = r#"
+cat > /dev/null
+echo "line $RALPH_ATTEMPT" >> work.txt
+echo "I went another way."
+printf 'Learnings:\n- the frob needs a knob of its own\nDecisions:\n- YAML\nTried:\n- way %s: no effect\n- the mock: worked\n' "$RALPH_ATTEMPT"
+"#;
+
+fn stubborn() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 Turn the frob\n- [ ] T002 Rest");
+    scene.agent_sh(STUBBORN).validate("echo 'FAILED t_frob: it does not turn'; exit 1").commit("Two tasks");
+    scene
+}
+
+#[test]
+fn a_prompt_tells_each_attempt_and_each_lesson_once() {
+    let scene = stubborn();
+    scene.ralph("-n 8 --skip-after 0").code(4);
+    let prompt = scene.session().text(8, "prompt.md");
+    for number in 1..=7 {
+        let tried = format!("way {number}: no effect");
+        let most = if number == 7 { 1 } else { 2 };
+        let times = prompt.matches(&tried).count();
+        assert!((1..=most).contains(&times), "{times} {tried}: {prompt}");
+    }
+    assert_eq!(
+        prompt.matches("- the frob needs a knob of its own (T001, from an attempt that failed)").count(),
+        1
+    );
+    assert!(!prompt.contains("Lesson: the frob") && !prompt.contains("\"YAML\""), "{prompt}");
+    assert!(prompt.matches("FAILED t_frob: it does not turn\n```").count() <= 2, "{prompt}");
+    let memory = &scene.session().iteration(8)["memory"];
+    let tokens = |name: &str| memory[name].as_u64().unwrap_or_default();
+    assert!(tokens("history_tokens") < tokens("tokens") / 3, "{memory}");
+}
+
+#[test]
+fn memory_shows_all_that_the_next_prompt_has() {
+    let scene = stubborn();
+    scene.ralph("-n 2").code(4);
+    scene.ralph(["hint", "--task", "T001", "turn it left"]).code(0);
+    let shown = scene.ralph("memory").code(0).text();
+    for part in [
+        "The last attempt at this task\n\nIteration 2 of session ",
+        "What earlier iterations learned\n\n- the frob needs a knob",
+        "Hints from the user\n\n- turn it left\n",
+        "Previous iterations\n\n## Iteration 1 of session ",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json = scene.ralph("memory --json").code(0).json();
+    let prompt = scene.ralph("--dry-run").code(0).text();
+    let texts = [&json["last_attempt"], &json["progress"], &json["history"]["historical_context"]];
+    for text in texts {
+        assert!(prompt.contains(text.as_str().unwrap().trim_end()), "{text}: {prompt}");
+    }
+    assert_eq!(json["learnings"].as_array().unwrap().len(), 2, "{json}");
+}
+
+#[test]
+fn files_that_were_restored_are_not_called_changed() {
+    let scene = stubborn();
+    scene.ralph("-n 1").code(4);
+    let changed = "Files that it changed (not taken back):\n\n- `work.txt`";
+    let before = scene.ralph("--dry-run").code(0).text();
+    assert!(before.contains(changed), "{before}");
+    scene.ralph("restore 0").code(0);
+    let after = scene.ralph("--dry-run").code(0).text();
+    assert!(after.contains("Files that it changed (taken back since):\n\n- `work.txt`"), "{after}");
 }
 
 #[test]
@@ -330,11 +404,16 @@ fn stats_count_tasks_repeated_failures_and_the_course_of_things() {
 #[test]
 fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_sh("echo 'Learnings:'; echo '- the tests need a port'; exit 0");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
+    let learns = "echo 'Learnings:'; echo '- the tests need a port'; ";
+    scene.agent_sh(&format!("{learns} exit 0"));
     scene.ralph("-n 2").code(4);
+    assert!(!scene.progress().contains("proposed"), "no success had it: {}", scene.progress());
+    let tick = r#"sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS""#;
+    scene.agent_sh(&format!("{learns}{tick}"));
+    scene.ralph("-n 1").code(4);
     let proposal =
-        "## Codebase Patterns\n\n- the tests need a port (proposed: 2 iterations learned it)\n\n---\n";
+        "## Codebase Patterns\n\n- the tests need a port (proposed: 3 iterations learned it)\n\n---\n";
     assert!(scene.progress().contains(proposal), "{}", scene.progress());
     scene.ralph("rebuild --check").code(0);
     let mine = scene.progress().replace("- the tests need", "- Mind: tests need");
@@ -415,13 +494,14 @@ fn the_next_attempt_gets_cause_words_commands_files_and_boxes_of_the_last_one_an
         "\n- `psql -l`, exit 2: connection refused on port 5432\n",
         "\n- `notes` +1 -0 (new)\n",
         "\n- T001\n",
-        "\n- Ports begin at 6000 (T001)\n- Decided: sqlite for the tests (T001)\n",
+        "\n- Ports begin at 6000 (T001, from an attempt that failed)\n- Decided: sqlite for the tests (T001, from an attempt that failed)\n",
     ] {
         assert!(second.contains(part), "{part}: {second}");
     }
     let other = session.text(4, "prompt.md");
     assert!(
-        other.contains("\n- Ports begin at 6000 (T001)\n") && !other.contains("## The last attempt"),
+        other.contains("\n- Ports begin at 6000 (T001, from an attempt that failed)\n")
+            && !other.contains("## The last attempt"),
         "{other}"
     );
     let record = session.iteration(2);

@@ -49,8 +49,10 @@ fn it_has_the_form_that_people_know() {
 
 #[test]
 fn a_task_that_was_asked_for_and_left_open_is_not_called_done() {
-    let scene = scene("[[turn]]\ndo = [{ tick = \"T002\" }]\n");
-    scene.ralph("-n 1").code(4);
+    let work = "{ append = { path = \"work.txt\", text = \"work\" } }";
+    let scene = scene(&format!("[[turn]]\ndo = [{work}, {{ tick = \"T002\" }}]\n"));
+    scene.tasks("## Phase 1: All\n\n- [ ] T001 One\n- [ ] T002 Two").validate("true");
+    scene.ralph("-n 1 --unit phase").code(4);
     let expected = "**Task**: T001 One\n**Status**: ⬜ Still open\n**Also closed**: T002\n";
     assert!(scene.progress().contains(expected), "{}", scene.progress());
     let message = scene.git(&format!("log -1 --format=%B {}^", scene.session().refname()));

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::feature::Feature;
 use crate::progress::historical::Mode;
-use crate::record::{Scope, SessionName};
-use crate::session::{self, Reason, RecalledHistory};
+use crate::record::{Scope, SessionName, Task};
+use crate::session::{self, Reason, Recalled, RecalledHistory};
 use crate::store::{SessionLog, Store};
 use crate::view::history::{Shown, write};
 use crate::view::json::write_pretty;
@@ -56,18 +56,32 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     let settings = settings.map_err(refusal)?;
     // People read it as it comes, JSON is whole at the end.
     let mut out: Box<dyn Write> = if args.json.json { Box::new(sink()) } else { Box::new(stdout()) };
+    let store = context.store()?;
+    let older = Older { args, settings: &settings, store, feature: &feature };
+    let task = match part {
+        MemoryPart::Newest => None,
+        MemoryPart::Both | MemoryPart::Older => {
+            settings.next_task(&feature, args.task.as_ref()).map_err(refusal)?
+        }
+    };
+    let recalled = task.as_ref().map(|task| older.recalled(task)).transpose()?;
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {
-        let text = settings.progress(context.store()?, &feature)?;
-        write!(out, "{}", inert(&text))?;
-        report["progress"] = text.into();
+        let progress = match &recalled {
+            Some(recalled) => {
+                write_parts(recalled, &mut report, &mut out)?;
+                recalled.progress.clone()
+            }
+            None => settings.progress(store, &feature)?,
+        };
+        write!(out, "{}", inert(&progress))?;
+        report["progress"] = progress.into();
     }
     if part == MemoryPart::Both {
         writeln!(out, "\nOlder iterations")?;
     }
     if part != MemoryPart::Newest {
-        let older = Older { args, settings: &settings, store: context.store()?, feature: &feature };
-        let shown = older.show(part, context.paint, &mut out)?;
+        let shown = older.show(task.as_ref().zip(recalled), part, context.paint, &mut out)?;
         if part == MemoryPart::Older {
             report = shown;
         } else {
@@ -76,6 +90,28 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     }
     out.flush()?;
     if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
+}
+
+/// Writes what the next prompt has beside progress and history, as it is headed there.
+fn write_parts(recalled: &Recalled, report: &mut Value, out: &mut impl Write) -> Result<()> {
+    let list = |lines: &[String]| lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
+    let parts = [
+        ("The last attempt at this task", recalled.last_attempt.clone()),
+        ("The question of the last attempt", recalled.question.clone()),
+        ("What earlier iterations learned", list(&recalled.learnings)),
+        ("Hints from the user", list(&recalled.hints)),
+    ];
+    for (title, text) in parts.iter().filter(|(_, text)| !text.is_empty()) {
+        writeln!(out, "{title}\n\n{}\n", inert(text.trim_end()))?;
+    }
+    if !recalled.progress.is_empty() {
+        writeln!(out, "Previous iterations\n")?;
+    }
+    report["last_attempt"] = recalled.last_attempt.as_str().into();
+    report["question"] = recalled.question.as_str().into();
+    report["learnings"] = json!(recalled.learnings);
+    report["hints"] = json!(recalled.hints);
+    Ok(())
 }
 
 /// The iterations beside the newest ones that have to do with a task.
@@ -87,24 +123,31 @@ struct Older<'a> {
 }
 
 impl Older<'_> {
-    /// Writes them for people, and returns them as JSON.
-    fn show(&self, part: MemoryPart, paint: Paint, out: &mut impl Write) -> Result<Value> {
+    fn recalled(&self, task: &Task) -> Result<Recalled> {
         let Self { args, settings, store, feature } = *self;
-        let Some(task) = settings.next_task(feature, args.task.as_ref()).map_err(refusal)? else {
+        let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+        let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
+        settings.recalled(store, feature, task, session.as_ref().map(SessionLog::id))
+    }
+
+    /// Writes them for people, and returns them as JSON.
+    fn show(
+        &self,
+        recalled: Option<(&Task, Recalled)>,
+        part: MemoryPart,
+        paint: Paint,
+        out: &mut impl Write,
+    ) -> Result<Value> {
+        let Some((task, Recalled { history: recalled, budget, .. })) = recalled else {
             if part == MemoryPart::Older {
                 bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
             }
             writeln!(out, "  no open task can be picked; `--task` names one")?;
             return Ok(Value::Null);
         };
-        let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
-        let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
-        let session = session.as_ref().map(SessionLog::id);
-        let (recalled, budget) = settings.recalled(store, feature, &task, session)?;
-        let off =
-            Shown { task: &task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
+        let off = Shown { task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
         let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {
-            task: &task,
+            task,
             mode: mode.as_str(),
             why: match why {
                 Reason::Asked => "as set",
@@ -113,7 +156,7 @@ impl Older<'_> {
             budget,
             context: Some(context),
         });
-        if let Some(summarizer) = session::history_summarizer(&settings.config.settings) {
+        if let Some(summarizer) = session::history_summarizer(&self.settings.config.settings) {
             let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
             warn(&text);
         }

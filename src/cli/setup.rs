@@ -12,7 +12,7 @@ use crate::progress::PromptTarget;
 use crate::prompt::Template;
 use crate::record::{Refusal, Scope, Session, SessionId, Task};
 use crate::session::{
-    self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, RecalledHistory, Replay, Replayed,
+    self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replay, Replayed,
     progress_strategy,
 };
 use crate::store::{Identity, SessionLog, SessionRefs, Store};
@@ -97,14 +97,14 @@ impl Settings {
         Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(&PromptTarget::default()))
     }
 
-    /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
+    /// Returns what the next prompt for a task contains of earlier iterations.
     pub fn recalled(
         &self,
         store: &Store,
         feature: &Feature,
         task: &Task,
         session: Option<&SessionId>,
-    ) -> Result<(Option<RecalledHistory>, usize)> {
+    ) -> Result<Recalled> {
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
         let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());

@@ -20,7 +20,7 @@ use crate::progress::historical::Mode;
 use crate::record::{
     AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
 };
-use crate::session::{self, Reason, RecalledHistory};
+use crate::session::{self, Reason, Recalled, RecalledHistory};
 use crate::store::{Control, Hints, LoopLock, Scratch, Spool, Store, folders};
 use crate::view::style::inert;
 use crate::view::tui::{
@@ -335,8 +335,8 @@ impl ExternalData for Backend {
             let budget = session::history_policy(&settings.config).settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
-        let (recalled, budget) = settings.recalled(store, &feature, &task, None)?;
-        let (mode, why, context) = match recalled {
+        let Recalled { history, budget, .. } = settings.recalled(store, &feature, &task, None)?;
+        let (mode, why, context) = match history {
             None => (Mode::Off, "nothing turned it on for this task", None),
             Some(RecalledHistory { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
             Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {

@@ -1,6 +1,7 @@
 //! The last attempt at a task, for the next one: why it failed, what the agent said, ran and changed.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::record::{
@@ -24,13 +25,35 @@ const MAX_LINE_CHARS: usize = 240;
 #[derive(Debug, Clone, Default)]
 pub struct LastAttempt {
     /// Empty if there was none.
-    pub text: String,
+    text: String,
     /// The iteration that is described whole: its session and number.
     pub iteration: Option<(SessionId, u32)>,
+    /// Newest first.
+    others: Vec<OtherAttempt>,
+}
+
+/// An attempt before the last one, in a line.
+#[derive(Debug, Clone)]
+pub struct OtherAttempt {
+    /// Its session and number.
+    pub iteration: (SessionId, u32),
+    pub approaches: Vec<String>,
+    line: String,
+}
+
+impl LastAttempt {
+    /// Returns the text, with a line for each other attempt that is not told elsewhere.
+    pub fn text(&self, is_told: impl Fn(&OtherAttempt) -> bool) -> String {
+        let mut text = self.text.clone();
+        let others = self.others.iter().filter(|other| !is_told(other)).take(MAX_OTHERS);
+        let lines: String = others.map(|other| format!("- {}\n", other.line)).collect();
+        push_list(&mut text, "Other attempts, newest first", &lines);
+        text
+    }
 }
 
 /// What is asked of the attempts before the next one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct AttemptQuery<'a> {
     pub task: &'a str,
     /// Its iterations are called by their number alone.
@@ -39,13 +62,15 @@ pub struct AttemptQuery<'a> {
     pub final_message_chars: usize,
     /// True if the changes of failed attempts were taken back right before the next one.
     pub is_taken_back: bool,
+    /// Returns false if a file is again as it was before an iteration changed it.
+    pub still_differs: &'a dyn Fn(&Iteration, &str) -> bool,
 }
 
 /// Returns what the next attempt at a task should know of those before it.
 ///
 /// `past` are the iterations of the feature, oldest first.
 pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt {
-    let AttemptQuery { task, session, final_message_chars, is_taken_back } = query;
+    let AttemptQuery { task, session, final_message_chars, is_taken_back, still_differs } = query;
     let is_attempt = |iteration: &&Iteration| {
         iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped
     };
@@ -75,13 +100,15 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
     let is_of_task = |later: &&Iteration| later.task.as_deref() == Some(task) && later.restored_to.is_some();
-    let title = if is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later)) {
-        "Files that it changed (taken back since)"
-    } else {
-        "Files that it changed (not taken back)"
+    let is_taken_back = is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later));
+    let standing = if is_taken_back { None } else { only_standing(last, still_differs) };
+    let title = match &standing {
+        Some(_) => "Files that it changed (not taken back)",
+        None => "Files that it changed (taken back since)",
     };
-    push_list(&mut text, title, &files(last));
-    push_section(&mut text, "The lines of the short ones", &short_diffs(&last.facts));
+    let changed = standing.as_ref().unwrap_or(last);
+    push_list(&mut text, title, &files(changed));
+    push_section(&mut text, "The lines of the short ones", &short_diffs(&changed.facts));
     let title = match last.exit.validation {
         Some(code) if code != 0 => {
             "Boxes that it had ticked, and that were opened again as the validation failed"
@@ -91,12 +118,13 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
     push_list(&mut text, title, &reopened(last));
     push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, session));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
-    let lines: String = others
-        .take(MAX_OTHERS)
-        .map(|(_, iteration)| format!("- {}\n", cut(&headline_and_tries(iteration, session), MAX_LINE_CHARS)))
-        .collect();
-    push_list(&mut text, "Other attempts, newest first", &lines);
-    LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)) }
+    let mut causes = HashMap::from([(last.cause(), *last)]);
+    let others = others.map(|(_, other)| OtherAttempt {
+        iteration: (other.session.clone(), other.iteration),
+        approaches: other.approaches.clone(),
+        line: cut(&other_line(other, session, &mut causes), MAX_LINE_CHARS),
+    });
+    LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)), others: others.collect() }
 }
 
 /// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
@@ -137,9 +165,22 @@ fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
     )
 }
 
-fn headline_and_tries(iteration: &Iteration, session: Option<&SessionId>) -> String {
-    let approaches: Vec<String> = iteration.approaches.iter().map(|text| one_line(text)).collect();
-    let headline = headline(iteration, session);
+/// Returns the line of an attempt before the last one. A cause that a newer one had is not told again.
+fn other_line<'a>(
+    other: &'a Iteration,
+    session: Option<&SessionId>,
+    causes: &mut HashMap<Cow<'a, str>, &'a Iteration>,
+) -> String {
+    let newer = *causes.entry(other.cause()).or_insert(other);
+    let headline = headline(other, session);
+    let is_repeated = other.outcome == Outcome::Failure && !std::ptr::eq(newer, other);
+    let headline = match headline.split_once(" failed: ").filter(|_| is_repeated) {
+        Some((front, _)) => {
+            format!("{front} failed in the same way as {}", name_of(newer, session).replacen('I', "i", 1))
+        }
+        None => headline,
+    };
+    let approaches: Vec<String> = other.approaches.iter().map(|text| one_line(text)).collect();
     if approaches.is_empty() { headline } else { format!("{headline}; tried: {}", approaches.join("; ")) }
 }
 
@@ -256,6 +297,17 @@ fn files(iteration: &Iteration) -> String {
     lines
 }
 
+/// Returns an iteration with the changed files that still differ; `None` if none does.
+fn only_standing(
+    iteration: &Iteration,
+    still_differs: &dyn Fn(&Iteration, &str) -> bool,
+) -> Option<Iteration> {
+    let mut standing = iteration.clone();
+    standing.files_changed.retain(|path| still_differs(iteration, path));
+    standing.facts.changes.retain(|change| still_differs(iteration, &change.path));
+    (!standing.files_changed.is_empty() || iteration.files_changed.is_empty()).then_some(standing)
+}
+
 fn push_section(text: &mut String, title: &str, words: &str) {
     if !words.is_empty() {
         write!(text, "\n{title}:\n\n{}", fenced(words)).expect("writing to a String cannot fail");
@@ -313,12 +365,55 @@ mod tests {
     }
 
     fn query(session: Option<&SessionId>) -> AttemptQuery<'_> {
-        AttemptQuery { task: "T004", session, final_message_chars: 20, is_taken_back: false }
+        AttemptQuery {
+            task: "T004",
+            session,
+            final_message_chars: 20,
+            is_taken_back: false,
+            still_differs: &|_, _| true,
+        }
     }
 
     fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
-        last_attempt(past, query(session.as_ref())).text
+        last_attempt(past, query(session.as_ref())).text(|_| false)
+    }
+
+    #[test]
+    fn an_attempt_before_the_last_is_told_once_and_its_cause_with_the_newest_that_had_it() {
+        let tried = |number: u32, cause: &str| Iteration {
+            approaches: vec![format!("way {number}")],
+            ..attempt(number, cause)
+        };
+        let past = [tried(1, "y"), tried(2, "x"), tried(3, "y"), tried(4, "x")];
+        let found = last_attempt(&past, query(Some(&past[3].session)));
+        let lines = [
+            "- Iteration 3 (attempt 3) failed: y; tried: way 3\n",
+            "- Iteration 2 (attempt 2) failed in the same way as iteration 4; tried: way 2\n",
+            "- Iteration 1 (attempt 1) failed in the same way as iteration 3; tried: way 1\n",
+        ];
+        let all = found.text(|_| false);
+        assert!(all.ends_with(&lines.concat()), "{all}");
+        let some = found.text(|other| other.iteration.1 > 1);
+        assert!(some.ends_with(&format!("newest first:\n\n{}", lines[2])), "{some}");
+        assert!(!found.text(|_| true).contains("Other attempts"));
+    }
+
+    #[test]
+    fn only_files_that_still_differ_are_named() {
+        let mut last = attempt(1, "x");
+        last.files_changed = vec!["a".to_owned(), "b".to_owned()];
+        let past = [last];
+        for (differing, expected, gone) in [
+            ("ab", "Files that it changed (not taken back):\n\n- `a`\n- `b`\n", "since"),
+            ("b", "Files that it changed (not taken back):\n\n- `b`\n", "`a`"),
+            ("", "Files that it changed (taken back since):\n\n- `a`\n- `b`\n", "not taken"),
+        ] {
+            let still_differs = |_: &Iteration, path: &str| differing.contains(path);
+            let text = last_attempt(&past, AttemptQuery { still_differs: &still_differs, ..query(None) })
+                .text(|_| false);
+            assert!(text.contains(expected) && !text.contains(gone), "{text}");
+        }
     }
 
     #[test]
@@ -412,7 +507,7 @@ mod tests {
         let text = text_of(&[of(Some(1), None), skip]);
         assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
-        let text = last_attempt(&past, AttemptQuery { is_taken_back: true, ..query(None) }).text;
+        let text = last_attempt(&past, AttemptQuery { is_taken_back: true, ..query(None) }).text(|_| false);
         assert!(text.contains("(taken back since)") && text.contains(" show 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
@@ -450,7 +545,7 @@ mod tests {
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
         assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
-        assert_eq!(last_attempt(&[other], query(None)).text, "");
+        assert_eq!(last_attempt(&[other], query(None)).text(|_| false), "");
         let done = Iteration {
             outcome: Outcome::Success,
             closed: vec!["T004".to_owned()],
@@ -464,7 +559,7 @@ mod tests {
 
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
-        let text = last_attempt(&[attempt(1, "x")], query(None)).text;
+        let text = last_attempt(&[attempt(1, "x")], query(None)).text(|_| false);
         assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };

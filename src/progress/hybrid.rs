@@ -1,7 +1,7 @@
 //! The strategy that has both: summaries, and the captured output that they are of.
 
 use super::{
-    IterationContext, LlmSummarizedProgress, ProgressStrategy, PromptTarget, SystemCapturedProgress,
+    Entry, IterationContext, LlmSummarizedProgress, ProgressStrategy, PromptTarget, SystemCapturedProgress,
 };
 
 #[derive(Debug, Clone)]
@@ -30,6 +30,10 @@ impl ProgressStrategy for HybridProgress {
             return String::new();
         }
         both(&self.summaries.progress(target), &self.raw.progress(target))
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.raw.entries()
     }
 
     fn clear(&mut self) {

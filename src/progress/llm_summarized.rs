@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use failure_excerpt::clean;
 
 use super::attempts::{changed_files, failed_commands};
-use super::block::{Block, Body, Entries, own_task_first};
+use super::block::{Block, Body, Entries, Entry, blocks_for_prompt};
 use super::markdown::one_line;
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget, SystemCapturedProgress};
@@ -64,11 +64,11 @@ impl LlmSummarizedProgress {
                 let text: String = clean(text).trim().chars().take(self.max_chars).collect();
                 // As a quotation, so that no heading and no fence of it reaches beyond it.
                 let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
-                Block::new(context, &quoted, Body::default())
+                Block::new(context, &quoted, Body::default(), self.fallback.entry(context))
             }
             Some(Summarized::Failed(reason)) => {
                 let why = format!("(no summary: {})\n", one_line(reason));
-                Block::new(context, &why, self.fallback.body(context))
+                Block::new(context, &why, self.fallback.body(context), self.fallback.entry(context))
             }
             None => self.fallback.block(context),
         }
@@ -84,9 +84,11 @@ impl ProgressStrategy for LlmSummarizedProgress {
     }
 
     fn progress(&self, target: &PromptTarget<'_>) -> String {
-        own_task_first(&self.entries, target.task)
-            .map(|(is_other, block)| block.for_prompt(target, is_other))
-            .collect()
+        blocks_for_prompt(&self.entries, target)
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.all().iter().map(|(_, block)| block.entry.clone()).collect()
     }
 
     fn clear(&mut self) {

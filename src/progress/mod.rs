@@ -16,12 +16,14 @@ mod samples;
 mod strategy;
 mod structured_log;
 mod system_captured;
+mod wording;
 
 use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
 use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
 pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
+pub use block::Entry;
 pub use hybrid::HybridProgress;
 pub use learnings::learnings;
 pub use llm_summarized::{LlmSummarizedProgress, question};
@@ -29,6 +31,7 @@ pub use markdown::fenced;
 pub use strategy::Strategy;
 pub use structured_log::StructuredLogProgress;
 pub use system_captured::SystemCapturedProgress;
+pub use wording::first_sentence;
 
 /// Which part of an output an entry shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -158,6 +161,9 @@ pub trait ProgressStrategy: Send + Sync {
 
     /// Returns the text for a prompt. Empty if nothing was recorded.
     fn progress(&self, target: &PromptTarget<'_>) -> String;
+
+    /// Returns what it remembers as the structured log has it, oldest first.
+    fn entries(&self) -> Vec<Entry>;
 
     /// Forgets everything.
     fn clear(&mut self);

@@ -1,15 +1,15 @@
 //! The strategy for machines: what happened as JSON, for templates that read it.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::block::{Entries, facts, own_task_first};
+use super::block::{Entries, Entry, own_task_first, structured};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};
 
 /// Objects of the newest iterations, oldest first.
 #[derive(Debug, Clone)]
 pub struct StructuredLogProgress {
-    entries: Entries<Map<String, Value>>,
+    entries: Entries<Entry>,
     max_chars: usize,
     choice: ExcerptMode,
 }
@@ -17,21 +17,6 @@ pub struct StructuredLogProgress {
 impl StructuredLogProgress {
     pub fn with_limits(max_entries: usize, max_chars: usize, choice: ExcerptMode) -> Self {
         Self { entries: Newest::new(max_entries), max_chars, choice }
-    }
-
-    fn entry(&self, context: &IterationContext) -> Map<String, Value> {
-        let mut entry = facts(context);
-        entry.insert("exit_code".to_owned(), json!(context.exit.code));
-        entry.insert("duration_ms".to_owned(), json!(context.duration_ms));
-        entry.insert("files_changed".to_owned(), json!(context.files_changed));
-        // A validation that passed has no error to sum up.
-        let is_error = context.exit.code != 0;
-        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
-        entry.insert("error_summary".to_owned(), json!(summary));
-        if !context.final_message.is_empty() && self.max_chars > 0 {
-            entry.insert("final_message".to_owned(), json!(context.words(self.max_chars).0));
-        }
-        entry
     }
 }
 
@@ -41,7 +26,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
 
 impl ProgressStrategy for StructuredLogProgress {
     fn record(&mut self, context: &IterationContext) -> String {
-        let entry = self.entry(context);
+        let entry = structured(context, self.choice, self.max_chars);
         let text = pretty(&entry);
         self.entries.push((context.task.clone(), entry));
         text
@@ -59,6 +44,10 @@ impl ProgressStrategy for StructuredLogProgress {
             entry
         });
         pretty(&entries.collect::<Vec<_>>())
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.all().iter().map(|(_, entry)| entry.clone()).collect()
     }
 
     fn clear(&mut self) {

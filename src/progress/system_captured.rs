@@ -1,6 +1,6 @@
 //! The strategy that does not use agents' words: what the validation wrote, for the last few iterations.
 
-use super::block::{Block, Body, Entries, own_task_first};
+use super::block::{Block, Body, Entries, Entry, blocks_for_prompt, structured};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};
@@ -28,7 +28,11 @@ impl SystemCapturedProgress {
     }
 
     pub(super) fn block(&self, context: &IterationContext) -> Block {
-        Block::new(context, "", self.body(context))
+        Block::new(context, "", self.body(context), self.entry(context))
+    }
+
+    pub(super) fn entry(&self, context: &IterationContext) -> Entry {
+        structured(context, self.choice, self.max_output_chars)
     }
 
     pub(super) fn body(&self, context: &IterationContext) -> Body {
@@ -44,7 +48,9 @@ impl SystemCapturedProgress {
         let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
         let output = excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default();
         Body {
-            shared_text: facts(context) + &output + &shown("Final message", &words),
+            shared_text: facts(context),
+            output,
+            message: shown("Final message", &words),
             stderr: shown("Stderr of the agent", &stderr),
         }
     }
@@ -84,9 +90,11 @@ impl ProgressStrategy for SystemCapturedProgress {
     }
 
     fn progress(&self, target: &PromptTarget<'_>) -> String {
-        own_task_first(&self.entries, target.task)
-            .map(|(is_other, block)| block.for_prompt(target, is_other))
-            .collect()
+        blocks_for_prompt(&self.entries, target)
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.all().iter().map(|(_, block)| block.entry.clone()).collect()
     }
 
     fn clear(&mut self) {
@@ -140,6 +148,18 @@ mod tests {
         );
         assert_eq!(progress.len(), 1);
         assert_eq!(progress.progress(&PromptTarget::default()), entry);
+    }
+
+    #[test]
+    fn an_output_that_came_again_is_shown_where_it_came_last() {
+        let mut progress = SystemCapturedProgress::default();
+        for (iteration, output) in [(1, "no table"), (2, "no route"), (3, "no table")] {
+            progress.record(&context(iteration, 1, output));
+        }
+        let text = progress.progress(&PromptTarget::default());
+        assert_eq!(text.matches("no table").count(), 1, "{text}");
+        let first = text.split("## Iteration 2").next().unwrap();
+        assert!(first.ends_with("**Output:** the same as in iteration 3\n\n"), "{first}");
     }
 
     #[test]

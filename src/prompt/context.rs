@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::Value;
-use minijinja::value::{Enumerator, Object, ObjectRepr};
+use minijinja::value::{Enumerator, Object, ObjectRepr, Serde};
+use serde_json::{Map, Value as Json};
 
 use crate::record::{Task, TaskCounts};
 
@@ -84,6 +85,8 @@ pub struct PromptContext {
     pub tasks: TaskCounts,
     /// What earlier iterations left, outputs already fenced.
     pub progress: String,
+    /// The same as values, for a template that goes through them.
+    pub progress_entries: Vec<Map<String, Json>>,
     pub historical_context: String,
     pub history_enabled: bool,
     pub hints: Vec<String>,
@@ -152,7 +155,10 @@ impl PromptContext {
                 "max_iterations" => self.max_iterations.into(),
                 "tasks_done" => self.tasks.done.into(),
                 "tasks_open" => self.tasks.open.into(),
-                "progress" => (&self.progress).into(),
+                "progress" => Value::from_object(Progress {
+                    text: self.progress.clone(),
+                    entries: self.progress_entries.iter().map(|entry| Value::from(Serde(entry))).collect(),
+                }),
                 "historical_context" | "HISTORICAL_CONTEXT" => (&self.historical_context).into(),
                 "history_enabled" | "HISTORY_ENABLED" => self.history_enabled.into(),
                 "hints" => Value::from_object(MarkdownList(self.hints.clone())),
@@ -221,6 +227,35 @@ impl Object for CurrentTask {
             Some(Task { id: Some(id), text, .. }) => write!(f, "{id} {text}"),
             Some(task) => f.write_str(&task.text),
         }
+    }
+}
+
+/// Prints as the text of the strategy, and has an entry for each iteration.
+#[derive(Debug)]
+struct Progress {
+    text: String,
+    entries: Vec<Value>,
+}
+
+impl Object for Progress {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.entries.get(key.as_usize()?).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.entries.len())
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -161,6 +161,32 @@ mod tests {
     }
 
     #[test]
+    fn a_template_can_go_through_the_progress() {
+        let entry = |json: &str| serde_json::from_str(json).unwrap();
+        let context = PromptContext {
+            progress: "## Iteration 1\n".to_owned(),
+            progress_entries: vec![
+                entry(
+                    r#"{"iteration": 1, "task": "T001", "cause": "no table", "files_changed": ["a", "b"]}"#,
+                ),
+                entry(r#"{"iteration": 2, "task": "T001", "cause": null, "files_changed": []}"#),
+            ],
+            ..context()
+        };
+        for (source, expected) in [
+            (
+                "{% for e in progress %}{{ e.iteration }}: {{ e.cause }} {{ e.files_changed | join('+') }};{% endfor %}",
+                "1: no table a+b;2: None ;",
+            ),
+            ("{{ progress | trim }}{% if progress %}!{% endif %}", "## Iteration 1!"),
+            ("{{ progress }}", "## Iteration 1\n"),
+        ] {
+            assert_eq!(template(source).render(&context).unwrap(), expected);
+        }
+        renders("{% if progress %}some{% else %}none{% endif %}{{ progress }}", "none");
+    }
+
+    #[test]
     fn the_current_task_prints_itself_and_has_parts() {
         renders("{{ current_task }}\n", "T004 Parse <tokens> & {{ tasks_path }}\n");
         renders(
@@ -359,7 +385,7 @@ mod tests {
             ..context()
         };
         let prompt = own.render(&context).unwrap();
-        assert!(prompt.starts_with("Do T004. - use the cache\n15\n\n## The last attempt"), "{prompt}");
+        assert!(prompt.starts_with("Do T004. - use the cache\n0\n\n## The last attempt"), "{prompt}");
         assert!(
             prompt.contains("\n\nIteration 2 failed: no cache\n\n## What earlier iterations learned\n"),
             "{prompt}"

@@ -333,6 +333,14 @@ pub struct PromptMemory {
     pub iterations: usize,
     /// The length of all of it, in estimated tokens.
     pub tokens: usize,
+    /// The length of the history alone; 0 in older records.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub history_tokens: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How many kept paths a line names.

@@ -7,7 +7,7 @@ use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::IterationContext;
 use crate::progress::capture::{self, Evidence, Rules};
-use crate::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
+use crate::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
 use crate::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use crate::store::{SessionLog, Store};
 
@@ -81,6 +81,8 @@ pub struct RecallQuery<'a> {
     pub session: Option<&'a SessionId>,
     /// In tokens.
     pub budget: usize,
+    /// What the prompt says elsewhere.
+    pub told: &'a AlreadyTold,
 }
 
 /// What a prompt contains about earlier iterations, and why.
@@ -221,11 +223,11 @@ impl Memory {
         wanted: RecallQuery<'_>,
         policy: HistoryPolicy,
     ) -> Result<Option<RecalledHistory>> {
-        let RecallQuery { task, session, budget } = wanted;
+        let RecallQuery { task, session, budget, told } = wanted;
         let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
         let settings = HistorySettings { mode, budget, ..policy.settings };
         let past = self.past_since_cleared(store)?;
-        let context = historical::context(past, task, session, &settings);
+        let context = historical::context(past, task, session, &settings, told);
         Ok(Some(RecalledHistory { context, mode, why }))
     }
 

@@ -66,7 +66,7 @@ pub use iteration_context::last_words;
 pub use job::Job;
 pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
 pub use plan::{Candidate, Plan};
-pub use prompting::{Assignment, Prompt, PromptRequest, Prompting};
+pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::left_running;
 pub use redaction::redacted;

@@ -1,6 +1,6 @@
 //! The prompt for a task, from what the session knows of it.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
@@ -9,12 +9,12 @@ use crate::config::{Config, Unit};
 use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
-use crate::progress::historical::{Mode, tokens};
-use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
-use crate::project_files::MAX_DOCUMENT_BYTES;
+use crate::progress::historical::{AlreadyTold, Mode, tokens};
+use crate::progress::{self, AttemptQuery, Entry, LastAttempt, ProgressStrategy, PromptTarget};
+use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use crate::prompt::{PromptContext, Template};
 use crate::record::{
-    FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
+    FailureClass, IfThere, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
 use crate::store::Store;
 use crate::tasks;
@@ -149,10 +149,10 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
         summed_up: Option<RecalledHistory>,
     ) -> Result<Prompt> {
-        let mut earlier =
-            self.earlier(turn.task, turn.session, turn.is_taken_back, memory.past_since_cleared(store)?);
+        let mut earlier = self.earlier(turn.task, turn.session, turn.is_taken_back, store, memory)?;
+        let told = earlier.told();
         let recall = |memory: &mut Memory, budget| {
-            let wanted = RecallQuery { task: turn.task, session: turn.session, budget };
+            let wanted = RecallQuery { task: turn.task, session: turn.session, budget, told: &told };
             memory.recall(store, wanted, self.policy)
         };
         let most = self.history_budget(turn.task, &earlier, memory);
@@ -185,17 +185,24 @@ impl<'a> Prompting<'a> {
         Ok(Prompt { text, recalled, memory, warning })
     }
 
-    /// Returns what the next prompt for a task contains of older iterations, or `None` if history is off; and the tokens that it may take.
+    /// Returns what the next prompt for a task contains of earlier iterations.
     pub fn recalled(
         &self,
         task: &Task,
         session: Option<&SessionId>,
         store: &Store,
         memory: &mut Memory,
-    ) -> Result<(Option<RecalledHistory>, usize)> {
-        let earlier = self.earlier(task, session, false, memory.past_since_cleared(store)?);
+    ) -> Result<Recalled> {
+        let hints = hints_for(store, &self.assignment.feature.path, &task.name)?;
+        let prompting = Self { hints, baseline_failure: None, ..*self };
+        let earlier = prompting.earlier(task, session, false, store, memory)?;
         let budget = self.history_budget(task, &earlier, memory);
-        Ok((memory.recall(store, RecallQuery { task, session, budget }, self.policy)?, budget))
+        let told = earlier.told();
+        let history =
+            memory.recall(store, RecallQuery { task, session, budget, told: &told }, self.policy)?;
+        let last_attempt = earlier.last_attempt(history.as_ref());
+        let Earlier { question, learnings, progress, .. } = earlier;
+        Ok(Recalled { last_attempt, question, learnings, hints: prompting.hints, progress, history, budget })
     }
 
     /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
@@ -215,12 +222,23 @@ impl<'a> Prompting<'a> {
         task: &Task,
         session: Option<&SessionId>,
         is_taken_back: bool,
-        past: &[Iteration],
-    ) -> Earlier {
+        store: &Store,
+        memory: &mut Memory,
+    ) -> Result<Earlier> {
+        let past = memory.past_since_cleared(store)?;
         let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
         let name = &task.name;
         let last_attempt = if is_wanted {
-            let query = AttemptQuery { task: name, session, final_message_chars, is_taken_back };
+            let files = &self.assignment.feature.files;
+            let still_differs =
+                |iteration: &Iteration, path: &str| still_differs(store, files, iteration, path);
+            let query = AttemptQuery {
+                task: name,
+                session,
+                final_message_chars,
+                is_taken_back,
+                still_differs: &still_differs,
+            };
             progress::last_attempt(past, query)
         } else {
             LastAttempt::default()
@@ -228,12 +246,14 @@ impl<'a> Prompting<'a> {
         // Without its final message, it has not all that a block of progress has.
         let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
         let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
-        Earlier {
+        Ok(Earlier {
             question: open_question(past, name, &self.hints),
             learnings: progress::learnings(past, task, learnings),
             progress: self.progress.progress(&PromptTarget { task: Some(name), shown_attempt: shown }),
-            last_attempt: last_attempt.text,
-        }
+            entries: self.progress.entries(),
+            session: session.cloned(),
+            attempt: last_attempt,
+        })
     }
 
     fn described(&self, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> PromptMemory {
@@ -241,13 +261,15 @@ impl<'a> Prompting<'a> {
         let mode = recalled.map_or(Mode::Off, |recalled| recalled.mode);
         let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
         let of_history = history.map_or(0, |history| history.context.scanned);
-        let of_attempt = usize::from(!earlier.last_attempt.is_empty());
+        let of_attempt = usize::from(!earlier.last_attempt(recalled).is_empty());
+        let history_tokens = history.map_or(0, |history| history.context.tokens());
         PromptMemory {
             mode: mode.as_str().to_owned(),
             strategy: self.strategy.to_owned(),
             reason: history.map(|history| history.why.as_str().to_owned()),
             iterations: of_progress.max(of_history).max(of_attempt),
-            tokens: earlier.tokens() + history.map_or(0, |history| history.context.tokens()),
+            tokens: earlier.tokens() + history_tokens,
+            history_tokens,
         }
     }
 
@@ -279,6 +301,7 @@ impl<'a> Prompting<'a> {
             max_iterations: self.max_iterations,
             tasks: turn.tasks.counts().into(),
             progress: earlier.progress.clone(),
+            progress_entries: earlier.entries.clone(),
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
             history_enabled: recalled.is_some(),
             hints: self.hints.clone(),
@@ -287,7 +310,7 @@ impl<'a> Prompting<'a> {
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,
             spec_content: spec_content(feature),
-            last_attempt: earlier.last_attempt.clone(),
+            last_attempt: earlier.last_attempt(recalled),
             question: earlier.question.clone(),
             learnings: earlier.learnings.clone(),
             documents: self.documents(),
@@ -349,23 +372,75 @@ fn spec_content(feature: &Feature) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
+/// What the next prompt for a task says of earlier iterations.
+#[derive(Debug)]
+pub struct Recalled {
+    pub last_attempt: String,
+    pub question: String,
+    pub learnings: Vec<String>,
+    pub hints: Vec<String>,
+    pub progress: String,
+    /// `None` if history is off.
+    pub history: Option<RecalledHistory>,
+    /// In tokens, of the history.
+    pub budget: usize,
+}
+
 /// What a prompt says of earlier iterations, but for the history.
 struct Earlier {
     /// What to do about what the last attempt asked.
     question: String,
-    last_attempt: String,
+    attempt: LastAttempt,
     learnings: Vec<String>,
     progress: String,
+    /// The iterations of `progress`.
+    entries: Vec<Entry>,
+    /// The session that the prompt is of.
+    session: Option<SessionId>,
 }
 
 impl Earlier {
+    /// Returns the last attempts at the task, without those that progress or history tells.
+    fn last_attempt(&self, recalled: Option<&RecalledHistory>) -> String {
+        let history = recalled.map(|recalled| &recalled.context);
+        let texts = [self.progress.as_str(), history.map_or("", |history| &history.text)];
+        let told = AlreadyTold::new([], texts);
+        let in_progress = self.in_progress();
+        self.attempt.text(|other| {
+            let is_there = in_progress.contains(&other.iteration)
+                || history.is_some_and(|history| history.tells(&other.iteration));
+            is_there && other.approaches.iter().all(|approach| told.says_tried(approach))
+        })
+    }
+
+    /// Returns the iterations that the progress tells.
+    fn in_progress(&self) -> Vec<(SessionId, u32)> {
+        let key = |entry: &Entry| {
+            let session = match entry.get("session").and_then(|session| session.as_str()) {
+                Some(session) => session.parse().ok()?,
+                None => self.session.clone()?,
+            };
+            Some((session, u32::try_from(entry.get("iteration")?.as_u64()?).ok()?))
+        };
+        self.entries.iter().filter(|_| !self.progress.is_empty()).filter_map(key).collect()
+    }
+
+    /// Returns what the history need not tell again.
+    fn told(&self) -> AlreadyTold {
+        let attempt = self.attempt.text(|_| false);
+        let learnings = self.learnings.join("\n");
+        let iterations = self.in_progress().into_iter().chain(self.attempt.iteration.clone());
+        AlreadyTold::new(iterations, [attempt.as_str(), &learnings, &self.progress])
+    }
+
     fn tokens(&self) -> usize {
-        let texts = [&self.last_attempt, &self.progress, &self.learnings.join("\n")];
+        let texts = [&self.last_attempt(None), &self.progress, &self.learnings.join("\n")];
         texts.iter().map(|text| tokens::count(text)).sum()
     }
 
     fn without_progress(&mut self) {
         self.progress.clear();
+        self.entries.clear();
     }
 
     fn without_learnings(&mut self) {
@@ -373,7 +448,26 @@ impl Earlier {
     }
 
     fn without_attempt(&mut self) {
-        self.last_attempt.clear();
+        self.attempt = LastAttempt::default();
+    }
+}
+
+/// Returns false if a file in the work tree is as it was before an iteration changed it.
+fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, path: &str) -> bool {
+    let before = || -> Result<Option<Vec<u8>>> {
+        let reader = store.reader()?;
+        let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
+        let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
+        reader.file(&before, path)
+    };
+    let now = || -> Result<Option<Vec<u8>>> {
+        let top = store.repository().work_tree()?;
+        files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there().context("read a changed file")
+    };
+    match (before(), now()) {
+        (Ok(before), Ok(now)) => before != now,
+        // What cannot be compared may differ.
+        _ => true,
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! Everything is computed from the records of one feature; nothing is kept beside them that could go stale.
 
+mod already_told;
 mod budget;
 mod chosen;
+mod failures;
 mod likeness;
 mod piece;
 mod pieces;
@@ -20,6 +22,7 @@ use budget::{IMPORTANT, within};
 use chosen::ChosenIterations;
 use pieces::Writer;
 
+pub use already_told::AlreadyTold;
 pub use likeness::Likeness as Relevance;
 pub use piece::{Piece, Section};
 pub use settings::{HistorySettings, Mode, Repeats};
@@ -39,22 +42,28 @@ impl HistoricalContext {
     pub fn tokens(&self) -> usize {
         tokens::count(&self.text)
     }
+
+    /// Returns true if it tells what happened in an iteration.
+    pub fn tells(&self, iteration: &(SessionId, u32)) -> bool {
+        self.pieces.iter().any(|piece| piece.is_included && piece.iterations.contains(iteration))
+    }
 }
 
 /// Returns what `past`, the iterations of a feature from the oldest to the newest, has to say about `task`.
 ///
-/// Iterations of `session` are called by their number alone.
+/// Iterations of `session` are called by their number alone. What the prompt has in `told` is left out.
 pub fn context(
     past: &[Iteration],
     task: &Task,
     session: Option<&SessionId>,
     settings: &HistorySettings,
+    told: &AlreadyTold,
 ) -> HistoricalContext {
     if settings.mode == Mode::Off || past.is_empty() {
         return HistoricalContext::default();
     }
     let chosen = ChosenIterations::of(past, task, settings);
-    let writer = Writer { past, task, session, settings };
+    let writer = Writer { past, task, session, settings, told };
     let mut pieces = writer.pieces(&chosen);
     if settings.mode == Mode::Full {
         for piece in &mut pieces {

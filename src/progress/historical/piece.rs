@@ -38,6 +38,9 @@ pub struct Piece {
     pub is_included: bool,
     #[serde(skip)]
     pub(super) place: usize,
+    /// The iterations that it tells: their sessions and numbers.
+    #[serde(skip)]
+    pub iterations: Vec<(SessionId, u32)>,
     pub text: String,
     /// Its shorter forms.
     #[serde(skip)]

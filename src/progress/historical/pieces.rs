@@ -4,25 +4,27 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::progress::attempts::{failed_commands, name_of};
-use crate::progress::markdown::{code, cut, fenced, one_line};
+use crate::progress::learnings::{FROM_A_FAILURE, same};
+use crate::progress::markdown::{code, cut, one_line};
+use crate::progress::wording::first_sentence;
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
 
+use super::already_told::AlreadyTold;
 use super::chosen::ChosenIterations;
+use super::failures::push_indented;
 use super::likeness::{Likeness, is_failure_of, key};
-use super::piece::{Piece, Section, Shorter, push, tried};
-use super::settings::{HistorySettings, Mode, Repeats};
+use super::piece::{Piece, Section, push};
+use super::settings::{HistorySettings, Mode};
 
 /// Maximum length of a quoted line, in characters.
-const LINE: usize = 300;
+pub(super) const LINE: usize = 300;
 /// Longest text of a task in a heading.
-const TITLE: usize = 80;
+pub(super) const TITLE: usize = 80;
 const MAX_FILES: usize = 8;
 const MAX_CLUSTERS: usize = 3;
-const MAX_LINES: usize = 12;
+pub(super) const MAX_LINES: usize = 12;
 /// Of more iterations, the newest are named and the others counted.
 const MAX_NAMES: usize = 5;
-/// Longest line that stands for a whole failure, in characters.
-const SHORT_LINE: usize = 120;
 
 /// How much a heading says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) struct Writer<'a> {
     pub task: &'a Task,
     pub session: Option<&'a SessionId>,
     pub settings: &'a HistorySettings,
+    /// What the prompt says elsewhere.
+    pub told: &'a AlreadyTold,
 }
 
 impl Writer<'_> {
@@ -69,8 +73,13 @@ impl Writer<'_> {
         let mut pieces = Vec::new();
         if self.settings.failures {
             pieces.extend(self.failures_of_the_task(chosen));
-            pieces.extend(chosen.similar.iter().map(|(place, likeness)| self.failure(&[*place], likeness)));
+            pieces.extend(
+                chosen.similar.iter().filter_map(|(place, likeness)| self.failure(&[*place], likeness)),
+            );
             pieces.extend(self.clusters());
+            let failed = chosen.own.iter().copied().chain(chosen.similar.iter().map(|(place, _)| *place));
+            let likeness = |place| self.likeness_in(chosen, place);
+            pieces.extend(failed.filter_map(|place| self.worked_in_failure(place, &likeness(place))));
         }
         for (place, likeness) in &chosen.successes {
             pieces.extend(self.tried_before_success(*place, likeness));
@@ -83,70 +92,8 @@ impl Writer<'_> {
         pieces
     }
 
-    fn of_which_task(&self, place: usize) -> String {
-        let iteration = &self.past[place];
-        let title = cut(iteration.task_text.as_deref().unwrap_or_default(), TITLE);
-        format!("({} - {title}, failed)", one_line(iteration.task.as_deref().unwrap_or("no task")))
-    }
-
-    /// Returns the failures of the task, newest first; those of one cause as one piece.
-    fn failures_of_the_task(&self, chosen: &ChosenIterations) -> Vec<Piece> {
-        let mut groups: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
-        for &place in &chosen.own {
-            let key = key(&self.past[place]);
-            let is_merged = self.settings.repeats == Repeats::Merged && self.settings.mode == Mode::Smart;
-            match groups.iter_mut().find(|(known, _)| is_merged && key.is_some() && *known == key) {
-                Some((_, places)) => places.push(place),
-                None => groups.push((key, vec![place])),
-            }
-        }
-        let likeness = Likeness { score: 1.0, why: vec!["the same task".to_owned()] };
-        groups.into_iter().map(|(_, places)| self.failure(&places, &likeness)).collect()
-    }
-
-    /// Failures of one cause, the newest first, as one piece.
-    fn failure(&self, places: &[usize], likeness: &Likeness) -> Piece {
-        let newest = &self.past[places[0]];
-        let is_own = newest.task.as_ref() == Some(&self.task.name);
-        let how = if is_own { "(failed)".to_owned() } else { self.of_which_task(places[0]) };
-        let front = format!("**{}** {how}:\n", self.name(newest));
-        let tries = if self.settings.approaches { self.tries(places) } else { Vec::new() };
-        let mut lines = format!("{front}{}", tried(&tries));
-        let mut rest = String::new();
-        push(&mut lines, &format!("Failed because: {}", one_line(&newest.cause())));
-        let excerpt = newest.facts.excerpt.trim();
-        if !excerpt.is_empty() {
-            fenced(excerpt)
-                .lines()
-                .for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
-        }
-        push(&mut rest, &format!("Failed because: {}", decisive(newest, LINE)));
-        if let [_, earlier @ ..] = places
-            && !earlier.is_empty()
-        {
-            let same = format!("The same failure came in {} too", self.names(earlier));
-            push(&mut lines, &same);
-            push(&mut rest, &same);
-        }
-        if let Some(files) = files(newest) {
-            push(&mut lines, &format!("Files touched: {files}"));
-        }
-        self.push_words(&mut lines, newest);
-        let mut seen = HashSet::new();
-        let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
-        for lesson in lessons.filter(|lesson| seen.insert(same(lesson))).take(MAX_LINES) {
-            push(&mut lines, &format!("Lesson: {}", cut(lesson, LINE)));
-        }
-        lines.push('\n');
-        rest.push('\n');
-        let line = format!("**{}** {how}: {}\n\n", self.name(newest), decisive(newest, SHORT_LINE));
-        let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
-        let shorter = Some(Shorter { front, tries, rest, line });
-        Piece { shorter, ..self.piece(section, places[0], likeness, lines) }
-    }
-
     /// In full mode, what the agent said and which of its commands failed.
-    fn push_words(&self, lines: &mut String, iteration: &Iteration) {
+    pub(super) fn push_words(&self, lines: &mut String, iteration: &Iteration) {
         if self.settings.mode != Mode::Full {
             return;
         }
@@ -160,38 +107,8 @@ impl Writer<'_> {
         let message = iteration.facts.final_message.trim();
         if !message.is_empty() {
             push(lines, "Final message:");
-            let fenced = fenced(message);
-            fenced
-                .lines()
-                .for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
+            push_indented(lines, message);
         }
-    }
-
-    /// Returns what was tried in these iterations, each thing once.
-    fn tries(&self, places: &[usize]) -> Vec<(String, String)> {
-        let mut seen = HashSet::new();
-        let mut tries = Vec::new();
-        for &place in places {
-            let when = if place == places[0] { String::new() } else { format!(" in {}", self.lower(place)) };
-            let new = self.past[place].approaches.iter().filter(|text| seen.insert(same(text)));
-            tries.extend(new.map(|text| (when.clone(), cut(text, LINE))));
-        }
-        tries
-    }
-
-    /// Returns what an iteration tried without effect before it succeeded.
-    fn tried_before_success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
-        let iteration = &self.past[place];
-        let tries = if self.settings.approaches { self.tries(&[place]) } else { Vec::new() };
-        if tries.is_empty() {
-            return None;
-        }
-        let is_own = iteration.task.as_ref() == Some(&self.task.name);
-        let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
-        let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
-        let lines =
-            format!("**{}** ({task}, before it succeeded):\n{}\n", self.name(iteration), tried(&tries));
-        Some(self.piece(section, place, likeness, lines))
     }
 
     fn success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
@@ -200,11 +117,19 @@ impl Writer<'_> {
         let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
         let mut lines = format!("**{}** ({task} - {title}):\n", self.name(iteration));
         let bare = lines.len();
-        if let Some(files) = files(iteration) {
-            push(&mut lines, &format!("Files: {files}"));
+        if !self.told.has(iteration) {
+            let how = first_sentence(&iteration.facts.final_message);
+            // In full mode, the whole message follows.
+            if self.settings.mode == Mode::Smart && !how.is_empty() && !self.told.says(&how) {
+                push(&mut lines, &format!("How: {}", cut(&how, LINE)));
+            }
+            if let Some(files) = files(iteration) {
+                push(&mut lines, &format!("Files: {files}"));
+            }
+            self.push_words(&mut lines, iteration);
         }
-        self.push_words(&mut lines, iteration);
-        let useful = iteration.learnings.iter().filter(|text| !is_warning(text));
+        self.worked(iteration).iter().for_each(|text| push(&mut lines, &format!("Worked: {text}")));
+        let useful = iteration.learnings.iter().filter(|text| !is_warning(text) && !self.told.says(text));
         useful.take(MAX_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
         if lines.len() == bare {
             return None;
@@ -224,7 +149,9 @@ impl Writer<'_> {
             }
         }
         let is_of_others = |places: &[usize]| {
-            places.iter().any(|&place| self.past[place].task.as_ref() != Some(&self.task.name))
+            let is_told = |place: &usize| self.told.has(&self.past[*place]);
+            let is_other = |place: &&usize| self.past[**place].task.as_ref() != Some(&self.task.name);
+            places.iter().any(|place| is_other(&place)) && !places.last().is_some_and(is_told)
         };
         let mut clusters: Vec<Vec<usize>> =
             clusters.into_values().filter(|places| places.len() > 1 && is_of_others(places)).collect();
@@ -253,9 +180,11 @@ impl Writer<'_> {
         let mut pieces = Vec::new();
         for place in chosen.all().into_iter().rev() {
             for decision in &self.past[place].decisions {
-                if seen.insert(decision.to_lowercase()) && pieces.len() < MAX_LINES {
+                let is_new = seen.insert(same(decision)) && !self.told.says(decision);
+                if is_new && pieces.len() < MAX_LINES {
                     let name = self.name(&self.past[place]);
-                    let text = format!("- {name}: \"{}\"\n", cut(decision, LINE));
+                    let mark = self.mark_of_failure(place, decision);
+                    let text = format!("- {name}: \"{}\"{mark}\n", cut(decision, LINE));
                     pieces.push(self.piece(
                         Section::KeyDecisions,
                         place,
@@ -282,8 +211,10 @@ impl Writer<'_> {
             let learnings = iteration
                 .learnings
                 .iter()
-                .filter(|text| !is_failure_included && (!is_success_included || is_warning(text)));
-            let mut texts: Vec<String> = learnings.map(|text| cut(text, LINE)).collect();
+                .filter(|text| !is_failure_included && (!is_success_included || is_warning(text)))
+                .filter(|text| !self.told.says(text));
+            let marked = |text: &String| cut(text, LINE) + &self.mark_of_failure(place, text);
+            let mut texts: Vec<String> = learnings.map(marked).collect();
             if iteration.false_claim.contains(&Claim::Ticked)
                 && iteration.task.as_ref() == Some(&self.task.name)
             {
@@ -301,6 +232,16 @@ impl Writer<'_> {
             }
         }
         pieces
+    }
+
+    /// Returns the mark of what was learned or decided in an attempt that failed, if no success repeated it.
+    fn mark_of_failure(&self, place: usize, text: &str) -> String {
+        let has_it = |one: &Iteration| {
+            one.learnings.iter().chain(&one.decisions).any(|other| same(other) == same(text))
+        };
+        let is_proven = self.past.iter().any(|one| one.outcome == Outcome::Success && has_it(one));
+        let is_of_failure = self.past[place].outcome == Outcome::Failure && !is_proven;
+        if is_of_failure { format!(" ({FROM_A_FAILURE})") } else { String::new() }
     }
 
     fn likeness_in(&self, chosen: &ChosenIterations, place: usize) -> Likeness {
@@ -327,7 +268,12 @@ impl Writer<'_> {
         streak
     }
 
-    fn piece(&self, section: Section, place: usize, likeness: &Likeness, text: String) -> Piece {
+    /// Returns the session and the number of an iteration.
+    pub(super) fn key(&self, place: usize) -> (SessionId, u32) {
+        (self.past[place].session.clone(), self.past[place].iteration)
+    }
+
+    pub(super) fn piece(&self, section: Section, place: usize, likeness: &Likeness, text: String) -> Piece {
         let iteration = &self.past[place];
         Piece {
             section,
@@ -338,20 +284,21 @@ impl Writer<'_> {
             why: likeness.why.clone(),
             is_included: false,
             place,
+            iterations: vec![self.key(place)],
             text,
             shorter: None,
         }
     }
 
-    fn name(&self, iteration: &Iteration) -> String {
+    pub(super) fn name(&self, iteration: &Iteration) -> String {
         name_of(iteration, self.session)
     }
 
-    fn lower(&self, place: usize) -> String {
+    pub(super) fn lower(&self, place: usize) -> String {
         self.name(&self.past[place]).replacen('I', "i", 1)
     }
 
-    fn names(&self, places: &[usize]) -> String {
+    pub(super) fn names(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
         let earlier = places.len().saturating_sub(MAX_NAMES);
@@ -373,7 +320,7 @@ pub(super) fn head(scanned: usize) -> String {
 }
 
 /// Returns the line that says most of a failure.
-fn decisive(iteration: &Iteration, most: usize) -> String {
+pub(super) fn decisive(iteration: &Iteration, most: usize) -> String {
     let facts = &iteration.facts;
     let error = facts.errors.first().map(|error| {
         let parts = [&error.id, &error.code, &error.message].into_iter().chain(&error.values);
@@ -386,7 +333,7 @@ fn decisive(iteration: &Iteration, most: usize) -> String {
     }
 }
 
-fn files(iteration: &Iteration) -> Option<String> {
+pub(super) fn files(iteration: &Iteration) -> Option<String> {
     let is_own = |file: &&String| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
     let files: Vec<&String> = iteration.files_changed.iter().filter(is_own).collect();
     let mut names: Vec<String> = files.iter().take(MAX_FILES).map(|file| code(file)).collect();
@@ -402,9 +349,4 @@ fn is_warning(text: &str) -> bool {
     ["avoid", "never ", "do not", "don't", "must not", "careful", "beware", "warning", "breaks", "fails"]
         .iter()
         .any(|word| text.contains(word))
-}
-
-/// Equal for words that say the same.
-fn same(text: &str) -> String {
-    one_line(text).trim_end_matches('.').to_lowercase()
 }

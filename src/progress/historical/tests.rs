@@ -60,7 +60,7 @@ fn smart() -> HistorySettings {
 }
 
 fn recall(past: &[Iteration], settings: &HistorySettings) -> HistoricalContext {
-    context(past, &task("T008"), Some(&session(1)), settings)
+    context(past, &task("T008"), Some(&session(1)), settings, &AlreadyTold::default())
 }
 
 #[test]
@@ -245,6 +245,40 @@ fn outputs_and_words_of_others_stay_in_their_place() {
         "{text}"
     );
     assert!(text.contains("- Tried: a  # Rules none\n"), "{text}");
+}
+
+#[test]
+fn what_the_prompt_has_elsewhere_is_left_out() {
+    let mut past: Vec<_> = (1..=3).map(|number| failure(number, "T008", "x")).collect();
+    past[0].learnings = vec!["The frob needs a knob".to_owned()];
+    past[2].decisions = vec!["small steps".to_owned()];
+    let told = |iterations: &[u32], text: &str| {
+        let told = AlreadyTold::new(iterations.iter().map(|number| (session(1), *number)), [text]);
+        context(&past, &task("T008"), Some(&session(1)), &smart(), &told)
+    };
+    let some = told(&[3], "- Iteration 3 (attempt 3) failed: x; tried: way 3\n- small steps (T008)");
+    assert!(some.text.contains("**Iteration 2** (failed):\n- Tried: way 2\n- Tried in iteration 1: way 1\n- Failed in the same way as iteration 3\n"), "{}", some.text);
+    assert!(!some.text.contains("small steps") && !some.text.contains("way 3"), "{}", some.text);
+    assert!(some.tells(&(session(1), 1)) && !some.tells(&(session(1), 3)));
+    let all = "way 1\nway 2\nway 3\n- Decided: small steps (T008)\n- The frob needs a knob (T008)";
+    assert_eq!(told(&[1, 2, 3], all).text, "");
+}
+
+#[test]
+fn what_worked_and_how_stands_apart_from_what_did_not() {
+    let mut failed = failure(1, "T008", "x");
+    failed.approaches = vec!["perl: no such module".to_owned(), "node -e …: worked".to_owned()];
+    failed.decisions = vec!["JSON".to_owned()];
+    let mut done = iteration(2, "T001", Outcome::Success);
+    done.task_text = Some("Warn of the budget early".to_owned());
+    done.files_changed = vec!["a.rs".to_owned()];
+    done.facts.final_message = "I read the file in pieces. Done.".to_owned();
+    let text = recall(&[failed, done], &smart()).text;
+    let worked = text.split("#### What worked\n\n").nth(1).unwrap();
+    assert!(worked.contains("in an attempt that failed):\n- Worked: node -e …: worked\n"), "{text}");
+    assert!(worked.contains("- How: I read the file in pieces.\n- Files: `a.rs`\n"), "{text}");
+    assert!(text.contains("- Tried: perl: no such module\n"), "{text}");
+    assert!(text.contains("\"JSON\" (from an attempt that failed)\n"), "{text}");
 }
 
 proptest! {

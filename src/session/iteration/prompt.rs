@@ -4,7 +4,7 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use crate::process::create_private_dir;
-use crate::progress::historical;
+use crate::progress::historical::{self, AlreadyTold};
 use crate::record::{Event, Task};
 use crate::store::Begin;
 
@@ -64,7 +64,8 @@ impl Running<'_> {
         let budget = policy.settings.budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
-        let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material };
+        let told = AlreadyTold::default();
+        let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material, told: &told };
         let recalled = self.past.memory.recall(self.plan.store, wanted, policy)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::progress::first_sentence;
 use crate::record::{
     AgentEvent, Event, FailureClass, Iteration, ObjectId, Outcome, RALPH, Session, Status, Timestamp,
     Waiting, without_escapes,
@@ -306,28 +307,6 @@ fn claims(record: &Iteration) -> &'static str {
     }
 }
 
-/// Returns the first sentence of what an agent said, without the marks of Markdown around it. Titles are not sentences,
-/// and neither are labels like `Learnings:` or the list items below them.
-fn first_sentence(message: &str) -> String {
-    let mut is_below_label = false;
-    let text = message.lines().map(str::trim).find(|line| {
-        let words = line.trim_matches(['#', '*', '_', ' ']);
-        let is_item = line.starts_with(['-', '*', '+']) && !line.starts_with("**");
-        let is_title = (line.starts_with('#') || line.starts_with("**") && line.ends_with("**"))
-            && !words.contains(['.', '!', '?', ':']);
-        if words.ends_with(':') || is_title {
-            is_below_label = true;
-            return false;
-        }
-        is_below_label &= is_item || words.is_empty();
-        !is_below_label && words.contains(char::is_alphabetic) && !line.starts_with('<')
-    });
-    let text = text.unwrap_or_default().trim_start_matches(['#', '*', '-', '>', ' ']);
-    let is_end = |(at, _): &(usize, &str)| text[at + 1..].starts_with(' ');
-    let end = text.match_indices(['.', '!', '?']).find(is_end).map_or(text.len(), |(at, _)| at + 1);
-    text[..end].replace("**", "").replace('`', "")
-}
-
 /// A time of this day by the clock alone.
 fn wall_clock(until: Timestamp, seconds: u64) -> String {
     if seconds < DAY { clock(until) } else { local_minute(until) }
@@ -406,24 +385,5 @@ mod tests {
             lines.phase_rule(phase).unwrap();
         }
         assert_eq!(String::from_utf8(lines.out).unwrap(), "\n── Phase 1: A ──\n\n── Phase 2: B ──\n");
-    }
-
-    #[test]
-    fn an_answer_is_its_first_sentence() {
-        for (message, expected) in [
-            ("", ""),
-            ("<promise>COMPLETE</promise>\n", ""),
-            ("\n## **Done**: T004 works in v1.2. And more.\n", "Done: T004 works in v1.2."),
-            ("- I changed `src/a.rs`\nand more.", "I changed src/a.rs"),
-            ("Is it done? Yes", "Is it done?"),
-            ("ü. ö", "ü."),
-            ("## Summary\n\nThe parser reads it.\n", "The parser reads it."),
-            ("**Summary**\nIt works. Really.", "It works."),
-            ("Learnings:\n- the frob needs a knob\n\nAll is done.", "All is done."),
-            ("**Decisions**:\n\n* tabs\n* spaces\n", ""),
-            ("---\n**Fixed** the parser.", "Fixed the parser."),
-        ] {
-            assert_eq!(first_sentence(message), expected, "{message}");
-        }
     }
 }

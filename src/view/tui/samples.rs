@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::history::clusters::{clusters, folded};
-use crate::progress::historical::{HistorySettings, Mode, context};
+use crate::progress::historical::{AlreadyTold, HistorySettings, Mode, context};
 use crate::record::{
     AgentEvent, Cost, DiffStat, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason,
     Task, Timestamp, TrailerCounts,
@@ -273,7 +273,7 @@ impl Source for Sample {
         let past: Vec<Iteration> = rows.map(whole).collect();
         let settings = HistorySettings { mode: Mode::Smart, ..HistorySettings::default() };
         Ok(PromptMemory {
-            context: Some(context(&past, &self.task, None, &settings)),
+            context: Some(context(&past, &self.task, None, &settings, &AlreadyTold::default())),
             task: Some(self.task.clone()),
             mode: "smart".to_owned(),
             why: "turned on by failures in a row".to_owned(),

@@ -146,7 +146,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gix", &["store/"]),
     ("http_body_util", &["cli/web_server.rs"]),
     ("hyper", &["cli/web.rs", "cli/web_server.rs"]),
-    ("jiff", &["view/local_time.rs"]),
+    ("jiff", &["agent/stream/reset_time.rs", "view/local_time.rs"]),
     ("indicatif", &["view/live/frame.rs", "view/live/spinner.rs"]),
     ("minijinja", &["prompt/", "view/report/"]),
     ("pulldown_cmark", &["view/markdown.rs", "view/report/rich.rs"]),

@@ -8,7 +8,7 @@ use super::interface::AgentInput;
 use super::lines::{LineReader, tail};
 use super::rollout;
 use super::stream::{
-    AgentReport, End, Failure, StreamReader, class_of, class_of_words, usage_file, wait_time_in,
+    AgentReport, End, Failure, StreamReader, class_of, class_of_words, reset_time_in, usage_file,
 };
 use super::watchdog::Watchdog;
 use crate::process::{Child, ChildExit, Interrupt};
@@ -183,7 +183,7 @@ impl Launch {
         let by_words = || {
             // The last message of a stopped run is about a retry, which does not matter any more.
             let words = cause.message.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
-            Some(turn.clock.now().plus(wait_time_in(words)?))
+            reset_time_in(words, turn.clock.now())
         };
         run.report.resets_at.or_else(by_log).or_else(by_words)
     }

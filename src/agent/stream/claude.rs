@@ -233,7 +233,7 @@ fn class_of_result(result: &Value, before: Option<FailureClass>, words: &str) ->
         "authentication_error" | "permission_error" => Some(FailureClass::Auth),
         "billing_error" => Some(FailureClass::Billing),
         "not_found_error" => Some(FailureClass::Model),
-        "rate_limit_error" => Some(FailureClass::RateLimit),
+        "rate_limit_error" => Some(class_of(Some(429), words)),
         "overloaded_error" => Some(FailureClass::Overloaded),
         _ => None,
     };

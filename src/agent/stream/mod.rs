@@ -15,6 +15,9 @@ mod gemini;
 mod opencode;
 mod parser;
 mod pi;
+#[cfg(test)]
+mod provider_samples;
+mod reset_time;
 mod text;
 mod tool_calls;
 mod transcript;
@@ -28,8 +31,9 @@ use parser::LineParser;
 use transcript::Transcript;
 
 pub(super) use copilot::usage_file;
-pub(super) use failure::{class_of, class_of_words, wait_time_in};
+pub(super) use failure::{class_of, class_of_words};
 pub(super) use parser::End;
+pub(super) use reset_time::reset_time_in;
 pub(super) use text::FINAL_TEXT_BYTES;
 pub(super) use transcript::{AgentReport, Failure};
 

@@ -74,7 +74,6 @@ fn without_a_told_time_the_pauses_grow() {
         (r#""api_error_status":529"#, "overloaded"),
         (r#""api_error_status":500"#, "overloaded"),
         (r#""api_error_status":429"#, "rate_limit"),
-        (r#""api_error":"usage_limit_reached""#, "quota"),
         (r#""api_error":"none","result":"Connection error.""#, "network"),
     ] {
         let scene = Sandbox::new();
@@ -178,20 +177,168 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         (r#""api_error_type":"billing_error""#, "billing", "hint: pay or add credit"),
         (r#""api_error_status":404"#, "model", "hint: name a model"),
         (r#""terminal_reason":"prompt_too_long""#, "context", "hint: the prompt does not fit"),
+        (r#""api_error":"none""#, "other", "hint: look at what the agent printed"),
     ] {
         let scene = Sandbox::new();
-        scene.agents_like_claude(&[("fake", &fails(fields)), ("other", WORKS)]);
+        scene.agents_like_claude(&[("fake", &fails(fields))]);
         scene.validate("touch validated");
-        let run = scene.ralph("").code(6);
+        let run = scene.ralph("--skip-after 1").code(6);
         run.stdout_has("the agent could not be used, ")
+            .stdout_has(&format!("trying again in 5 s  fake cannot be used ({class}): It failed."))
             .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
             .stdout_has(remedy);
         let session = scene.session();
         assert_eq!(session.iteration(1)["failure_class"], class);
+        assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted", "interrupted"], "{class}: no attempts");
         assert_eq!(session.end()["stop_reason"], "agent_unusable");
         assert!(!scene.path("validated").exists(), "{class}: there is nothing to validate");
-        scene.ralph("show").code(0).stdout_has("validation  touch validated, not run\n");
+        scene.ralph("show 1").code(0).stdout_has("validation  touch validated, not run\n");
     }
+}
+
+#[test]
+fn the_next_agent_takes_over_at_once_whatever_keeps_the_first() {
+    for (fields, class) in [
+        (r#""api_error_status":401"#, "auth"),
+        (r#""api_error_status":529"#, "overloaded"),
+        (r#""api_error":"none","result":"Selected model is at capacity.""#, "overloaded"),
+        (r#""api_error":"none","result":"Your workspace is out of credits.""#, "billing"),
+        (r#""terminal_reason":"prompt_too_long""#, "context"),
+        (r#""api_error":"none","result":"You have hit your limit · resets 10pm (UTC)""#, "quota"),
+    ] {
+        let scene = Sandbox::new();
+        scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+        scene.agents_like_claude(&[("first", &fails(fields)), ("second", WORKS)]);
+        let run = scene.ralph("").code(0);
+        run.stdout_has(&format!("second takes over from first ({class})")).stdout_lacks("trying again");
+        assert_eq!(scene.session().trailers("Ralph-Failure-Class")[0], class);
+    }
+}
+
+#[test]
+fn an_agent_that_fails_for_good_is_left_out_and_said_so() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
+    scene.agents_like_claude(&[("first", &fails(r#""api_error_status":401"#)), ("second", WORKS)]);
+    let run = scene.ralph("").code(0);
+    run.stdout_has("first cannot be used (auth: It failed.), and is not tried again in this session")
+        .stdout_has("hint: sign in with the agent itself");
+    let session = scene.session();
+    let agents: Vec<_> = (1..=5).map(|number| session.iteration(number)["agent"].clone()).collect();
+    assert_eq!(agents.iter().filter(|agent| *agent == "first").count(), 2, "{agents:?}");
+    assert_eq!(agents[1], "second");
+}
+
+#[test]
+fn an_agent_that_worked_before_is_tried_again_with_growing_pauses() {
+    // It works in the first iteration, fails in the next ones, and is back.
+    let fails_until = |last: u32| {
+        format!(
+            "if [ \"$RALPH_ITERATION\" -gt 1 ] && [ \"$RALPH_ITERATION\" -le {last} ]; then\n{}fi\n{WORKS}",
+            fails(r#""api_error_status":401"#)
+        )
+    };
+    for (last, code, pauses) in [(4, 0, &[5, 30, 120][..]), (9, 6, &[5, 30, 120])] {
+        let scene = Sandbox::new();
+        scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+        scene.agents_like_claude(&[("fake", &fails_until(last))]);
+        let run = scene.ralph("--json --max-wait 0").code(code);
+        let waited: Vec<_> = seconds(&run).iter().map(|seconds| seconds.next_multiple_of(5)).collect();
+        assert_eq!(waited, pauses, "until {last}");
+        assert!(events(&run, "waiting").iter().all(|event| event["is_guessed"] == true));
+    }
+}
+
+#[test]
+fn a_program_that_vanishes_is_waited_for() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
+    // The first run takes the program away, as an update does; the shell that calls it brings it back in the third.
+    let works = WORKS.replace('\n', "; ");
+    scene.executable("program.sh", &format!("#!/bin/sh\nmv program.sh away.sh\n{works}\n"));
+    scene.agent(
+        "[agents.fake]\nparser = \"claude\"\ncommand = \"[ $RALPH_ITERATION -lt 4 ] || cp away.sh program.sh; \
+         exec ./program.sh\"\n",
+    );
+    let run = scene.ralph("--json").code(0);
+    assert_eq!(seconds(&run).len(), 2);
+    assert_eq!(events(&run, "waiting")[0]["failure_class"], "not_installed");
+    assert_eq!(
+        scene.session().trailers("Ralph-Outcome"),
+        ["success", "interrupted", "interrupted", "success"]
+    );
+}
+
+#[test]
+fn a_context_that_overflows_in_mid_run_is_a_failed_attempt() {
+    let tool = r#"echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"Read","input":{"file_path":"a"}}]}}'
+"#;
+    let scene = Sandbox::new();
+    let overflow = format!("{tool}{}", fails(r#""terminal_reason":"prompt_too_long""#));
+    scene.agents_like_claude(&[("fake", &until(1, &overflow))]);
+    let run = scene.ralph("--json").code(0);
+    assert!(seconds(&run).is_empty(), "a fresh context is the remedy");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success"]);
+    assert_eq!(session.iteration(1)["failure_class"], "context");
+
+    // The first request of two runs in a row.
+    let scene = Sandbox::new();
+    scene.agents_like_claude(&[("fake", &fails(r#""terminal_reason":"prompt_too_long""#))]);
+    scene.ralph("").code(6).stdout_has("the rest is what the agent adds itself");
+    assert_eq!(scene.session().iterations().len(), 2);
+}
+
+#[test]
+fn the_words_of_a_limit_say_when_it_ends_and_no_time_is_invented() {
+    let limit = |words: &str| format!(r#""api_error":"none","result":"{words}""#);
+    for (words, phrase) in [
+        (
+            "You have hit your limit · resets 10pm (Atlantis/Capital)",
+            "no reset time was given: trying again in 5 min",
+        ),
+        ("Usage limit reached. Try again in 3 days 4 hours.", "waits 7"),
+        ("Claude AI usage limit reached|4102444800", "stopped at the limit of waiting"),
+    ] {
+        let scene = Sandbox::new();
+        scene.agents_like_claude(&[("fake", &until(1, &fails(&limit(words))))]);
+        let run = scene.ralph("--max-wait 100h");
+        run.stdout_has(phrase);
+        assert_eq!(scene.session().iteration(1)["failure_class"], "quota", "{words}");
+    }
+}
+
+#[test]
+fn a_plain_command_says_that_it_met_a_limit() {
+    let works = "sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
+    let first = |says: &str| format!("if [ \"$RALPH_ITERATION\" = 1 ]; then\n{says}\nfi\n{works}");
+    for (says, setting, class) in [
+        ("echo 'try again in 2 minutes' >&2; exit 75", "", "rate_limit"),
+        (
+            "echo 'Our budget is gone, wait 2 minutes'; exit 1",
+            "limit-pattern = 'budget is \\w+'\n",
+            "rate_limit",
+        ),
+        (
+            "echo 'quota: budget is gone, wait 2 minutes'; exit 0",
+            "limit-pattern = 'budget is \\w+'\n",
+            "quota",
+        ),
+    ] {
+        let scene = Sandbox::new();
+        scene.write("agent.sh", first(says));
+        scene.agent(&format!("[agents.fake]\ncommand = [\"sh\", \"agent.sh\"]\n{setting}"));
+        let run = scene.ralph("--json").code(0);
+        assert!(matches!(seconds(&run)[..], [110..=122]), "{says}: {:?}", seconds(&run));
+        assert_eq!(scene.session().trailers("Ralph-Failure-Class"), [class, ""], "{says}");
+    }
+    let scene = Sandbox::new();
+    scene.agent("[agents.fake]\ncommand = \"true\"\nlimit-pattern = '(('\n");
+    scene
+        .ralph("")
+        .code(3)
+        .stderr_has("agents.fake.limit-pattern")
+        .stderr_has("expected a regular expression");
 }
 
 #[test]

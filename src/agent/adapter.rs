@@ -60,6 +60,7 @@ impl Adapter {
             parser: known.parser,
             model: settings.model.clone(),
             codex_home: (known.name == "codex").then(|| codex_home(settings, lookup)).flatten(),
+            limit_pattern: settings.limit_pattern(),
         };
         Self { known, launch, permissions: settings.permissions, asked: OnceLock::new() }
     }

@@ -61,6 +61,7 @@ impl Command {
             parser: settings.parser,
             model: settings.model.clone(),
             codex_home: None,
+            limit_pattern: settings.limit_pattern(),
         };
         Ok(Self { name: name.clone(), launch })
     }

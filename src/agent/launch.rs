@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redacted;
+use regex::Regex;
 
 use super::interface::AgentInput;
 use super::lines::{LineReader, tail};
@@ -14,6 +15,7 @@ use super::watchdog::Watchdog;
 use crate::process::{Child, ChildExit, Interrupt};
 use crate::record::{
     AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, Timestamp, summary,
+    without_escapes,
 };
 
 /// Bytes at the end of stderr that may contain the reason of a failure.
@@ -24,6 +26,9 @@ const MAX_ARGUMENT_BYTES: usize = 120 << 10;
 
 /// Exit codes of a shell that could not start the command.
 const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// The exit code by which a command says that it met a limit: `EX_TEMPFAIL` of `sysexits.h`.
+const LIMIT_CODE: i32 = 75;
 
 /// A run that ended within this time did no work before it failed to start a program.
 const AT_ONCE_MS: u64 = 5_000;
@@ -41,6 +46,8 @@ pub(super) struct Launch {
     pub model: Option<String>,
     /// Where Codex keeps its threads.
     pub codex_home: Option<Utf8PathBuf>,
+    /// What its output contains if it met a limit.
+    pub limit_pattern: Option<Regex>,
 }
 
 /// A finished run.
@@ -57,12 +64,25 @@ struct FollowedRun {
 #[derive(Debug, Default)]
 struct Cause {
     class: Option<FailureClass>,
-    message: Option<String>,
+    /// The words of the error, whole: the end of a limit may stand last.
+    words: Option<String>,
+    /// True if the agent reported the error, rather than ending without a result.
+    is_reported: bool,
 }
 
 impl Cause {
-    fn new(class: FailureClass, message: Option<String>) -> Self {
-        Self { class: Some(class), message }
+    fn new(class: FailureClass, words: Option<String>) -> Self {
+        Self { class: Some(class), words, is_reported: true }
+    }
+
+    /// Returns true if it says nothing of the task, of a run that did anything or not.
+    fn cuts_short(&self, has_worked: bool) -> bool {
+        self.class.is_some_and(|class| match class {
+            // A fresh context is the remedy, and an agent that gives up after some work may have met the task's difficulty.
+            FailureClass::Context => !has_worked,
+            FailureClass::Other => !has_worked && self.is_reported,
+            _ => class.is_transient() || class.is_unusable(),
+        })
     }
 }
 
@@ -75,11 +95,16 @@ impl Launch {
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
         let run = self.follow(turn, interrupt, say)?;
-        let succeeded = run.ended.exit.is_success() && run.report.succeeded;
-        let cause = if succeeded { Cause::default() } else { self.cause(&run, turn)? };
+        let limit = self.limit(&run, turn)?;
+        let succeeded = run.ended.exit.is_success() && run.report.succeeded && limit.is_none();
+        let cause = match limit {
+            Some(limit) => limit,
+            None if succeeded => Cause::default(),
+            None => self.cause(&run, turn)?,
+        };
         let resets_at = self.resets_at(&run, &cause, turn);
         let FollowedRun { ended, duration_ms, report, .. } = run;
-        Ok(AgentRun {
+        let mut run = AgentRun {
             exit: ended.exit,
             duration_ms,
             succeeded,
@@ -89,10 +114,13 @@ impl Launch {
             cost_usd: report.cost_usd,
             tool_calls: report.tool_calls,
             failure_class: cause.class,
-            error: cause.message,
+            error: cause.words.as_deref().map(|words| summary(&turn.redactor.redact(words))),
             resets_at,
+            was_cut_short: false,
             leftovers: ended.leftovers,
-        })
+        };
+        run.was_cut_short = cause.cuts_short(run.has_worked());
+        Ok(run)
     }
 
     /// Runs the agent to its end and reads its stream meanwhile.
@@ -131,6 +159,30 @@ impl Launch {
         Ok(FollowedRun { ended, duration_ms, report, last_error: watchdog.last_error() })
     }
 
+    /// Returns the limit that a run met by what the user says of its program: a plain command by its exit code, any agent by
+    /// the pattern for its output. Of an agent whose stream is read, only its error is output.
+    fn limit(&self, run: &FollowedRun, turn: &AgentInput<'_>) -> Result<Option<Cause>> {
+        let is_text = self.parser == Parser::Text;
+        let is_by_code = is_text && run.ended.exit.code == LIMIT_CODE;
+        if run.ended.exit.reason.is_some() || !is_by_code && self.limit_pattern.is_none() {
+            return Ok(None);
+        }
+        let said = match &run.report.failure {
+            _ if is_text => tail(turn.stdout, MAX_LAST_WORDS_BYTES)?,
+            Some(failure) => failure.message.clone(),
+            None => String::new(),
+        };
+        let words = format!("{said}\n{}", tail(turn.stderr, MAX_LAST_WORDS_BYTES)?);
+        let found = self.limit_pattern.as_ref().and_then(|pattern| pattern.find(&words));
+        let words = match found {
+            Some(found) => &words[words[..found.start()].rfind('\n').map_or(0, |end| end + 1)..],
+            None if is_by_code => words.as_str(),
+            None => return Ok(None),
+        };
+        let class = class_of_words(words, &[FailureClass::Quota]).unwrap_or(FailureClass::RateLimit);
+        Ok(Some(Cause::new(class, Some(words.trim().to_owned()).filter(|words| !words.is_empty()))))
+    }
+
     /// Returns why a run did not succeed.
     fn cause(&self, run: &FollowedRun, turn: &AgentInput<'_>) -> Result<Cause> {
         let exit = &run.ended.exit;
@@ -142,7 +194,8 @@ impl Launch {
             Some(ExitReason::ErrorLoop) => {
                 let words = run.last_error.clone().unwrap_or_default();
                 let known = run.report.failure.as_ref().map(|failure| failure.class);
-                Cause::new(known.unwrap_or_else(|| class_of(None, &words)), Some(words))
+                let class = known.unwrap_or_else(|| class_of(None, &words));
+                Cause { is_reported: false, ..Cause::new(class, Some(words)) }
             }
             // We stopped it, so its last message is not a failure of its own.
             Some(_) => Cause::default(),
@@ -165,13 +218,14 @@ impl Launch {
         let line = last_line(&words);
         if self.parser == Parser::Text {
             // The words of an unknown program may be about anything, so they imply no class.
-            return Ok(Cause { class: None, message: line });
+            return Ok(Cause { words: line, ..Cause::default() });
         }
         let class = failure
             .map(|failure| failure.class)
             .or_else(|| class_of_words(&words, FailureClass::ALL))
             .unwrap_or(FailureClass::Other);
-        Ok(Cause::new(class, line.or_else(|| Some("its stream ended without a result".to_owned()))))
+        let words = line.or_else(|| Some("its stream ended without a result".to_owned()));
+        Ok(Cause { is_reported: failure.is_some(), ..Cause::new(class, words) })
     }
 
     /// Returns when the limit of a failed run resets, if it is known.
@@ -182,8 +236,9 @@ impl Launch {
         let by_log = || rollout::resets_at(self.codex_home.as_deref()?, run.report.thread.as_deref()?);
         let by_words = || {
             // The last message of a stopped run is about a retry, which does not matter any more.
-            let words = cause.message.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
-            reset_time_in(words, turn.clock.now())
+            let words = cause.words.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
+            let now = turn.clock.now();
+            reset_time_in(words, now).filter(|at| *at > now)
         };
         run.report.resets_at.or_else(by_log).or_else(by_words)
     }
@@ -287,7 +342,7 @@ fn quoted(value: &str) -> String {
 
 /// Returns the last line that is not empty.
 fn last_line(text: &Redacted) -> Option<String> {
-    text.lines().map(|line| summary(&text.part(line))).rfind(|line| !line.is_empty())
+    text.lines().map(without_escapes).map(|line| line.trim().to_owned()).rfind(|line| !line.is_empty())
 }
 
 /// Returns the end of what an agent wrote to stderr.

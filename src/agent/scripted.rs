@@ -38,6 +38,7 @@ impl Scripted {
             parser: settings.parser,
             model: settings.model.clone(),
             codex_home: None,
+            limit_pattern: settings.limit_pattern(),
         };
         Ok(Self { script: Utf8Path::new(script).to_owned(), launch })
     }

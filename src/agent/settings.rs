@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use regex::Regex;
+
 use super::known::{self, SCRIPTED};
 use crate::record::{Parser, Permissions, PromptVia};
 
@@ -17,6 +19,8 @@ pub struct AgentSettings {
     pub env: Vec<(String, String)>,
     pub model: Option<String>,
     pub permissions: Permissions,
+    /// A regular expression that its output matches if it met a limit. One that is valid: who sets it checks that.
+    pub limit_pattern: Option<String>,
 }
 
 /// How long an agent may be silent if its stream shows when it waits for a tool.
@@ -36,7 +40,12 @@ impl AgentSettings {
             env: Vec::new(),
             model: None,
             permissions: Permissions::default(),
+            limit_pattern: None,
         }
+    }
+
+    pub(super) fn limit_pattern(&self) -> Option<Regex> {
+        self.limit_pattern.as_deref().and_then(|pattern| Regex::new(pattern).ok())
     }
 
     /// Returns an agent that is a shell command, as given by `--agent-command`.

@@ -29,6 +29,7 @@ pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
         });
         settings.prompt = configured.prompt.unwrap_or_default();
         settings.parser = configured.parser.unwrap_or_default();
+        settings.limit_pattern.clone_from(&configured.limit_pattern);
         settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     }
     // A model is one agent's own: those after the first know other ones.

@@ -43,10 +43,12 @@ pub struct AgentSettings {
     pub parser: Option<Parser>,
     /// Model that this agent is asked to use, whatever `model` says.
     pub model: Option<String>,
+    /// A regular expression that its output matches if it met a limit.
+    pub limit_pattern: Option<String>,
     /// May hold secrets: never to be shown or recorded.
     pub env: BTreeMap<String, String>,
 }
 
 impl AgentSettings {
-    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "model", "env"];
+    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "model", "limit-pattern", "env"];
 }

@@ -12,7 +12,7 @@ use super::value::Value;
 const NAMES: &[&str] = &["agent", "permissions", "completion", "untick", "allow-links"];
 
 /// Fields of `[agents.<name>]` that are such settings.
-const AGENT_FIELDS: &[&str] = &["command", "prompt", "parser", "env"];
+const AGENT_FIELDS: &[&str] = &["command", "prompt", "parser", "limit-pattern", "env"];
 
 /// Returns true if `key` is such a setting, in a session of this loop type in which these agents work.
 pub fn is_command(key: &str, agents: &[String], loop_type: &str) -> bool {
@@ -104,6 +104,7 @@ mod tests {
             "agents.fake.command",
             "agents.fake.prompt",
             "agents.fake.parser",
+            "agents.fake.limit-pattern",
             "agents.fake.env.PATH",
             "agents.a.b.env.X.Y",
             "loop.review.template",

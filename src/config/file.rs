@@ -17,7 +17,7 @@ use super::loops::LoopSettings;
 use super::mistake;
 use super::origin::Origin;
 use super::settings::{self, KEYS};
-use super::value::{InvalidValue, Raw, Value};
+use super::value::{InvalidValue, Raw, Value, pattern_error};
 use super::values::Setting;
 
 /// What a file says, in its order within each table.
@@ -139,6 +139,10 @@ impl Source<'_> {
                         let model = raw.line().ok_or_else(|| wrong(InvalidValue::expected("a string")))?;
                         Value::Text(agent.model.insert(model.to_owned()).clone())
                     }
+                    "limit-pattern" => {
+                        let pattern = regular_expression(&raw).map_err(wrong)?;
+                        Value::Text(agent.limit_pattern.insert(pattern).clone())
+                    }
                     "env" => {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
                         continue;
@@ -248,6 +252,12 @@ fn integer_text(digits: &str, radix: u32) -> String {
 fn one_of<T: FromStr + VariantNames>(raw: &Raw) -> Result<T, InvalidValue> {
     let found = raw.line().and_then(|text| text.parse().ok());
     found.ok_or_else(|| InvalidValue::expected(format!("one of {}", T::VARIANTS.join(", "))))
+}
+
+fn regular_expression(raw: &Raw) -> Result<String, InvalidValue> {
+    let invalid = |detail| InvalidValue { expected: "a regular expression".to_owned(), detail };
+    let pattern = raw.line().ok_or_else(|| invalid(None))?;
+    pattern_error(pattern).map_or_else(|| Ok(pattern.to_owned()), |error| Err(invalid(Some(error))))
 }
 
 fn path(raw: &Raw) -> Result<String, InvalidValue> {

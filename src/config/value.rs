@@ -194,19 +194,19 @@ impl Key {
     }
 
     fn check_pattern(&self, text: &str) -> Result<(), InvalidValue> {
-        match Regex::new(text) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let words = error.to_string();
-                let reason = words.lines().rev().find_map(|line| line.trim().strip_prefix("error: "));
-                Err(self.invalid(Some(reason.unwrap_or(&words).to_owned())))
-            }
-        }
+        pattern_error(text).map_or(Ok(()), |reason| Err(self.invalid(Some(reason))))
     }
 
     fn invalid(&self, detail: Option<String>) -> InvalidValue {
         InvalidValue { expected: self.expected(), detail }
     }
+}
+
+/// Returns why `text` is no regular expression, in a line; `None` if it is one.
+pub(super) fn pattern_error(text: &str) -> Option<String> {
+    let words = Regex::new(text).err()?.to_string();
+    let reason = words.lines().rev().find_map(|line| line.trim().strip_prefix("error: "));
+    Some(reason.unwrap_or(&words).to_owned())
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -141,7 +141,7 @@ pub fn summary(text: &Redacted) -> String {
     line
 }
 
-/// What came back from an agent.
+/// What came back from an agent. Many fields: the outcome of one run, read where it is judged and recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentRun {
     pub exit: Exit,
@@ -160,14 +160,16 @@ pub struct AgentRun {
     pub error: Option<String>,
     /// When the agent can be used again, if it hit a limit of its account and reported the reset time.
     pub resets_at: Option<Timestamp>,
+    /// True if a limit, its provider or the agent itself ended it, which says nothing of the task: it is no attempt.
+    pub was_cut_short: bool,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
 }
 
 impl AgentRun {
-    /// Returns true if a limit or a failure of its provider cut it short, of which the task knows nothing.
-    pub fn was_cut_short(&self) -> bool {
-        !self.succeeded && self.failure_class.is_some_and(FailureClass::is_transient)
+    /// Returns true if it did anything: it called a tool, or the model answered.
+    pub fn has_worked(&self) -> bool {
+        self.succeeded || !self.tool_calls.is_empty() || self.tokens.output.is_some_and(|output| output > 0)
     }
 }
 

@@ -96,7 +96,7 @@ words! {
         Stuck = "stuck",
         /// Ctrl-C, a signal, or a crash.
         Interrupted = "interrupted",
-        /// The agent cannot work at all: bad key, no credit, unknown model.
+        /// No agent can work at all: bad key, no credit, unknown model.
         AgentUnusable = "agent_unusable",
         /// The validation cannot be run.
         ValidationUnusable = "validation_unusable",
@@ -242,7 +242,7 @@ words! {
 }
 
 impl FailureClass {
-    /// Returns true if trying again cannot help, so that the session should stop at once.
+    /// Returns true if it does not pass by itself. It is no failure of the task's.
     pub fn is_unusable(self) -> bool {
         matches!(
             self,

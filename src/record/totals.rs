@@ -224,7 +224,7 @@ impl<'a> IterationFacts<'a> {
     /// Returns what cut it short; `None` for an attempt, and for a skip.
     pub fn interruption(&self) -> Option<Interruption> {
         match (self.outcome, self.failure_class, self.agent_exit) {
-            (Outcome::Interrupted, Some(class), _) if class.is_transient() => Some(Interruption::Limit),
+            (Outcome::Interrupted, Some(_), _) => Some(Interruption::Limit),
             // A loop that died left no exit code of its agent.
             (Outcome::Interrupted, _, None) => Some(Interruption::Crash),
             (Outcome::Interrupted, _, Some(_)) => Some(Interruption::Person),

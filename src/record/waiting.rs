@@ -11,6 +11,9 @@ pub struct Waiting {
     #[serde(rename = "failure_class")]
     pub class: FailureClass,
     pub until: Timestamp,
+    /// True if the agent reported no reset time, so that the pause is ours.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_guessed: bool,
     /// The agent's own words for what it ran into.
     pub message: Option<String>,
 }

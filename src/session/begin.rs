@@ -114,6 +114,7 @@ impl<'a> Running<'a> {
                 started,
                 given_up,
                 common_failure: Vec::new(),
+                prompt_filler: None,
             },
             say,
         })

@@ -94,7 +94,7 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
     let succeeded = agent.is_some_and(|run| run.succeeded);
     let is_interrupted = agent
-        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short())
+        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short)
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted

@@ -23,6 +23,7 @@ mod left_behind;
 mod memory;
 mod plan;
 mod progress_file;
+mod prompt_size;
 mod prompting;
 mod recorded_progress;
 mod recorder;
@@ -49,8 +50,8 @@ use tasklist::TaskList;
 use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::record::{
-    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, FailureClass, Iteration, Limit, RALPH, Refusal,
-    Scope, Session, Status, StopReason, Task, TaskCounts,
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, Iteration, Limit, RALPH, Refusal, Scope, Session,
+    Status, StopReason, Task, TaskCounts,
 };
 use crate::store::{LoopLock, PassedStates, Store};
 use crate::tasks;
@@ -210,9 +211,6 @@ impl Running<'_> {
             return Ok(Some(ending));
         }
         self.warn_about_vain_limits(&iteration);
-        if let Some(class) = iteration.failure_class.filter(|class| class.is_unusable()) {
-            return Ok(Some(self.unusable(class, iteration.error)));
-        }
         if self.past.history.cannot_validate()
             && self.past.ground.last_passing.is_none()
             && !self.baseline_could_run()
@@ -252,16 +250,6 @@ impl Running<'_> {
             if is_vain {
                 self.warn(format!("`{agent}` does not report {what}, so `{limit}` cannot stop this session"));
             }
-        }
-    }
-
-    fn unusable(&self, class: FailureClass, words: Option<String>) -> Ending {
-        let agent = self.candidate().agent;
-        let words = words.map_or(String::new(), |words| format!(": {words}"));
-        Ending {
-            why: Some(format!("{} cannot be used ({class}{words})", agent.name())),
-            hint: Some(agent.hint(class)),
-            ..Ending::of(StopReason::AgentUnusable)
         }
     }
 

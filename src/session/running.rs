@@ -70,6 +70,8 @@ pub(super) struct LoopState {
     pub given_up: Vec<TaskName>,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
+    /// What fills the last prompt, if it was too long for its agent.
+    pub prompt_filler: Option<String>,
 }
 
 /// Why a session ends.

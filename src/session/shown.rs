@@ -169,7 +169,7 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
 }
 
 fn redact_waiting(waiting: &mut Waiting, plain: impl Fn(&mut String)) {
-    let Waiting { agent, class: _, until: _, message } = waiting;
+    let Waiting { agent, class: _, until: _, is_guessed: _, message } = waiting;
     plain(agent);
     message.iter_mut().for_each(plain);
 }

@@ -65,6 +65,7 @@ fn cut_short(totals: &SessionTotals, kind: Interruption) -> Option<String> {
         (Interruption::Crash, _) => "killed",
         (Interruption::Limit, Some(FailureClass::Network)) => "no network",
         (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
+        (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
         (Interruption::Limit, _) => "usage limit",
     };
     let times = if times > 1 { format!(" {} times", grouped(times as u64)) } else { String::new() };

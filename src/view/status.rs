@@ -151,7 +151,7 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         };
         writeln!(out, "  {words}")?;
     }
-    if let Some(Waiting { agent, class, until, message }) = &session.waiting {
+    if let Some(Waiting { agent, class, until, message, .. }) = &session.waiting {
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(out, "  {} {why}", paint.paint(Look::Warn, &format!("waits until {}:", local(*until))))?;

@@ -148,7 +148,7 @@ def quota(place):
 
 
 def bad_key(place):
-    """A key that is not accepted: the loop stops at once, and says what to do."""
+    """A key that is not accepted: the loop stops after a second look, and says what to do."""
     fault = {"fault": place.agent.protocol.bad_key(), "forever": True}
     place.model.scenario.play([fault], side=fault)
     place.start()
@@ -157,7 +157,7 @@ def bad_key(place):
     equal((session["status"], session["stop_reason"]), ("failed", "agent_unusable"), "end of the session")
     (ended,) = place.loop.of_type("session_ended")
     check(ended.get("hint"), "the loop gives no hint")
-    equal([record["failure_class"] for record in place.iterations()], ["auth"], "class of the failure")
+    equal([record["failure_class"] for record in place.iterations()], ["auth", "auth"], "class of the failures")
     equal(place.tasks.read_text(), TASKS, "the task list")
     check_nothing_left(place, session)
 

@@ -224,8 +224,6 @@ impl Transcript {
         if !self.is_complete {
             self.tool_calls.fail_pending();
         }
-        let failure = self.failure.take();
-        let failure = failure.map(|Failure { class, message }| Failure::new(class, &self.summary(&message)));
         AgentReport {
             succeeded: self.is_complete,
             final_text: self.final_message,
@@ -233,7 +231,7 @@ impl Transcript {
             tokens: self.tokens,
             cost_usd: self.cost_usd,
             tool_calls: self.tool_calls.into_list(),
-            failure,
+            failure: self.failure,
             resets_at: self.resets_at,
             thread: self.thread,
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::{AgentRun, Event, Limit, RALPH, Timestamp, Waiting};
+use crate::record::{AgentRun, Event, FailureClass, Limit, RALPH, StopReason, Timestamp, Waiting};
 
 use super::pool::{Backoff, Interruption, Next};
 use crate::session::running::{Ending, NextStep, Running};
@@ -24,6 +24,7 @@ impl Running<'_> {
                 return NextStep::Iterate;
             }
             Next::TooLong(index, backoff) => return NextStep::Stop(self.too_long(index, backoff)),
+            Next::Never => return NextStep::Stop(self.unusable()),
             Next::Wait(index, backoff) => {
                 let waiting = self.waiting(index, backoff);
                 (self.agents.pool.wait(now, index), waiting)
@@ -38,14 +39,54 @@ impl Running<'_> {
 
     /// Updates the pool with how an agent run ended.
     pub(in crate::session) fn ran(&mut self, run: &AgentRun) {
-        match run.failure_class.filter(|_| run.was_cut_short()) {
-            Some(class) => {
-                let now = self.plan.clock.now();
-                let interruption =
-                    Interruption { class, resets_at: run.resets_at, message: run.error.clone() };
-                self.agents.pool.interrupt(self.agents.index, interruption, now);
-            }
-            None => self.agents.pool.ran(self.agents.index),
+        let index = self.agents.index;
+        let Some(class) = run.failure_class.filter(|_| run.was_cut_short) else {
+            self.agents.pool.ran(index);
+            return;
+        };
+        let now = self.plan.clock.now();
+        let interruption = Interruption {
+            class,
+            resets_at: run.resets_at,
+            message: run.error.clone(),
+            has_worked: run.has_worked(),
+        };
+        self.agents.pool.interrupt(index, interruption, now);
+        let others = (0..self.plan.agents.len()).filter(|other| self.agents.pool.failure(*other).is_none());
+        if self.agents.pool.failure(index).is_some() && others.count() > 0 {
+            let why = self.why_unusable(index);
+            let hint = self.candidate().agent.hint(class);
+            self.warn(format!("{why}, and is not tried again in this session\nhint: {hint}"));
+        }
+    }
+
+    /// Returns the ending of a session none of whose agents is used any more.
+    fn unusable(&self) -> Ending {
+        let why: Vec<String> = (0..self.plan.agents.len()).map(|index| self.why_unusable(index)).collect();
+        Ending {
+            why: Some(why.join("; ")),
+            hint: self.agents.pool.failure(0).map(|failure| self.hint_for(failure.class)),
+            ..Ending::of(StopReason::AgentUnusable)
+        }
+    }
+
+    fn why_unusable(&self, index: usize) -> String {
+        let agent = self.plan.agents[index].agent.name();
+        let Some(Waiting { class, message, .. }) =
+            self.agents.pool.failure(index).map(|failure| self.waiting(index, failure))
+        else {
+            return agent.to_owned();
+        };
+        let words = message.map_or(String::new(), |words| format!(": {words}"));
+        format!("{agent} cannot be used ({class}{words})")
+    }
+
+    /// Returns what to do about the failure of the first agent.
+    fn hint_for(&self, class: FailureClass) -> String {
+        let hint = self.plan.agents[0].agent.hint(class);
+        match &self.state.prompt_filler {
+            Some(part) if class == FailureClass::Context => format!("{hint}; {part}"),
+            _ => hint,
         }
     }
 
@@ -75,12 +116,13 @@ impl Running<'_> {
             agent: self.plan.agents[index].agent.name().to_owned(),
             class: backoff.class,
             until: backoff.until,
+            is_guessed: backoff.is_guessed(),
             message: backoff.message.as_ref().map(|message| redactor.redact_text(message).0),
         }
     }
 
     fn too_long(&self, index: usize, backoff: &Backoff) -> Ending {
-        let Waiting { agent, class, until, message } = self.waiting(index, backoff);
+        let Waiting { agent, class, until, message, .. } = self.waiting(index, backoff);
         let words = message.map_or(String::new(), |words| format!(": {words}"));
         Ending {
             why: Some(format!("{agent} cannot be used before {until} ({class}{words})")),

@@ -9,6 +9,7 @@ use crate::store::{Slot, names};
 use crate::validate;
 
 use super::super::iteration_context::tally;
+use super::super::prompt_size::what_fills;
 use super::super::running::Running;
 use super::stages::{Ran, StartedIteration};
 
@@ -17,13 +18,13 @@ impl Running<'_> {
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
         let agent = self.run_agent(slot, begin.iteration, environment)?;
+        self.state.prompt_filler =
+            (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
         self.ran(&agent);
         self.restore_spool(started)?;
         let protected = self.put_protected_back(slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
-        let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted)
-            && !agent.was_cut_short()
-            && !agent.failure_class.is_some_and(FailureClass::is_unusable);
+        let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
         self.restore_spool(started)?;

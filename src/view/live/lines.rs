@@ -223,13 +223,10 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// What the agent said of its failure, where that was not on the screen yet and is not what ends the session.
+    /// What the agent said of its failure, where that was not on the screen yet.
     fn last_words(&mut self, record: &Iteration) -> io::Result<()> {
-        let is_last = record.failure_class.is_some_and(FailureClass::is_unusable);
         match &record.error {
-            Some(words)
-                if record.outcome == Outcome::Failure && !is_last && self.told.as_ref() != Some(words) =>
-            {
+            Some(words) if record.outcome == Outcome::Failure && self.told.as_ref() != Some(words) => {
                 self.agent_event(&AgentEvent::Error { message: words.clone() })
             }
             _ => Ok(()),
@@ -270,9 +267,16 @@ impl<W: Write> Lines<W> {
     }
 
     fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
-        let Waiting { agent, class, until, message } = waiting;
-        let line =
-            format!("waits {} until {}", duration(seconds.saturating_mul(1000)), wall_clock(*until, seconds));
+        let Waiting { agent, class, until, is_guessed, message } = waiting;
+        let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
+        let line = match (is_guessed, is_limit, class.is_transient()) {
+            (true, true, _) => format!("no reset time was given: trying again in {}", pause(seconds)),
+            (_, _, false) => format!("trying again in {}", pause(seconds)),
+            _ => {
+                let length = duration(seconds.saturating_mul(1000));
+                format!("waits {length} until {}", wall_clock(*until, seconds))
+            }
+        };
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(self.out, "\n  {}  {why}", self.paint.paint(Look::Warn, &line))
@@ -304,6 +308,14 @@ fn claims(record: &Iteration) -> &'static str {
         (true, false) => "claimed done, was not: reopened",
         (false, true) => "claimed that all is done, was not",
         (false, false) => "",
+    }
+}
+
+/// A pause of ours, part of which has passed already: `5 min`.
+fn pause(seconds: u64) -> String {
+    match seconds {
+        0..=55 => format!("{} s", seconds.next_multiple_of(5)),
+        _ => format!("{} min", seconds.div_ceil(60)),
     }
 }
 

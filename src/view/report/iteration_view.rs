@@ -166,7 +166,7 @@ fn why(iteration: &ReportIteration) -> String {
         Outcome::Success => format!("closed {}", record.closed.join(", ")),
         Outcome::Failure => message(record),
         Outcome::Skipped => "skipped".to_owned(),
-        Outcome::Interrupted => match record.failure_class.filter(|class| class.is_transient()) {
+        Outcome::Interrupted => match record.failure_class {
             Some(class) => format!("cut short ({})", words_of(class)),
             None => "interrupted".to_owned(),
         },

@@ -173,6 +173,7 @@ night(
     name="wrong-key",
     models="the agent's key is wrong",
     agent=f"note futile; {WRONG_KEY}",
+    shown_by=2,
     parser="claude",
     reason=r"night cannot be used \(auth",
 )

@@ -24,6 +24,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import nights
+import providers  # adds its nights
 from night import CHECK, PRELUDE
 
 HERE = pathlib.Path(__file__).resolve().parent

@@ -11,7 +11,7 @@ pub mod stats;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use crate::record::{CANNOT_RUN, FailureClass, Iteration, LogEntry, Outcome, TaskName};
+use crate::record::{CANNOT_RUN, ExitReason, FailureClass, Iteration, LogEntry, Outcome, TaskName};
 
 use failure_key::FailureKey;
 
@@ -37,6 +37,8 @@ struct RunSummary {
     /// True if a box or a file other than progress.txt changed.
     is_change: bool,
     validation: Option<i32>,
+    /// True if that validation ran into its time limit.
+    is_timeout: bool,
     /// Tasks that its agent ticked, also too early.
     ticked: Vec<TaskName>,
     /// True if it ticked a task of its story or phase that no run before it had ticked.
@@ -123,6 +125,8 @@ impl History {
             is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
+            is_timeout: iteration.exit.validation.is_some()
+                && iteration.validation_exit_reason() == Some(ExitReason::Timeout),
             ticked: ticked.clone(),
             is_progress,
             is_taken_back: iteration.restored_to.is_some(),
@@ -149,6 +153,8 @@ impl History {
             },
             is_change: !entry.closed.is_empty(),
             validation: entry.exit.validation,
+            // A listing does not say how it ended.
+            is_timeout: false,
             ticked: Vec::new(),
             is_progress: false,
             is_taken_back: false,
@@ -306,6 +312,12 @@ impl History {
         codes.len() >= 2 && codes.iter().all(|code| CANNOT_RUN.contains(code))
     }
 
+    /// Returns how many validations of iterations ran into their time limit; `None` if one ended otherwise.
+    pub fn only_timeouts(&self) -> Option<u32> {
+        let turns = || self.turns.iter().filter(|turn| turn.validation.is_some());
+        turns().all(|turn| turn.is_timeout).then(|| count(turns()))
+    }
+
     fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a RunSummary> {
         self.turns.iter().filter(move |turn| turn.task.as_deref() == Some(task))
     }
@@ -338,6 +350,7 @@ mod tests {
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "=" | "q"),
                 validation: None,
+                is_timeout: false,
                 ticked: Vec::new(),
                 is_progress: false,
                 is_taken_back: false,
@@ -438,6 +451,21 @@ mod tests {
             let history =
                 History { turns: codes.split_whitespace().map(turn).collect(), ..History::default() };
             assert_eq!(history.cannot_validate(), expected, "{codes}");
+        }
+    }
+
+    #[test]
+    fn validations_that_only_ran_into_their_time_limit_are_counted() {
+        for (turns, expected) in
+            [("", Some(0)), ("t", Some(1)), ("t - t", Some(2)), ("t 1", None), ("0 t t", None)]
+        {
+            let turn = |code: &str| RunSummary {
+                validation: if code == "t" { Some(-1) } else { code.parse().ok() },
+                is_timeout: code == "t",
+                ..history("T1-").turns.remove(0)
+            };
+            let turns = turns.split_whitespace().map(turn).collect();
+            assert_eq!(History { turns, ..History::default() }.only_timeouts(), expected);
         }
     }
 

@@ -53,6 +53,7 @@ mod size;
 mod steer;
 mod stop;
 mod summary;
+mod task_lists;
 mod terminal_output;
 mod waiting;
 mod web;

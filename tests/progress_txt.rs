@@ -128,6 +128,9 @@ fn a_past_entry_that_is_changed_is_reported() {
     let scene = with_first("{ run = \"sed -i 's/T001 One/T001 Won/' specs/001-login/progress.txt\" }");
     scene.ralph("").code(0).stdout_has("past entries were changed (1)");
     assert!(scene.session().text(1, "progress.md").contains("T001 One"), "the record has it as it was");
+    scene.ralph("fsck").code(1).stdout_has("progress.txt differs from the record");
+    scene.ralph("fsck --repair").code(0);
+    assert!(scene.progress().contains("T001 One") && !scene.progress().contains("T001 Won"));
 }
 
 #[test]

@@ -88,6 +88,10 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
 fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Result<ExitCode> {
+    // The work tree is ours, and most of it is in HEAD: what is far from that is far from it.
+    if let Some(head) = store.refs().head()? {
+        store.require_comparable(&head, from)?;
+    }
     // Taken before anything is made that must be cleared up: Ctrl-C in the pager is the pager's.
     let _ours = Interrupt::install()?;
     let scratch = Scratch::create(store.repository())?;
@@ -114,6 +118,9 @@ pub fn hand_over(
     variables: Vec<(&str, String)>,
 ) -> Result<ExitCode> {
     let Request { context, journal, option, paths } = request;
+    if variables.is_empty() {
+        context.store()?.require_comparable(from, to)?;
+    }
     let mut git = Tool::git_for_user(&context.directory).arg("diff").args(option);
     for (name, value) in variables {
         git = git.env(name, value);

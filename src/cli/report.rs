@@ -12,7 +12,7 @@ use crate::record::{
     RALPH_ELSEWHERE, RecordKind, Session, TaskCounts, Which,
 };
 use crate::session;
-use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, slug};
+use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
 use crate::summary::not_done;
 use crate::view::json::write_pretty;
 use crate::view::report::{
@@ -198,7 +198,7 @@ impl Reading<'_> {
 
     /// The texts of all iterations, and what each changed.
     fn contents(&self, iterations: &mut [ReportIteration], store: &Store, log: &SessionLog) -> Result<()> {
-        let pairs = self.pairs(iterations)?;
+        let pairs = self.pairs(iterations, store)?;
         let top = store.repository().work_tree()?;
         let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
@@ -281,7 +281,7 @@ impl Reading<'_> {
     }
 
     /// Returns the snapshots before and after each iteration, as far as both are here.
-    fn pairs(&self, iterations: &mut [ReportIteration]) -> Result<Vec<(ObjectId, ObjectId)>> {
+    fn pairs(&self, iterations: &mut [ReportIteration], store: &Store) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut pairs = Vec::new();
         for iteration in iterations {
             let Some(after) = iteration.record.snapshot.clone() else {
@@ -290,6 +290,9 @@ impl Reading<'_> {
                 continue;
             };
             match self.reader.snapshot_before(&after)? {
+                Some(before) if !store.is_comparable(&before, &after)? => {
+                    iteration.diff = Diff::Missing(TOO_LARGE);
+                }
                 Some(before) if self.reader.has(&after)? => pairs.push((before, after)),
                 _ => iteration.diff = Diff::Missing(Diff::NOT_HERE),
             }

@@ -9,14 +9,15 @@ use crate::worktree::{ChangedFile, changed_between};
 
 use super::iterations::{FeatureFiles, files_of};
 
-/// Returns the files in which two snapshots differ, without what the loop itself writes; `None` if they are not here.
+/// Returns the files in which two snapshots differ, without what the loop itself writes; `None` if they are not here,
+/// or too large to compare.
 pub fn changed_files(
     store: &Store,
     own: &FeatureFiles,
     snapshots: (Option<ObjectId>, Option<ObjectId>),
 ) -> Result<Option<Vec<ChangedFile>>> {
     let (Some(first), Some(last)) = snapshots else { return Ok(None) };
-    if !store.has(&first)? || !store.has(&last)? {
+    if !store.has(&first)? || !store.has(&last)? || !store.is_comparable(&first, &last)? {
         return Ok(None);
     }
     let git = Tool::git(store.repository().work_tree()?);

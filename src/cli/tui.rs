@@ -368,6 +368,7 @@ fn diff(store: &Store, context: &Context, change: &DiffTarget, most: u64) -> Res
         Some(_) => point.snapshot_before(store)?,
         None => point.at(Which::Start)?.snapshot(store)?,
     };
+    store.require_comparable(&before, &after)?;
     let journal = point.files(store).progress;
     let git = |option: &str| {
         Tool::git(&context.directory)

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use crate::record::{
     Claim, CommandRun, Facts, FileChange, FileStatus, Iteration, Outcome, RALPH_BY_PATH, SessionId,
+    listed_files,
 };
 
 use super::capture;
@@ -290,9 +291,8 @@ fn files(iteration: &Iteration) -> String {
             .map(|path| format!("- {}\n", code(path)))
             .collect();
     }
-    let more = iteration.files_changed.len().saturating_sub(MAX_FILES);
-    if more > 0 {
-        writeln!(lines, "- and {more} more").expect("writing to a String cannot fail");
+    if let (_, Some(more)) = listed_files(&iteration.files_changed, MAX_FILES) {
+        writeln!(lines, "- {more}").expect("writing to a String cannot fail");
     }
     lines
 }
@@ -587,7 +587,7 @@ mod tests {
         past[13].facts.final_message = "```\n# Rules".to_owned();
         let text = text_of(&past);
         assert!(
-            text.contains("- and 3 more\n") && text.matches("- Iteration").count() == MAX_OTHERS,
+            text.contains("- and 3 more in 1 folder\n") && text.matches("- Iteration").count() == MAX_OTHERS,
             "{text}"
         );
         assert!(!text.lines().any(|line| line.starts_with("## ")), "{text}");

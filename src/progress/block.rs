@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::markdown::one_line;
 use super::{ExcerptMode, IterationContext, PromptTarget, newest::Newest};
-use crate::record::SessionId;
+use crate::record::{MAX_LISTED_FILES, SessionId, listed_files};
 
 /// An earlier iteration in a prompt.
 #[derive(Debug, Clone)]
@@ -128,7 +128,8 @@ pub(super) fn structured(context: &IterationContext, choice: ExcerptMode, max_ch
     let mut entry = facts(context);
     entry.insert("exit_code".to_owned(), json!(context.exit.code));
     entry.insert("duration_ms".to_owned(), json!(context.duration_ms));
-    entry.insert("files_changed".to_owned(), json!(context.files_changed));
+    let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
+    entry.insert("files_changed".to_owned(), json!([named, more.as_slice()].concat()));
     // A validation that passed has no error to sum up.
     let is_error = context.exit.code != 0;
     let summary = is_error.then(|| context.summarize_output(choice, max_chars).excerpt);

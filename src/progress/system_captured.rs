@@ -1,5 +1,7 @@
 //! The strategy that does not use agents' words: what the validation wrote, for the last few iterations.
 
+use crate::record::{MAX_LISTED_FILES, join_files};
+
 use super::block::{Block, Body, Entries, Entry, blocks_for_prompt, structured};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
@@ -67,8 +69,8 @@ fn facts(context: &IterationContext) -> String {
     let agent = agent.map(|failure| format!("**Agent:** {}\n", one_line(failure)));
     let agent = agent.unwrap_or_default();
     let reason = context.exit.reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
-    let files: Vec<String> = context.files_changed.iter().map(|file| one_line(file)).collect();
-    let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+    let files = one_line(&join_files(&context.files_changed, MAX_LISTED_FILES));
+    let files = if files.is_empty() { "none".to_owned() } else { files };
     format!(
         "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n",
         context.exit.code, context.duration_ms

@@ -30,8 +30,8 @@ use resolve::{Bounds, Resolved};
 pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// spec.md, hooks and their like.
 pub const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
-/// A list of 60,000 tasks takes some 5 MiB.
-pub const MAX_TASK_LIST_BYTES: u64 = 64 << 20;
+/// A list of 60,000 tasks takes some 5 MiB. A parsed list takes up to some 30 times its size.
+pub const MAX_TASK_LIST_BYTES: u64 = 8 << 20;
 /// progress.txt grows by about 1 KiB an iteration and is read whole.
 pub const MAX_PROGRESS_BYTES: u64 = 256 << 20;
 

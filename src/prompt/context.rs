@@ -26,6 +26,7 @@ pub const NAMES: &[&str] = &[
     "unit_name",
     "unit_tasks",
     "reopened_tasks",
+    "list_notes",
     "iteration_number",
     "max_iterations",
     "tasks_done",
@@ -80,6 +81,8 @@ pub struct PromptContext {
     pub unit_tasks: Vec<String>,
     /// Those of them that were ticked in earlier attempts and opened again, one line each.
     pub reopened_tasks: Vec<String>,
+    /// Lines of the list whose boxes are none, or which repeat others.
+    pub list_notes: Vec<String>,
     pub iteration_number: u32,
     pub max_iterations: u32,
     pub tasks: TaskCounts,
@@ -124,6 +127,7 @@ impl PromptContext {
             "baseline_failure" => self.baseline_failure.clone(),
             "unit_tasks" => list(&self.unit_tasks),
             "reopened_tasks" => list(&self.reopened_tasks),
+            "list_notes" => list(&self.list_notes),
             "progress" => self.progress.clone(),
             _ if self.history_enabled => self.historical_context.clone(),
             _ => String::new(),
@@ -151,6 +155,7 @@ impl PromptContext {
                 "unit_name" => (&self.unit_name).into(),
                 "unit_tasks" => Value::from_object(MarkdownList(self.unit_tasks.clone())),
                 "reopened_tasks" => Value::from_object(MarkdownList(self.reopened_tasks.clone())),
+                "list_notes" => Value::from_object(MarkdownList(self.list_notes.clone())),
                 "iteration_number" => self.iteration_number.into(),
                 "max_iterations" => self.max_iterations.into(),
                 "tasks_done" => self.tasks.done.into(),

@@ -5,7 +5,7 @@ use failure_excerpt::Tally;
 use redact_stream::Redactor;
 
 use crate::process::{Interrupt, host_name};
-use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, join_truncated};
+use crate::record::{Baseline, Event, ExitReason, Phase, SessionId, join_files};
 use crate::store::{Control, Identity, PassedStates, Slot, Spool, names};
 use crate::validate;
 
@@ -73,7 +73,7 @@ pub fn measure(
     let mut warn = |message: String| say(&Event::Warning { message });
     let changed = recorder.open_again(opening, plan.clock.now());
     if !changed.is_empty() {
-        let names = join_truncated(&changed, MAX_NAMED_FILES);
+        let names = join_files(&changed, MAX_NAMED_FILES);
         warn(format!("the validation changed files before the first iteration: {names}"));
     }
     if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use crate::config::Settings;
 use crate::feature::Feature;
 use crate::project_files::{ProjectFiles, Refused, explain, refused};
-use crate::record::{Refusal, join_truncated};
+use crate::record::{Refusal, join_files};
 use crate::store::Store;
 use crate::validate;
 use crate::worktree::WorkTree;
@@ -42,7 +42,7 @@ pub fn check_protected(store: &Store, settings: &Settings, root: &Utf8Path) -> R
     if ignored.is_empty() {
         return Ok(());
     }
-    let names = join_truncated(&ignored, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+    let names = join_files(&ignored, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
     Err(Refusal::new(format!("`validation.protect` matches files that git ignores: {names}"))
         .with_hint("snapshots leave them out: make the pattern narrower, or track them with `git add -f`")
         .into())

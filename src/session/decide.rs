@@ -85,6 +85,9 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Goal::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
         Goal::This(_) => false,
     };
+    if let Some(conflict) = tasks.conflict.as_ref().filter(|_| is_done) {
+        return stuck(vec![format!("no task is open, but {conflict}")]);
+    }
     if is_done && !bounds.lost.is_empty() {
         let lost = bounds.lost.join(", ");
         return stuck(vec![format!("no task is open, but {lost} left the list without being done")]);

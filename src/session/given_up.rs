@@ -58,7 +58,7 @@ impl Present<'_> {
     fn has_same_tree(&self, record: &Iteration) -> Result<bool> {
         let Plan { store, feature, .. } = self.plan;
         let (Some(now), Some(then)) = (self.tree, &record.snapshot) else { return Ok(false) };
-        if !store.has(then)? || !store.has(now)? {
+        if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
             return Ok(false);
         }
         let work_tree = WorkTree::new(store.repository())?;

@@ -35,6 +35,8 @@ pub struct Verdict {
     pub closed: Vec<TaskName>,
     /// Items of the list after, whose boxes should be opened again.
     pub to_open: Vec<Item>,
+    /// Items of the list after that are done, though only a copy of them was ticked.
+    pub to_tick: Vec<Item>,
     /// Tasks that a success ticked beside those that it was asked for.
     pub others: Vec<TaskName>,
     /// Tasks of the list before that were open and left it without being done.
@@ -51,6 +53,7 @@ impl Verdict {
         self.false_claim.push(Claim::Ticked);
         self.closed.clear();
         self.others.clear();
+        self.to_tick.clear();
         self.to_open = ticked;
         self.is_complete = false;
     }
@@ -122,6 +125,13 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
             .iter()
             .filter(|ticked| !is_success || is_other(ticked))
             .map(|ticked| ticked.after.clone())
+            .collect(),
+        to_tick: ticked
+            .iter()
+            .filter(|ticked| is_success && !is_other(ticked))
+            .filter_map(|ticked| after.original(ticked.after))
+            .filter(|original| !original.done)
+            .cloned()
             .collect(),
         others: ticked.iter().filter(|ticked| is_success && is_other(ticked)).map(name).collect(),
         lost: pairing.lost().into_iter().cloned().collect(),

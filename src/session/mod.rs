@@ -50,8 +50,8 @@ use tasklist::TaskList;
 use crate::config::{Settings, Until};
 use crate::feature::Feature;
 use crate::record::{
-    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, Iteration, Limit, RALPH, Refusal, Scope, Session,
-    Status, StopReason, Task, TaskCounts,
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, Iteration, Limit, RALPH, Refusal,
+    Scope, Session, Status, StopReason, Task, TaskCounts,
 };
 use crate::store::{LoopLock, PassedStates, Store};
 use crate::tasks;
@@ -97,6 +97,9 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut lock = LoopLock::take(plan.store.repository())?;
     recover::recover(&plan, say)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks {
+        tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
+    }
     let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
     if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
         if plan.resume.take().is_some() {
@@ -114,6 +117,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     running.warn_of_waits_outside(&tasks);
     running.warn_of_tests_that_fail_first(&tasks);
+    running.warn_of_copies(&tasks, 0);
     let ending = running.turns()?;
     let session = running.end(ending)?;
     drop(lock);
@@ -141,7 +145,7 @@ impl Running<'_> {
                 Ok(tasks) => tasks,
                 Err(error) => {
                     self.warn(format!("the task list cannot be read any more: {error:#}"));
-                    return Ok(Ending::of(StopReason::Stuck));
+                    return Ok(self.unreadable_list());
                 }
             };
             let lost = self.task_watch.still_lost(&tasks);
@@ -184,6 +188,20 @@ impl Running<'_> {
         }
     }
 
+    /// Returns the ending of a session whose task list cannot be read.
+    fn unreadable_list(&self) -> Ending {
+        let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
+        let hint = format!(
+            "mend the file, or take it back as it was before that attempt: `{RALPH} restore {} --tasks`; then `{RALPH} resume {id}`",
+            last.saturating_sub(1)
+        );
+        Ending {
+            why: Some(format!("{} cannot be read", self.plan.feature.tasks_path)),
+            hint: Some(hint),
+            ..Ending::of(StopReason::Stuck)
+        }
+    }
+
     fn decided_to_stop(&mut self, reason: StopReason, limit: Option<Limit>, why: Vec<String>) -> Ending {
         if reason.status() != Status::Completed && self.is_to_stop() {
             // Who asked for it to stop got that, whatever else would have ended it now.
@@ -216,6 +234,9 @@ impl Running<'_> {
             && !self.baseline_could_run()
         {
             return Ok(Some(self.validation_unusable(iteration.cause)));
+        }
+        if let Some(ending) = self.endless_validation() {
+            return Ok(Some(ending));
         }
         if let Some(ending) = self.common_failure(&iteration) {
             return Ok(Some(ending));
@@ -256,6 +277,29 @@ impl Running<'_> {
     /// Returns true if the validation could be run before the first iteration.
     fn baseline_could_run(&self) -> bool {
         self.session.baseline.as_ref().is_some_and(|baseline| !CANNOT_RUN.contains(&baseline.exit))
+    }
+
+    /// Returns the ending of a session whose validation ran into its time limit twice in a row, and never ended otherwise.
+    fn endless_validation(&self) -> Option<Ending> {
+        let baseline = self.session.baseline.as_ref();
+        let is_endless = |baseline: &Baseline| baseline.exit_reason == Some(ExitReason::Timeout);
+        if self.past.ground.last_passing.is_some() || baseline.is_some_and(|baseline| !is_endless(baseline)) {
+            return None;
+        }
+        let before = u32::from(baseline.is_some());
+        (before + self.past.history.only_timeouts()? >= 2).then(|| {
+            let settings = &self.plan.config.settings;
+            let command = settings.validation_command.as_deref().unwrap_or_default();
+            let id = &self.session.id;
+            Ending {
+                why: Some(format!("`{command}` never ended: `validation.timeout` stopped it each time")),
+                hint: Some(format!(
+                    "a test runner in watch mode never ends: have it run once (`--run`, `--watch=false`, `CI=1`), \
+                     or give it more time (`validation.timeout`); then `{RALPH} resume {id}`"
+                )),
+                ..Ending::of(StopReason::ValidationUnusable)
+            }
+        })
     }
 
     fn validation_unusable(&self, cause: Option<String>) -> Ending {

@@ -17,13 +17,16 @@ use crate::record::{
     FailureClass, IfThere, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
 use crate::store::Store;
-use crate::tasks;
+use crate::tasks::{self, copy_named};
 
 use super::control::waiting_hints::hints_for;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
 use super::units::{self, Wanted};
+
+/// Maximum number of lines of the task list that a prompt says something about.
+const MAX_LIST_NOTES: usize = 20;
 
 /// Everything that a prompt is made of, but for the turn.
 pub struct Prompting<'a> {
@@ -172,7 +175,12 @@ impl<'a> Prompting<'a> {
                 )?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
-            for drop in [Earlier::without_progress, Earlier::without_learnings, Earlier::without_attempt] {
+            for drop in [
+                Earlier::without_file_lists,
+                Earlier::without_progress,
+                Earlier::without_learnings,
+                Earlier::without_attempt,
+            ] {
                 if tokens::fits(&text, budget) {
                     break;
                 }
@@ -296,6 +304,7 @@ impl<'a> Prompting<'a> {
             unit_name: turn.unit.map(|unit| unit.name.clone()).unwrap_or_default(),
             unit_tasks: turn.unit.map(|unit| listed(turn.tasks, &unit.tasks)).unwrap_or_default(),
             reopened_tasks: listed(turn.tasks, turn.reopened),
+            list_notes: list_notes(turn.tasks),
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
@@ -365,6 +374,22 @@ fn listed(tasks: &TaskList, names: &[TaskName]) -> Vec<String> {
         format!("{id}{}{place}", item.text)
     };
     names.iter().filter_map(|name| tasks.find(name)).map(line).collect()
+}
+
+/// Returns the lines of a list that an agent has to know of as they do not count.
+fn list_notes(tasks: &TaskList) -> Vec<String> {
+    let conflict = tasks.conflict.iter().map(|conflict| {
+        format!("{conflict}: resolve the conflict, and keep a box ticked that either side has ticked")
+    });
+    let unknown = tasks
+        .unrecognised
+        .iter()
+        .map(|odd| format!("line {} has the unknown mark `[{}]`: {}", odd.line, odd.mark, odd.written));
+    let copies = tasks.duplicates().map(|copy| format!("{}: leave one of them", copy_named(copy)));
+    let all: Vec<String> = conflict.chain(unknown).chain(copies).collect();
+    let more = all.len().saturating_sub(MAX_LIST_NOTES);
+    let notes = all.into_iter().take(MAX_LIST_NOTES);
+    notes.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 fn spec_content(feature: &Feature) -> String {
@@ -438,6 +463,11 @@ impl Earlier {
         texts.iter().map(|text| tokens::count(text)).sum()
     }
 
+    /// What a list has, the record has too: it goes before a section does.
+    fn without_file_lists(&mut self) {
+        self.progress = without_file_lists(&self.progress);
+    }
+
     fn without_progress(&mut self) {
         self.progress.clear();
         self.entries.clear();
@@ -469,6 +499,11 @@ fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, pat
         // What cannot be compared may differ.
         _ => true,
     }
+}
+
+/// Returns the progress without the lines that list changed files.
+fn without_file_lists(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.starts_with("**Files changed:**")).collect()
 }
 
 /// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
@@ -522,3 +557,30 @@ const UNASKED_MEMORY_TOKENS: usize = 2800;
 
 /// Texts that are put together may come to some tokens more than their parts.
 const SLACK_TOKENS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_files_go_and_what_is_around_them_stays() {
+        for (text, expected) in [
+            ("**Exit code:** 1\n**Files changed:** a, b\nOutput\n", "**Exit code:** 1\nOutput\n"),
+            ("- a\n", "- a\n"),
+            ("", ""),
+        ] {
+            assert_eq!(without_file_lists(text), expected);
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_count_are_named_up_to_a_number() {
+        let mut source = "- [ ] T001 a\n- [x] T001 a\n<<<<<<< b\n".to_owned();
+        source.extend((0..30).map(|number| format!("- [~] T1{number:02} b\n")));
+        let notes = list_notes(&TaskList::parse(source.as_bytes()).unwrap());
+        assert!(notes[0].starts_with("line 3 is a conflict marker"), "{notes:?}");
+        assert_eq!(notes[1], "line 4 has the unknown mark `[~]`: - [~] T100 b");
+        assert_eq!((notes.len(), notes.last().map(String::as_str)), (21, Some("and 11 more")));
+        assert!(list_notes(&TaskList::parse(b"- [ ] T001 a\n").unwrap()).is_empty());
+    }
+}

@@ -6,10 +6,44 @@ use crate::progress::progress_txt;
 use crate::record::LogEntry;
 use crate::store::{RecordReader, SessionLog, Store};
 
-/// Returns what progress.txt was after the last record of a session, from its record alone.
+/// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
+/// that somebody took out of it meanwhile.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
     let parts = progress_parts(store, log)?;
-    Ok(progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)))
+    let file = progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice));
+    let lost = Lost::of(store, log)?;
+    Ok(if lost.is_possible {
+        progress_txt::with_lost(&file, &lost.entries, lost.patterns.as_deref())
+    } else {
+        file
+    })
+}
+
+/// What progress.txt had in the course of a session, and may have lost.
+#[derive(Debug, Default)]
+struct Lost {
+    entries: Vec<Vec<u8>>,
+    /// The newest text under the heading of the patterns.
+    patterns: Option<String>,
+    /// True if somebody else changed the file after it had something to lose.
+    is_possible: bool,
+}
+
+impl Lost {
+    fn of(store: &Store, log: &SessionLog) -> Result<Self> {
+        let mut lost = Self::default();
+        let reader = store.reader()?;
+        for entry in &log.entries {
+            if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
+                lost.is_possible |= !lost.entries.is_empty() || lost.patterns.is_some();
+                let text = String::from_utf8_lossy(&base);
+                let patterns = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
+                lost.patterns = patterns.filter(|patterns| !patterns.is_empty()).or(lost.patterns);
+            }
+            lost.entries.extend(readable(store, &reader, entry, "progress.md"));
+        }
+        Ok(lost)
+    }
 }
 
 /// The newest text that was found, and the entries after it.

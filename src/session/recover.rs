@@ -14,7 +14,7 @@ use crate::progress::progress_txt::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
     ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
-    Status, StopReason, Tokens, join_truncated,
+    Status, StopReason, Tokens, join_files,
 };
 use crate::repository::Repository;
 use crate::store::{
@@ -212,7 +212,7 @@ fn finish_rollback(
             let kept = if kept.is_empty() {
                 String::new()
             } else {
-                format!("; kept as they are: {}", join_truncated(&kept, MAX_NAMED_FILES))
+                format!("; kept as they are: {}", join_files(&kept, MAX_NAMED_FILES))
             };
             warn(
                 say,
@@ -248,7 +248,7 @@ fn finish_put_back(
         Ok(Some((point, stay))) => {
             let kept = match put_back::names(&stay) {
                 names if names.is_empty() => String::new(),
-                names => format!("; kept as they are: {}", join_truncated(&names, MAX_NAMED_FILES)),
+                names => format!("; kept as they are: {}", join_files(&names, MAX_NAMED_FILES)),
             };
             warn(say, format!("finished putting files back{kept}\nhint: {}", undo(&point)));
             edited = stay;
@@ -261,7 +261,7 @@ fn finish_put_back(
     match restore_protected(rollback, slot, before, plan.clock.now(), &edited) {
         Ok(Restored { put_back, messages }) => {
             if !put_back.is_empty() {
-                let names = join_truncated(&put_back, MAX_NAMED_FILES);
+                let names = join_files(&put_back, MAX_NAMED_FILES);
                 warn(say, format!("put back {names}, which is protected"));
             }
             for message in messages {

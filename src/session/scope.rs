@@ -4,7 +4,7 @@ use tasklist::{Item, Selection, TaskList, Unselectable};
 
 use crate::config::{FailedChanges, Unit, Until};
 use crate::record::{Task, TaskName, join_truncated};
-use crate::tasks::select;
+use crate::tasks::{copy_named, select};
 
 use super::decide::question;
 use super::running::Running;
@@ -38,6 +38,15 @@ impl Running<'_> {
                  `--unit auto` asks for both at once"
                     .to_owned(),
             );
+        }
+    }
+
+    /// Names the lines that only say again what another one says, if there are more than `known`.
+    pub(super) fn warn_of_copies(&mut self, tasks: &TaskList, known: usize) {
+        let copies: Vec<String> = tasks.duplicates().map(copy_named).collect();
+        if self.plan.job.until == Until::Tasks && copies.len() > known {
+            let names = join_truncated(&copies, MAX_NAMED);
+            self.warn(format!("the task list says tasks twice; a copy does not count: {names}"));
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::record::{LeftOut, ObjectId, join_truncated};
+use crate::record::{LeftOut, ObjectId, join_files};
 use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
 use super::snapshot_taken::{SnapshotTaken, most_changed};
@@ -75,10 +75,7 @@ impl WatchedWorkTree {
                 let files = if files.is_empty() {
                     String::new()
                 } else {
-                    format!(
-                        ": {}",
-                        join_truncated(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
-                    )
+                    format!(": {}", join_files(&files, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}"))
                 };
                 warnings.push(format!(
                     "{}: the snapshots hold the commit of this submodule, not its uncommitted changes{files}",
@@ -94,7 +91,7 @@ impl WatchedWorkTree {
         let new: Vec<&LeftOut> = refused.filter(|left| !self.refused.contains(&left.path)).collect();
         let Some(first) = new.first() else { return };
         let names: Vec<&str> = new.iter().map(|left| left.path.as_str()).collect();
-        let names = join_truncated(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+        let names = join_files(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
         let reason = first.reason.trim_start_matches(LeftOut::REFUSED);
         warnings.push(format!("the snapshots lack {names}, which git could not read: {reason}"));
         self.refused.extend(new.iter().map(|left| left.path.clone()));

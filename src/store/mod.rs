@@ -5,6 +5,7 @@
 //! files.
 
 mod append;
+mod comparable;
 mod copies;
 #[cfg(test)]
 mod counters;
@@ -30,6 +31,7 @@ mod tests;
 mod trailer_value;
 mod verify;
 
+pub use comparable::TOO_LARGE;
 pub use copies::{Copies, RepairCounts};
 pub use files::{FileProof, Manifest};
 pub use leftovers::Leftover;

@@ -11,7 +11,7 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
     let mut found: Vec<NotDone> = Vec::new();
     for record in records {
         let Some(task) = record.task else { continue };
-        let Some(item) = tasks.find(&task).filter(|item| !item.done) else { continue };
+        let Some(item) = tasks.find(&task).filter(|item| !item.is_settled()) else { continue };
         let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {
             let waits = |other: &&tasklist::Item| {
                 other.is_task() && !other.done && item.id.iter().any(|id| other.depends_on.contains(id))

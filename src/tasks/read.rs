@@ -4,13 +4,17 @@ use std::io::{self, ErrorKind};
 
 use anyhow::{Context, Result, anyhow, bail};
 use camino::Utf8Path;
-use tasklist::TaskList;
+use tasklist::{TaskList, Unreadable};
 
 use crate::project_files::{self, MAX_TASK_LIST_BYTES, ProjectFiles, Refused, explain, refused};
+use crate::record::RALPH;
 
 /// Reads the bytes of a file.
 pub fn parse(bytes: &[u8]) -> Result<TaskList> {
-    TaskList::parse(bytes).map_err(|error| anyhow!("{error}\nhint: save the file as UTF-8"))
+    TaskList::parse(bytes).map_err(|error| match error {
+        Unreadable::NotUtf8 { .. } => anyhow!("{error}\nhint: save the file as UTF-8"),
+        _ => anyhow!("{error}\nhint: `{RALPH} restore N --tasks` brings an earlier list back"),
+    })
 }
 
 /// Reads a file. An empty file is a list without items; [`require_tasks`] objects to that.
@@ -37,6 +41,7 @@ pub fn may_have_open_tasks(files: &ProjectFiles, path: &Utf8Path) -> bool {
 
 /// Refuses a list that gives a loop nothing to do and never did; `path` is for the message.
 pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
+    refuse_conflict(list, path)?;
     if list.is_blank() {
         bail!(
             "{path} is empty\nhint: fill it with spec-kit (`/speckit.tasks`), or write tasks like `- [ ] T001 ...`"
@@ -58,6 +63,16 @@ pub fn require_tasks(list: &TaskList, path: &Utf8Path) -> Result<()> {
                 bail!("{path} has no tasks\nhint: write tasks as list items with a box: `- [ ] T001 ...`")
             }
         }
+    }
+    Ok(())
+}
+
+/// Refuses a list in which a merge left its markers: both sides of it would be tasks.
+pub fn refuse_conflict(list: &TaskList, path: &Utf8Path) -> Result<()> {
+    if let Some(conflict) = &list.conflict {
+        bail!(
+            "{path}: {conflict}\nhint: resolve the conflict in the file (`git diff` shows both sides), then start again"
+        );
     }
     Ok(())
 }
@@ -122,6 +137,10 @@ mod tests {
             (file("prose.md", b"# Tasks\n\nNone yet.\n"), "has no tasks\n"),
             (file("odd.md", b"- [] T001 a\n"), "only boxes with unknown marks (line 1: - [] T001 a)"),
             (file("latin1.md", b"- [ ] caf\xe9\n"), "not UTF-8: byte 9 (line 1)"),
+            (
+                file("merge.md", b"- [ ] T001 a\n<<<<<<< HEAD\n"),
+                "line 2 is a conflict marker: `<<<<<<< HEAD`",
+            ),
             (file("template.md", b"# Tasks: [FEATURE NAME]\n\n- [ ] T001 x\n"), "template"),
         ] {
             let result = read(&files, &path).and_then(|list| require_tasks(&list, &path));

@@ -39,7 +39,7 @@ pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
 fn waited_for<'a>(list: &'a TaskList, item: &Item) -> Option<&'a Item> {
     let place = list.items.iter().position(|other| other.name == item.name);
     let below = list.tasks().find(|other| !other.done && place.is_some() && other.parent == place);
-    let open = |id: &String| list.find(id).filter(|other| !other.done);
+    let open = |id: &String| list.find(id).filter(|other| !other.is_settled());
     below.or_else(|| item.depends_on.iter().find_map(open))
 }
 
@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn a_task_waits_for_what_it_depends_on_and_for_what_is_below_it() {
         let source = "- [x] T001 a\n- [ ] T002 b (depends on T001)\n- [ ] T003 c (depends on T001, T002)\n\
-                      - [ ] T004 d\n  - [ ] T005 e\n- [ ] T006 f (depends on T099)\n";
+                      - [ ] T004 d\n  - [ ] T005 e\n- [ ] T006 f (depends on T099)\n\
+                      - [ ] ~~T007 g~~\n- [ ] T008 h (depends on T007)\n";
         for (task, expected) in [
             ("T001", Some(("T001", Standing::Done))),
             ("t002", Some(("T002", Standing::Ready))),
@@ -58,7 +59,8 @@ mod tests {
             ("T004", Some(("T004", Standing::WaitsFor("T005".to_owned())))),
             ("T005", Some(("T005", Standing::Ready))),
             ("T006", Some(("T006", Standing::Ready))),
-            ("T007", None),
+            ("T008", Some(("T008", Standing::Ready))),
+            ("T009", None),
         ] {
             let expected = expected.map(|(name, standing)| Untried { name: name.to_owned(), standing });
             assert_eq!(standing(source.as_bytes(), task), expected, "{task}");

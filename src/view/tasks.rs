@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use camino::Utf8Path;
 use serde::Serialize;
-use tasklist::{Group, Item, TaskList, Unrecognised};
+use tasklist::{Group, Item, Kind, TaskList, Unrecognised};
 
 use super::json::write_line;
 use super::style::one_line;
@@ -16,7 +16,13 @@ const INDENT: usize = 2;
 /// Writes the list for people: grouped by phase, names in a column, and at the end what Markdown does not know.
 pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
     let counts = list.counts();
-    writeln!(out, "{file}: {} done, {} open", counts.done, counts.open)?;
+    let beside = [(list.struck().count(), "struck"), (list.duplicates().count(), "copies")];
+    let beside = beside.iter().filter(|(count, _)| *count > 0);
+    let beside: String = beside.map(|(count, what)| format!(", {count} {what}")).collect();
+    writeln!(out, "{file}: {} done, {} open{beside}", counts.done, counts.open)?;
+    if let Some(conflict) = &list.conflict {
+        writeln!(out, "{}", one_line(&conflict.to_string()))?;
+    }
     let width = list.items.iter().map(|item| label(item).chars().count()).max().unwrap_or(0);
     let phases = list.phases();
     let mut phase = None;
@@ -50,6 +56,8 @@ fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
     let padding = " ".repeat(width - label.chars().count());
     let indent = " ".repeat(INDENT * (item.depth + 1));
     let mut notes = Vec::new();
+    notes.extend((item.kind == Kind::Struck).then(|| "struck".to_owned()));
+    notes.extend(item.copy_of.map(|line| format!("a copy of line {line}")));
     notes.extend(item.parallel.then(|| "parallel".to_owned()));
     notes.extend(item.story.clone());
     notes.extend((!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))));
@@ -75,20 +83,28 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
     Ok(())
 }
 
-/// Writes `{"file", "items", "unrecognised", "phases", "stories"}` on one line.
+/// Writes `{"file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"}` on one line.
 pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
     #[derive(Serialize)]
     struct Listing<'a> {
         file: &'a Utf8Path,
-        items: &'a [Item],
+        /// Those whose boxes are Markdown's.
+        items: Vec<&'a Item>,
+        /// Those that are ticked with other signs.
+        odd_ticks: Vec<&'a Item>,
         unrecognised: &'a [Unrecognised],
+        /// The line of the first conflict marker.
+        conflict: Option<usize>,
         phases: Vec<Group>,
         stories: Vec<Group>,
     }
+    let (odd_ticks, items) = list.items.iter().partition(|item| item.odd_box.is_some());
     let listing = Listing {
         file,
-        items: &list.items,
+        items,
+        odd_ticks,
         unrecognised: &list.unrecognised,
+        conflict: list.conflict.as_ref().map(|conflict| conflict.line),
         phases: list.phases(),
         stories: list.stories(),
     };
@@ -144,7 +160,7 @@ Boxes with unknown marks (never picked, never done):
         let keys = |value: &serde_json::Value| {
             value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(keys(&json), "file items unrecognised phases stories");
+        assert_eq!(keys(&json), "file items odd_ticks unrecognised conflict phases stories");
         assert_eq!(
             keys(&json["items"][0]),
             "line offset done mark id text phase headings depth kind parallel story stories depends_on name"

@@ -9,7 +9,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::process::{Captured, Tool};
-use crate::record::join_truncated;
+use crate::record::join_files;
 
 use super::WorkTree;
 use super::raw_path::{RawPath, joined, lossy, split};
@@ -72,7 +72,7 @@ impl WorkTree {
         let verb = if files.len() == 1 { "is" } else { "are" };
         Ok(Some(format!(
             "the clean filter `{driver}` failed{own}; {} {verb} in the work tree only\nhint: install what the filter runs (`git config filter.{driver}.clean`); the next task's commit includes the files, or commit them yourself",
-            join_truncated(&files, MAX_NAMED_FILES)
+            join_files(&files, MAX_NAMED_FILES)
         )))
     }
 }

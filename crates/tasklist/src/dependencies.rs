@@ -49,7 +49,7 @@ static OTHER_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
     let mut dependencies = Vec::new();
     for keyword in KEYWORD.find_iter(text) {
-        if let Some(subject) = OTHER_SUBJECT.captures(&text[..keyword.start()])
+        if let Some(subject) = OTHER_SUBJECT.captures(before(text, keyword.start()))
             && subject.name("id").map(|id| id.as_str()).is_none_or(|id| Some(id) != own)
         {
             continue;
@@ -58,6 +58,13 @@ pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
     }
     dependencies.retain(|it| it.until.is_some() || Some(it.from.as_str()) != own);
     dependencies
+}
+
+/// Returns the words right before `end`: a subject is no longer, and a text may have many keywords.
+fn before(text: &str, end: usize) -> &str {
+    const MAX_SUBJECT_BYTES: usize = 200;
+    let start = text.floor_char_boundary(end.saturating_sub(MAX_SUBJECT_BYTES));
+    &text[start..end]
 }
 
 fn read_list(text: &str, dependencies: &mut Vec<Dependency>) {

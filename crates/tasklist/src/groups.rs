@@ -1,5 +1,7 @@
 //! The phases and the stories of a list, and how many of their tasks are done.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::{Item, TaskList};
@@ -34,10 +36,10 @@ impl TaskList {
 
     fn groups<'a>(&'a self, names: impl Fn(&'a Item) -> &'a [String]) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for item in self.tasks() {
             for name in names(item) {
-                let known = groups.iter().position(|group| group.name == *name);
-                let place = known.unwrap_or_else(|| {
+                let place = *places.entry(name).or_insert_with(|| {
                     groups.push(Group { name: name.clone(), done: 0, open: 0 });
                     groups.len() - 1
                 });

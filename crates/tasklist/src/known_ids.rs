@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::dependencies::Dependency;
 
+/// Maximum number of ids of a range that one item waits for.
+const MAX_RANGE_IDS: usize = 500;
+
 /// An id in an order in which ranges make sense: letters, numbers, suffix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -70,7 +73,8 @@ impl KnownIds {
             let (first, last) = (Key::new(&from), Key::new(&until));
             add(from);
             if first.letters == last.letters && first < last {
-                self.ordered.range(&first..=&last).for_each(|(_, id)| add(id.clone()));
+                let within = self.ordered.range(&first..=&last);
+                within.take(MAX_RANGE_IDS).for_each(|(_, id)| add(id.clone()));
             }
             add(until);
         }

@@ -158,11 +158,16 @@ fn id_at(text: &str) -> Option<FoundId<'_>> {
     Some(FoundId { id, reopened, rest })
 }
 
+/// Maximum number of marks around an id.
+const MAX_OPENERS: usize = 8;
+
 /// Runs of emphasis, code and bracket marks at the front.
 fn openers(text: &str) -> (Vec<&str>, &str) {
     let mut openers = Vec::new();
     let mut rest = text;
-    while let Some(first) = rest.chars().next().filter(|c| "*_~`[".contains(*c)) {
+    while let Some(first) = rest.chars().next().filter(|c| "*_~`[".contains(*c))
+        && openers.len() < MAX_OPENERS
+    {
         let end = if first == '[' { 1 } else { rest.len() - rest.trim_start_matches(first).len() };
         openers.push(&rest[..end]);
         rest = &rest[end..];

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod conflict;
+mod copies;
 mod dependencies;
 mod failing_tests;
 mod front_matter;
@@ -16,10 +18,13 @@ mod phase;
 mod pick;
 mod select;
 mod story;
+mod struck;
 mod tests_first;
+mod ticks;
 
+pub use conflict::Conflict;
 pub use groups::Group;
-pub use list::{Counts, Item, Kind, NotUtf8, TaskList, TaskName};
+pub use list::{Counts, Item, Kind, MAX_ITEMS, TaskList, TaskName, Unreadable};
 pub use marks::{Changes, Mark, set_marks};
 pub use near_miss::Unrecognised;
 pub use pairs::{Pairing, Ticked};
@@ -43,6 +48,8 @@ mod tests {
         let one = |item: &Item| match item.kind {
             Kind::Task => format!("[{}]{}", item.mark, item.name),
             Kind::Criterion => format!("([{}]{})", item.mark, item.name),
+            Kind::Struck => format!("~[{}]{}~", item.mark, item.name),
+            Kind::Copy => format!("=[{}]{}=", item.mark, item.name),
         };
         list.items.iter().map(one).collect::<Vec<_>>().join(" ")
     }
@@ -60,7 +67,7 @@ mod tests {
         case("kiro", "[x]1 [ ]2 [x]2.1 [ ]2.4 [ ]3", 2);
         case("openspec", "[x]1.1 [ ]1.2 [ ]2.1 [ ]2.2 ([ ]#5)", 0);
         case("bold-ids", "[x]T001 [ ]T001#2 [x]T012a [ ]T003 [ ]T004 [ ]T005 [x]T006 [ ]TASK-9", 0);
-        case("odd-boxes", "[x]T001", 14);
+        case("odd-boxes", "[x]T001 [✅]T008", 13);
         case("no-ids", "([ ]#1) [x]#2 [ ]#3 [ ]#4 [ ]#5", 0);
         case("windows", "[x]T001 [ ]T002", 0);
         case("decoys", "[ ]T001 [x]T002", 0);

@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::conflict::Conflict;
 use super::dependencies::{self, Dependency};
 use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, TaskBox};
 use super::near_miss::Unrecognised;
-use super::{failing_tests, front_matter, phase, story};
+use super::pick::Ranges;
+use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -26,32 +29,44 @@ pub struct Counts {
     pub open: usize,
 }
 
-/// The bytes are not UTF-8. Offsets of a text with replacements would point at the wrong bytes.
+/// Maximum number of items of a list. More are the work of a loop that appends without end.
+pub const MAX_ITEMS: usize = 100_000;
+
+/// Why bytes are no list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotUtf8 {
-    /// Where the text ends.
-    pub offset: usize,
-    /// From 1.
-    pub line: usize,
-    /// The byte that is there.
-    pub byte: u8,
+pub enum Unreadable {
+    /// The bytes are not UTF-8. Offsets of a text with replacements would point at the wrong bytes.
+    NotUtf8 {
+        /// Where the text ends.
+        offset: usize,
+        /// From 1.
+        line: usize,
+        /// The byte that is there.
+        byte: u8,
+    },
+    /// It has more than [`MAX_ITEMS`] items.
+    TooManyItems,
 }
 
-impl fmt::Display for NotUtf8 {
+impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, line, byte } = self;
-        write!(f, "the text is not UTF-8: byte {offset} (line {line}) is 0x{byte:02X}")
+        match self {
+            Self::NotUtf8 { offset, line, byte } => {
+                write!(f, "the text is not UTF-8: byte {offset} (line {line}) is 0x{byte:02X}")
+            }
+            Self::TooManyItems => write!(f, "the list has more than {MAX_ITEMS} boxes"),
+        }
     }
 }
 
-impl Error for NotUtf8 {}
+impl Error for Unreadable {}
 
-fn utf8(bytes: &[u8]) -> Result<&str, NotUtf8> {
+fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
     std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         let line = bytes[..offset].split(|byte| *byte == b'\n').count();
-        NotUtf8 { offset, line, byte: bytes[offset] }
+        Unreadable::NotUtf8 { offset, line, byte: bytes[offset] }
     })
 }
 
@@ -63,6 +78,10 @@ pub enum Kind {
     Task,
     /// Something that holds when a task is done: acceptance criteria, steps, checklists.
     Criterion,
+    /// An open box whose text is struck through, or says that it was cancelled: nothing to do.
+    Struck,
+    /// The same words again as a task of the list: that one is the task.
+    Copy,
 }
 
 /// One task-list item of a file.
@@ -74,7 +93,7 @@ pub struct Item {
     pub offset: usize,
     /// True if the box is marked.
     pub done: bool,
-    /// The character between the brackets.
+    /// The character between the brackets, without blanks around it.
     pub mark: char,
     /// The id as written, without decoration.
     pub id: Option<String>,
@@ -83,7 +102,7 @@ pub struct Item {
     /// The phase that it belongs to: the nearest heading that names one.
     pub phase: Option<String>,
     /// The headings above, outermost first.
-    pub headings: Vec<String>,
+    pub headings: Arc<[String]>,
     /// How many task-list items this one is in.
     pub depth: usize,
     /// Whether it is a task or a criterion.
@@ -98,6 +117,12 @@ pub struct Item {
     pub depends_on: Vec<String>,
     /// Its name, which no other item of the file has.
     pub name: TaskName,
+    /// The line of the task whose copy it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<usize>,
+    /// The whole box, if Markdown knows no such box: `[✓]`, `[ x ]`.
+    #[serde(skip)]
+    pub odd_box: Option<String>,
     /// The nearest item around it.
     #[serde(skip)]
     pub parent: Option<usize>,
@@ -114,6 +139,11 @@ impl Item {
     pub fn is_task(&self) -> bool {
         self.kind == Kind::Task
     }
+
+    /// Returns true if nobody has to wait for it: it is done, struck or a copy.
+    pub fn is_settled(&self) -> bool {
+        self.done || matches!(self.kind, Kind::Struck | Kind::Copy)
+    }
 }
 
 /// All boxes of a file, in the file's order.
@@ -123,12 +153,15 @@ pub struct TaskList {
     pub items: Vec<Item>,
     /// Boxes with unknown marks.
     pub unrecognised: Vec<Unrecognised>,
+    /// The first line that a merge left.
+    pub conflict: Option<Conflict>,
     is_blank: bool,
     is_template: bool,
     /// True if its text asks for tests that must fail first.
     pub(super) asks_for_failing_tests: bool,
     by_name: HashMap<TaskName, usize>,
     pub(super) by_id: HashMap<String, Vec<usize>>,
+    pub(super) ranges: Ranges,
     /// Ids after boxes with unknown marks.
     pub(super) unrecognised_ids: HashSet<String>,
 }
@@ -144,10 +177,14 @@ impl TaskList {
     ///
     /// # Errors
     ///
-    /// Only if the bytes are not UTF-8.
-    pub fn parse(bytes: &[u8]) -> Result<Self, NotUtf8> {
+    /// Only if the bytes are not UTF-8, or hold more than [`MAX_ITEMS`] boxes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         let source = utf8(bytes)?;
-        let outline = markdown::outline(source, front_matter::end(source));
+        let start = front_matter::end(source);
+        let outline = markdown::outline(source, start);
+        if outline.boxes.len() > MAX_ITEMS {
+            return Err(Unreadable::TooManyItems);
+        }
         let labels = labels(&outline.boxes);
         let kinds = kinds(&outline.boxes, &labels);
         let is_template = is_template(&outline.headings, &labels);
@@ -155,40 +192,26 @@ impl TaskList {
         let mut names = Names::default();
         let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
         let mut waits = Vec::with_capacity(outline.boxes.len());
-        for (k, ((task_box, label), kind)) in outline.boxes.into_iter().zip(labels).zip(kinds).enumerate() {
+        for ((task_box, label), kind) in outline.boxes.into_iter().zip(labels).zip(kinds) {
             waits.push(written_dependencies(&task_box, &label));
-            let (id, until) = label.id.map_or((None, None), |id| (Some(id.written), id.until));
-            items.push(Item {
-                line: task_box.line,
-                offset: task_box.offset,
-                done: task_box.is_done,
-                mark: char::from(bytes[task_box.offset + 1]),
-                name: names.name(id.as_deref(), k + 1),
-                id,
-                text: label.text,
-                stories: story::of(label.story.as_deref(), &task_box.headings),
-                phase: phase::of(&task_box.headings, task_box.bold_phase.as_deref()),
-                headings: task_box.headings.into_iter().map(|(_, text)| text).collect(),
-                depth: task_box.depth,
-                kind,
-                parallel: label.parallel,
-                story: label.story,
-                depends_on: Vec::new(),
-                parent: task_box.parent,
-                is_leaf: true,
-                until,
-            });
-            if let Some(parent) = task_box.parent {
+            let parent = task_box.parent;
+            let mut item = item(source, task_box, label, kind);
+            item.name = names.name(item.id.as_deref(), items.len() + 1);
+            items.push(item);
+            if let Some(parent) = parent {
                 items[parent].is_leaf = false;
             }
         }
+        copies::mark(&mut items);
         let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
         let mut list = Self {
+            ranges: Ranges::of(&items),
             items,
             unrecognised: outline.unrecognised,
+            conflict: conflict::find(&source[start..], &source[..start]),
             is_blank: source.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty(),
             is_template,
             asks_for_failing_tests,
@@ -230,13 +253,35 @@ impl TaskList {
         exact.or_else(|| self.items.iter().find(|item| item.name.eq_ignore_ascii_case(name)))
     }
 
-    /// Returns how many items have the id of `item`; if it has none, its text.
+    /// Returns how many items have the id of `item`; if it has none, its text. Struck ones do not count.
     pub fn copies(&self, item: &Item) -> usize {
-        let is_copy = |other: &&Item| match &item.id {
-            Some(id) => other.id.as_ref() == Some(id),
-            None => other.id.is_none() && other.text == item.text,
-        };
-        self.items.iter().filter(is_copy).count()
+        let is_there = |other: &Item| other.kind != Kind::Struck;
+        match &item.id {
+            Some(id) => {
+                let same = self.by_id.get(id).into_iter().flatten();
+                same.filter(|index| is_there(&self.items[**index])).count()
+            }
+            None => {
+                let is_same = |other: &&Item| other.id.is_none() && other.text == item.text;
+                self.items.iter().filter(is_same).filter(|other| is_there(other)).count()
+            }
+        }
+    }
+
+    /// Returns the items that say again what another one says: they do not count.
+    pub fn duplicates(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.kind == Kind::Copy)
+    }
+
+    /// Returns the task that `copy` says again.
+    pub fn original(&self, copy: &Item) -> Option<&Item> {
+        let line = copy.copy_of?;
+        self.items.binary_search_by_key(&line, |item| item.line).ok().map(|index| &self.items[index])
+    }
+
+    /// Returns the items that are struck: neither open nor done.
+    pub fn struck(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.kind == Kind::Struck)
     }
 
     /// Returns true if the file has nothing but white space.
@@ -247,6 +292,35 @@ impl TaskList {
     /// Returns true if this is spec-kit's template as it comes, with its sample tasks.
     pub fn is_unfilled_template(&self) -> bool {
         self.is_template
+    }
+}
+
+fn item(source: &str, task_box: TaskBox, label: Label, kind: Kind) -> Item {
+    let end = source[task_box.offset..].find(']').map_or(task_box.offset, |end| task_box.offset + end + 1);
+    let whole = &source[task_box.offset..end];
+    let inner = whole.trim_matches(['[', ']']);
+    let (id, until) = label.id.map_or((None, None), |id| (Some(id.written), id.until));
+    Item {
+        line: task_box.line,
+        offset: task_box.offset,
+        done: task_box.is_done,
+        mark: inner.trim().chars().next().or_else(|| inner.chars().next()).unwrap_or(' '),
+        name: String::new(),
+        id,
+        text: label.text,
+        stories: story::of(label.story.as_deref(), &task_box.headings.levels),
+        phase: phase::of(&task_box.headings.levels, task_box.bold_phase.as_deref()),
+        headings: Arc::clone(&task_box.headings.texts),
+        depth: task_box.depth,
+        kind,
+        parallel: label.parallel,
+        story: label.story,
+        depends_on: Vec::new(),
+        copy_of: None,
+        odd_box: (whole.len() != 3).then(|| whole.to_owned()),
+        parent: task_box.parent,
+        is_leaf: true,
+        until,
     }
 }
 
@@ -267,7 +341,8 @@ impl Names {
 /// Reads all labels, with the ids that this file as a whole bears out.
 fn labels(boxes: &[TaskBox]) -> Vec<Label> {
     let mut families: HashMap<Family, Seen> = HashMap::new();
-    let first: Vec<_> = boxes.iter().map(|task_box| label::read(&task_box.text, |_| true)).collect();
+    let text = |task_box: &TaskBox| struck::without_front(&task_box.text).to_owned();
+    let first: Vec<_> = boxes.iter().map(|task_box| label::read(&text(task_box), |_| true)).collect();
     for id in first.iter().filter_map(|label| label.id.as_ref()) {
         let seen = families.entry(id.family.clone()).or_default();
         seen.items += 1;
@@ -287,7 +362,7 @@ fn labels(boxes: &[TaskBox]) -> Vec<Label> {
         .iter()
         .zip(boxes)
         .map(|(label, task_box)| match &label.id {
-            Some(id) if !is_believed(id) => label::read(&task_box.text, |_| false),
+            Some(id) if !is_believed(id) => label::read(&text(task_box), |_| false),
             _ => label.clone(),
         })
         .collect()
@@ -308,7 +383,12 @@ fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
         Some(id) => !has_work_ids || !id.family.is_reference(),
         None => !has_ids && !parents.contains(&index),
     };
-    labels.iter().enumerate().map(|pair| if is_task(pair) { Kind::Task } else { Kind::Criterion }).collect()
+    let kind = |(index, label): (usize, &Label)| match &boxes[index] {
+        task_box if !task_box.is_done && struck::is_struck(&task_box.text, &label.text) => Kind::Struck,
+        _ if is_task((index, label)) => Kind::Task,
+        _ => Kind::Criterion,
+    };
+    labels.iter().enumerate().map(kind).collect()
 }
 
 fn is_template(headings: &[String], labels: &[Label]) -> bool {
@@ -343,6 +423,8 @@ mod tests {
         let names = list.items.iter().map(|item| match item.kind {
             Kind::Task => item.name.clone(),
             Kind::Criterion => format!("({})", item.name),
+            Kind::Struck => format!("~{}~", item.name),
+            Kind::Copy => format!("={}=", item.name),
         });
         names.collect::<Vec<_>>().join(" ")
     }
@@ -386,7 +468,7 @@ mod tests {
         let list = parse(source);
         let found: Vec<_> = list.items.iter().map(|item| (item.line, item.offset)).collect();
         assert_eq!(found, [(5, source.find("[x]").unwrap()), (6, source.find("[ ]").unwrap())]);
-        assert_eq!(list.items[0].headings, ["Tasks"]);
+        assert_eq!(*list.items[0].headings, ["Tasks"]);
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Where the boxes of a Markdown file are. The one place that knows the Markdown parser.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::list::MAX_ITEMS;
 use super::near_miss::{self, Prefix, Unrecognised};
 use super::phase::is_bold_phase;
+use super::ticks;
+
+/// Longest heading that is kept, in characters: each task below it has it.
+const MAX_HEADING_CHARS: usize = 1000;
 
 /// A file as far as tasks are concerned: its boxes and headings in the file's order.
 #[derive(Debug, Default)]
@@ -26,8 +32,7 @@ pub(super) struct TaskBox {
     pub is_done: bool,
     /// The first paragraph after the box, on one line, as Markdown.
     pub text: String,
-    /// The headings above, outermost first, with their levels.
-    pub headings: Vec<(u8, String)>,
+    pub headings: Arc<Headings>,
     /// A line in bold that does the work of a phase heading.
     pub bold_phase: Option<String>,
     /// How many task-list items this one is in.
@@ -38,12 +43,23 @@ pub(super) struct TaskBox {
     pub body: Vec<String>,
 }
 
+/// The headings above a box, outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Headings {
+    pub levels: Vec<(u8, String)>,
+    pub texts: Arc<[String]>,
+}
+
 /// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out.
 pub(super) fn outline(source: &str, start: usize) -> Outline {
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let mut walk = Walk::new(source);
-    for (event, range) in Parser::new_ext(&source[start..], options).into_offset_iter() {
+    let normalized = ticks::normalized(source);
+    let mut walk = Walk::new(&normalized, source);
+    for (event, range) in Parser::new_ext(&normalized[start..], options).into_offset_iter() {
         walk.step(&event, range.start + start..range.end + start);
+        if walk.outline.boxes.len() > MAX_ITEMS {
+            break;
+        }
     }
     walk.end_run();
     walk.outline
@@ -84,11 +100,14 @@ enum Block {
 
 #[derive(Debug)]
 struct Walk<'a> {
+    /// With every tick as Markdown knows it.
     source: &'a str,
+    /// As it is in the file.
+    written: &'a str,
     line_starts: Vec<usize>,
     block: Block,
     frames: Vec<Frame>,
-    headings: Vec<(u8, String)>,
+    headings: Arc<Headings>,
     bold_phase: Option<String>,
     heading_text: String,
     run: Run,
@@ -99,13 +118,14 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(source: &'a str) -> Self {
+    fn new(source: &'a str, written: &'a str) -> Self {
         Self {
             source,
+            written,
             line_starts: line_starts(source),
             block: Block::Flow,
             frames: Vec::new(),
-            headings: Vec::new(),
+            headings: Arc::default(),
             bold_phase: None,
             heading_text: String::new(),
             run: Run::default(),
@@ -195,7 +215,7 @@ impl<'a> Walk<'a> {
             offset,
             is_done,
             text: String::new(),
-            headings: self.headings.clone(),
+            headings: Arc::clone(&self.headings),
             bold_phase: self.bold_phase.clone(),
             depth: self.frames.iter().filter(|frame| frame.own.is_some()).count(),
             parent,
@@ -245,10 +265,12 @@ impl<'a> Walk<'a> {
     }
 
     fn end_heading(&mut self, level: u8) {
-        let text = one_line(&self.heading_text);
+        let text: String = one_line(&self.heading_text).chars().take(MAX_HEADING_CHARS).collect();
         self.outline.headings.push(text.clone());
-        self.headings.retain(|(above, _)| *above < level);
-        self.headings.push((level, text));
+        let above = self.headings.levels.iter().filter(|(above, _)| *above < level);
+        let levels: Vec<_> = above.cloned().chain([(level, text)]).collect();
+        let texts = levels.iter().map(|(_, text)| text.clone()).collect();
+        self.headings = Arc::new(Headings { levels, texts });
         self.bold_phase = None;
     }
 
@@ -281,7 +303,8 @@ impl<'a> Walk<'a> {
         if let Some(owner) = self.frames.iter().rev().find_map(|frame| frame.own) {
             self.outline.boxes[owner].body.push(text);
         } else if self.frames.is_empty() && is_bold_phase(&text) {
-            self.bold_phase = Some(text.trim_matches(['*', '_', ' ']).trim_end_matches(':').to_owned());
+            let phase = text.trim_matches(['*', '_', ' ']).trim_end_matches(':');
+            self.bold_phase = Some(phase.chars().take(MAX_HEADING_CHARS).collect());
         }
     }
 
@@ -321,8 +344,8 @@ impl<'a> Walk<'a> {
 
     fn whole_line(&self, line: usize) -> &'a str {
         let start = self.line_starts[line - 1];
-        let end = self.line_starts.get(line).copied().unwrap_or(self.source.len());
-        self.source[start..end].trim()
+        let end = self.line_starts.get(line).copied().unwrap_or(self.written.len());
+        self.written[start..end].trim()
     }
 }
 

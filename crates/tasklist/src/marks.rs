@@ -1,4 +1,4 @@
-//! Ticking and opening boxes in a file: one byte each, and nothing else.
+//! Ticking and opening boxes in a file: the bytes of the mark, and nothing else.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -58,16 +58,25 @@ pub fn set_marks<F: Read + Write + Seek>(
 }
 
 /// Writes a mark, if the box still stands where it was read a moment ago.
+///
+/// A box that Markdown does not know becomes one that it knows, with blanks up to where it ended: no byte moves.
 fn set_byte<F: Read + Write + Seek>(file: &mut F, item: &Item, byte: u8) -> io::Result<bool> {
     let offset = item.offset as u64;
-    let mut around = [0; 3];
+    let usual = [b'[', item.mark as u8, b']'];
+    let expected = item.odd_box.as_ref().map_or(&usual[..], |odd| odd.as_bytes());
+    let mut found = vec![0; expected.len()];
     file.seek(SeekFrom::Start(offset))?;
-    let is_there = file.read_exact(&mut around).is_ok();
-    if !is_there || around != [b'[', item.mark as u8, b']'] {
+    let is_there = file.read_exact(&mut found).is_ok();
+    if !is_there || found != expected {
         return Ok(false);
     }
+    let mut written = vec![byte];
+    if expected.len() > 3 {
+        written.push(b']');
+        written.resize(expected.len() - 1, b' ');
+    }
     file.seek(SeekFrom::Start(offset + 1))?;
-    file.write_all(&[byte])?;
+    file.write_all(&written)?;
     Ok(true)
 }
 
@@ -115,6 +124,21 @@ mod tests {
     }
 
     #[test]
+    fn a_box_that_markdown_does_not_know_is_opened_as_one_that_it_knows() {
+        for (source, opened) in [
+            ("- [✓] T001 a\n- [ ] b\n", "- [ ]   T001 a\n- [ ] b\n"),
+            ("- [ X] T001 a\n", "- [ ]  T001 a\n"),
+            ("- [ x ] T001 a\n", "- [ ]   T001 a\n"),
+            ("> 1. [✔️]\tT001 a\r\n", "> 1. [ ]     \tT001 a\r\n"),
+        ] {
+            let list = parse(source);
+            assert_eq!(set(source, &list, &[&list.items[0]], Mark::Open).1, opened);
+            let again = parse(opened);
+            assert_eq!((again.items[0].done, again.items[0].text.as_str()), (false, "a"), "{opened}");
+        }
+    }
+
+    #[test]
     fn a_box_that_moved_under_our_hands_is_not_written() {
         let list = parse("- [x] T001 a\n");
         let mut file = Cursor::new(b"- [ ] T001 a\n".to_vec());
@@ -135,6 +159,9 @@ mod tests {
             "# Head\n",
             "```\n",
             "- [~] odd\n",
+            "- [✓] T005 e\n",
+            "- [ x ] T006 ~~f~~\n",
+            "- [ ] ~~T007 g~~\n",
         ]);
         prop::collection::vec(line, 0..20).prop_map(|lines| lines.concat())
     }

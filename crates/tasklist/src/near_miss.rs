@@ -93,7 +93,7 @@ enum MarkKind {
     Empty,
     /// A punctuation mark, an emoji, or any single character beyond ASCII.
     Sign,
-    /// A small letter: some write `[d]` for "done", but most such brackets are labels.
+    /// A small letter or a word: some write `[d]` or `[done]`, but most such brackets are labels.
     Letter,
     Text,
 }
@@ -105,6 +105,7 @@ fn kind(mark: &str) -> MarkKind {
         (None, _) if mark.is_empty() => MarkKind::Empty,
         (None, _) | (Some('x' | 'X'), None) => MarkKind::Known,
         (Some(c), None) if c.is_ascii_lowercase() => MarkKind::Letter,
+        _ if matches!(&*trimmed.to_lowercase(), "done" | "ok" | "todo" | "wip" | "yes") => MarkKind::Letter,
         (Some(c), None) if c.is_ascii_alphanumeric() => MarkKind::Text,
         (Some(_), None) => MarkKind::Sign,
         // An emoji is often followed by a variation selector or joined with others.
@@ -136,10 +137,10 @@ mod tests {
             ("[>] T014", ">"),
             ("[?] unsure", "?"),
             ("[] T001 no space", ""),
-            ("[✅] done", "✅"),
+            ("[❌] failed", "❌"),
             ("[⏭️] skipped", "⏭️"),
             ("[\u{a0}] a space that is none", "\u{a0}"),
-            ("[x ] one space too many", "x "),
+            ("[done] T005 done in words", "done"),
             ("[ ]* 2.1 optional", " "),
             (r"[ ]\* 2.1 optional", " "),
             ("[ ]Text without a space", " "),

@@ -7,10 +7,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Item, TaskList};
+use super::{Item, Kind, TaskList};
 
 /// More pairs of items are not compared word by word.
 const MAX_COMPARISONS: usize = 250_000;
+
+/// Maximum number of words of a text that are compared.
+const MAX_WORDS: usize = 200;
 
 /// The items of two versions of a file, each with its counterpart in the other.
 #[derive(Debug)]
@@ -79,7 +82,7 @@ impl<'a> Pairing<'a> {
         pairing.grouped(|list, index| Some((around(list, index), label(&list.items[index]))));
         pairing.grouped(|list, index| {
             let item = &list.items[index];
-            Some((item.headings.as_slice(), item.depth, label(item)))
+            Some((&*item.headings, item.depth, label(item)))
         });
         pairing.grouped(|list, index| Some(label(&list.items[index])));
         // Where ids were given anew, an id now is before other words.
@@ -89,27 +92,47 @@ impl<'a> Pairing<'a> {
         pairing.grouped(|list, index| list.items[index].id.as_deref());
         pairing.grouped(|list, index| {
             let item = &list.items[index];
-            text(item).map(|text| (item.headings.as_slice(), item.depth, text))
+            text(item).map(|text| (&*item.headings, item.depth, text))
         });
         pairing.grouped(|list, index| text(&list.items[index]));
         pairing
     }
 
-    /// Returns the boxes that are done and were open, and those that came done.
+    /// Returns the boxes that are done and were open, and those that came done. A copy that came done says so of the open
+    /// task that it repeats.
     pub fn ticked(&self) -> Vec<Ticked<'a>> {
-        let earlier = |place: &Option<usize>| place.map(|place| &self.before.items[place]);
-        let both = self.earlier.iter().map(earlier).zip(&self.after.items);
+        let both = self.earlier.iter().zip(&self.after.items);
+        let both = both.map(|(place, after)| (place.map(|place| &self.before.items[place]), after));
         let ticked = both.filter(|(before, after)| after.done && before.is_none_or(|before| !before.done));
-        ticked.map(|(before, after)| Ticked { before, after }).collect()
+        ticked
+            .map(|(before, after)| {
+                let original = self.after.original(after).filter(|original| !original.done);
+                let before = original.and_then(|original| self.earlier_of(original)).or(before);
+                let before =
+                    before.map(|item| self.before.original(item).filter(|task| !task.done).unwrap_or(item));
+                Ticked { before, after }
+            })
+            .collect()
+    }
+
+    /// Returns the counterpart in the older list of an item of the newer one.
+    fn earlier_of(&self, item: &Item) -> Option<&'a Item> {
+        let place = self.after.items.binary_search_by_key(&item.offset, |item| item.offset).ok()?;
+        self.earlier[place].map(|place| &self.before.items[place])
     }
 
     /// Returns the tasks that were open and are neither done now nor tasks any more.
     pub fn lost(&self) -> Vec<&'a Item> {
         let is_lost = |place: &Option<usize>| {
-            place.map(|place| &self.after.items[place]).is_none_or(|after| !after.done && !after.is_task())
+            let after = place.map(|place| &self.after.items[place]);
+            after.is_none_or(|after| !after.done && matches!(after.kind, Kind::Criterion | Kind::Struck))
         };
         let both = self.before.items.iter().zip(&self.later);
-        both.filter(|(item, later)| item.is_task() && !item.done && is_lost(later))
+        let is_kept_by_copy = |item: &Item| {
+            let mut all = self.before.items.iter().zip(&self.later);
+            all.any(|(copy, later)| copy.copy_of == Some(item.line) && !is_lost(later))
+        };
+        both.filter(|(item, later)| item.is_task() && !item.done && is_lost(later) && !is_kept_by_copy(item))
             .map(|(item, _)| item)
             .collect()
     }
@@ -156,6 +179,9 @@ impl<'a> Pairing<'a> {
 
     /// Pairs items that differ only in their order, so that as few as possible were ticked.
     fn assign(&mut self, mut before: Vec<usize>, mut after: Vec<usize>) {
+        // A task is its own counterpart before a copy of it is.
+        before.sort_by_key(|place| self.before.items[*place].kind == Kind::Copy);
+        after.sort_by_key(|place| self.after.items[*place].kind == Kind::Copy);
         self.pair_done(&before, &after);
         let done = |list: &TaskList, places: &[usize], counterparts: &[Option<usize>]| -> Vec<usize> {
             let is_left = |place: &usize| counterparts[*place].is_none() && list.items[*place].done;
@@ -230,7 +256,7 @@ impl<'a> Pairing<'a> {
         let newer = neighbours(&self.earlier, |_, counterpart| counterpart);
         let key = |list: &'a TaskList, place: usize, neighbours: &[(Option<usize>, Option<usize>)]| {
             let item = &list.items[place];
-            (neighbours[place], item.depth, item.headings.as_slice())
+            (neighbours[place], item.depth, &*item.headings)
         };
         let older = before.iter().map(|place| (key(self.before, *place, &older), Side::Before(*place)));
         let newer = after.iter().map(|place| (key(self.after, *place, &newer), Side::After(*place)));
@@ -356,7 +382,7 @@ impl Words {
     fn of(item: &Item) -> Self {
         let text = format!("{} {}", item.id.as_deref().unwrap_or_default(), item.text).to_lowercase();
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let words: BTreeSet<String> = words.map(str::to_owned).collect();
+        let words: BTreeSet<String> = words.take(MAX_WORDS).map(str::to_owned).collect();
         Self { words, text: text.trim().to_owned() }
     }
 

@@ -147,7 +147,7 @@ impl TaskList {
             let indices = self.items_of(id);
             let is_beyond = |index: &usize| {
                 let other = &self.items[*index];
-                !other.done && picking.is_candidate(other) && !together.contains(index)
+                !other.is_settled() && picking.is_candidate(other) && !together.contains(index)
             };
             indices.is_empty() && picking.selection.is_none() || indices.iter().any(is_beyond)
         })
@@ -158,7 +158,7 @@ impl TaskList {
         let picking = Picking { selection: Some(selection), is_skipped: &|_| false };
         let outside = |item: &Item| {
             let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
-            let mut open = waited_for.map(|index| &self.items[index]).filter(|other| !other.done);
+            let mut open = waited_for.map(|index| &self.items[index]).filter(|other| !other.is_settled());
             let other = open.find(|other| !selection.has(&other.name))?;
             Some(Blocked { task: item.name.clone(), obstacle: Obstacle::WaitsForOpen(other.name.clone()) })
         };
@@ -169,15 +169,17 @@ impl TaskList {
     pub fn waits_for(&self, item: &Item, is_first: impl Fn(&Item) -> bool) -> Option<&Item> {
         let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
         let open: Vec<&Item> =
-            waited_for.map(|index| &self.items[index]).filter(|other| !other.done).collect();
+            waited_for.map(|index| &self.items[index]).filter(|other| !other.is_settled()).collect();
         open.iter().find(|other| is_first(other)).or(open.first()).copied()
     }
 
     fn pick<'a>(&'a self, picking: &Picking<'_>) -> Pick<'a> {
         let open_below = self.open_below(picking);
         let mut waits = HashMap::new();
+        let mut known = HashMap::new();
         for (index, item) in self.open(picking) {
-            let wait = open_below[index].map(Wait::Item).or_else(|| self.open_dependency(item, picking));
+            let below = open_below[index].map(Wait::Item);
+            let wait = below.or_else(|| self.open_dependency(item, picking, &mut known));
             match wait {
                 None if !(picking.is_skipped)(&item.name) => return Pick::Task(item),
                 None => {}
@@ -213,37 +215,45 @@ impl TaskList {
     }
 
     /// Returns what `item` waits for. A skipped or unknown one is named before others: it will not become done.
-    fn open_dependency(&self, item: &Item, picking: &Picking<'_>) -> Option<Wait> {
+    fn open_dependency<'a>(
+        &'a self,
+        item: &'a Item,
+        picking: &Picking<'_>,
+        known: &mut HashMap<&'a str, Option<Wait>>,
+    ) -> Option<Wait> {
         let mut first = None;
         for id in &item.depends_on {
-            let indices = self.items_of(id);
-            if indices.is_empty() && picking.selection.is_none() {
-                return Some(Wait::Unknown(id.clone()));
-            }
-            let is_open =
-                |index: &usize| !self.items[*index].done && picking.is_candidate(&self.items[*index]);
-            for index in indices.into_iter().filter(is_open) {
-                if (picking.is_skipped)(&self.items[index].name) {
-                    return Some(Wait::Item(index));
+            let wait = known.entry(id).or_insert_with(|| self.open_of_id(id, picking));
+            match wait {
+                Some(Wait::Item(index)) if !(picking.is_skipped)(&self.items[*index].name) => {
+                    first.get_or_insert(Wait::Item(*index));
                 }
-                first.get_or_insert(Wait::Item(index));
+                Some(wait) => return Some(wait.clone()),
+                None => {}
             }
         }
         first
     }
 
+    /// Returns what is open of an id.
+    fn open_of_id(&self, id: &str, picking: &Picking<'_>) -> Option<Wait> {
+        let indices = self.items_of(id);
+        if indices.is_empty() && picking.selection.is_none() {
+            return Some(Wait::Unknown(id.to_owned()));
+        }
+        let is_open =
+            |index: &usize| !self.items[*index].is_settled() && picking.is_candidate(&self.items[*index]);
+        let mut open = indices.into_iter().filter(is_open).peekable();
+        let first = open.peek().copied();
+        open.find(|index| (picking.is_skipped)(&self.items[*index].name)).or(first).map(Wait::Item)
+    }
+
     /// Returns all items with that id, or else the item that stands for a range around it.
     fn items_of(&self, id: &str) -> Vec<usize> {
-        if let Some(indices) = self.by_id.get(id) {
-            return indices.clone();
+        match self.by_id.get(id) {
+            Some(indices) => indices.clone(),
+            None => self.ranges.around(id).into_iter().collect(),
         }
-        let number = |id: &str| id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
-        let letters = |id: &str| id.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-        let covers = |item: &Item| {
-            let (Some(from), Some(until)) = (item.id.as_deref(), item.until.as_deref()) else { return false };
-            letters(from) == letters(id) && number(from) <= number(id) && number(id) <= number(until)
-        };
-        self.items.iter().position(covers).into_iter().collect()
     }
 
     fn blocked(&self, waits: &HashMap<usize, Wait>, picking: &Picking<'_>) -> Vec<Blocked> {
@@ -273,6 +283,59 @@ impl TaskList {
         };
         self.open(picking).map(blocked).collect()
     }
+}
+
+/// The items that stand for ranges of ids, by the letters of these.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ranges {
+    by_letters: HashMap<String, Vec<Range>>,
+}
+
+/// A range of ids, and of all that begin before it the one that goes farthest.
+#[derive(Debug, Clone)]
+struct Range {
+    from: u64,
+    /// Last number and place of that one.
+    farthest: (u64, usize),
+}
+
+impl Ranges {
+    pub fn of(items: &[Item]) -> Self {
+        let mut by_letters: HashMap<String, Vec<Range>> = HashMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let (Some(from), Some(until)) = (item.id.as_deref(), item.until.as_deref()) else { continue };
+            if let (Some(first), Some(last)) = (number(from), number(until)) {
+                let range = Range { from: first, farthest: (last, index) };
+                by_letters.entry(letters(from).to_owned()).or_default().push(range);
+            }
+        }
+        for ranges in by_letters.values_mut() {
+            ranges.sort_by_key(|range| range.from);
+            let mut farthest: Option<(u64, usize)> = None;
+            for range in ranges {
+                let found = farthest.filter(|(last, _)| *last >= range.farthest.0);
+                range.farthest = found.unwrap_or(range.farthest);
+                farthest = Some(range.farthest);
+            }
+        }
+        Self { by_letters }
+    }
+
+    /// Returns the place of an item whose range has `id` in it.
+    fn around(&self, id: &str) -> Option<usize> {
+        let (ranges, number) = (self.by_letters.get(letters(id))?, number(id)?);
+        let before = ranges.partition_point(|range| range.from <= number);
+        let (last, index) = ranges[..before].last()?.farthest;
+        (number <= last).then_some(index)
+    }
+}
+
+fn number(id: &str) -> Option<u64> {
+    id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+}
+
+fn letters(id: &str) -> &str {
+    id.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// Returns the items that come back to themselves when one follows what each waits for.
@@ -324,6 +387,13 @@ mod tests {
         case("- [ ] T001 a\n- [ ] T002 b\n", &["T001"], "T002");
         case("- [ ] T001 a\n- [ ] T001 b\n", &["T001"], "T001#2");
         case("- [x] T001 a\n- [ ] b\n- [-] T002 c\n", &[], "none open");
+        case(
+            "- [ ] ~~T001 a~~\n- [ ] T002 b — won't do\n- [ ] T003 c (depends on T001, T002)\n",
+            &[],
+            "T003",
+        );
+        case("- [✓] T001 a\n- [ ] T002 b (depends on T001)\n", &[], "T002");
+        case("- [x] T001 a\n- [ ] T001 a\n- [ ] T002 b (depends on T001)\n", &[], "T002");
         case("", &[], "none open");
     }
 

@@ -7,7 +7,7 @@ use crate::progress::attempts::{failed_commands, name_of};
 use crate::progress::learnings::{FROM_A_FAILURE, same};
 use crate::progress::markdown::{code, cut, one_line};
 use crate::progress::wording::first_sentence;
-use crate::record::{Claim, Iteration, Outcome, SessionId, Task};
+use crate::record::{Claim, Iteration, Outcome, SessionId, Task, listed_files};
 
 use super::already_told::AlreadyTold;
 use super::chosen::ChosenIterations;
@@ -336,10 +336,8 @@ pub(super) fn decisive(iteration: &Iteration, most: usize) -> String {
 pub(super) fn files(iteration: &Iteration) -> Option<String> {
     let is_own = |file: &&String| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
     let files: Vec<&String> = iteration.files_changed.iter().filter(is_own).collect();
-    let mut names: Vec<String> = files.iter().take(MAX_FILES).map(|file| code(file)).collect();
-    if files.len() > MAX_FILES {
-        names.push(format!("{} more", files.len() - MAX_FILES));
-    }
+    let (named, more) = listed_files(&files, MAX_FILES);
+    let names: Vec<String> = named.iter().map(|file| code(file)).chain(more).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 

@@ -10,11 +10,14 @@ use failure_excerpt::clean;
 
 use super::markdown::{code, fenced, one_line};
 use crate::record::{
-    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, Outcome, SessionId, Timestamp,
+    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, MAX_LISTED_FILES, Outcome, SessionId,
+    Timestamp, listed_files,
 };
 
 pub use proposals::{Proposals, proposals};
-pub use rebuild::{CatchUp, Difference, catch_up, first_difference, rebuild, rebuild_all, with_patterns_of};
+pub use rebuild::{
+    CatchUp, Difference, catch_up, first_difference, rebuild, rebuild_all, with_lost, with_patterns_of,
+};
 
 /// The heading of the section that users and agents edit, in lower case.
 const PATTERNS_HEADING: &str = "codebase patterns";
@@ -69,7 +72,8 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     if let Some(restored) = iteration.restoration() {
         writeln!(entry, "**Restored**: {}", one_line(&restored)).expect("writing to a String cannot fail");
     }
-    push_list(&mut entry, "Files Changed", &iteration.files_changed);
+    let (named, more) = listed_files(&iteration.files_changed, MAX_LISTED_FILES);
+    push_list(&mut entry, "Files Changed", &[named, more.as_slice()].concat());
     push_list(&mut entry, "Learnings", &iteration.learnings);
     for (title, items) in [("Decisions", &iteration.decisions), ("Tried", &iteration.approaches)] {
         if !items.is_empty() {

@@ -10,6 +10,9 @@ use crate::record::{SessionId, Timestamp};
 /// Minimum length, in bytes, of a torn entry at the end of a file; a shorter match may be a coincidence.
 const MIN_TORN_BYTES: usize = 4;
 
+/// What the heading of each entry begins with.
+const ENTRY_HEADING: &[u8] = b"## Iteration ";
+
 /// Returns `base` followed by everything that was appended to it since. This is plain concatenation, as by `cat`.
 pub fn rebuild<'a>(base: &[u8], appended: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     appended.into_iter().fold(base.to_vec(), |mut file, text| {
@@ -54,6 +57,73 @@ fn complete_patterns_range(file: &[u8]) -> Option<Range<usize>> {
     let text = std::str::from_utf8(file).ok()?;
     patterns_range(text)
         .filter(|section| section.end < text.len() && !text[section.clone()].contains("<!-- session "))
+}
+
+/// Returns `file` with those of `entries`, and with the `patterns`, that it has no more: where agents or users wrote it
+/// anew or changed past entries, the record still has them.
+pub fn with_lost(file: &[u8], entries: &[Vec<u8>], patterns: Option<&str>) -> Vec<u8> {
+    let bodies: Vec<&[u8]> = entries.iter().filter_map(|entry| body(entry)).collect();
+    let mut file = file.to_vec();
+    let is_present = present(bodies.iter().copied(), &file);
+    // From the end: the place of an entry is before the one that follows it.
+    let mut next = None;
+    for (entry, is_present) in bodies.iter().zip(is_present).rev() {
+        if !is_present {
+            let found = changed_range(entry, &file);
+            let at = found.clone().map_or_else(|| next.unwrap_or(file.len()), |range| range.start);
+            let gap = separator(&file[..at]);
+            let text = [gap.as_bytes(), entry].concat();
+            file.splice(found.unwrap_or(at..at), text);
+        }
+        next = position(&file, entry).or(next);
+    }
+    match patterns.filter(|patterns| !patterns.trim().is_empty()) {
+        Some(patterns) => with_lost_patterns(file, patterns),
+        None => file,
+    }
+}
+
+/// Returns `file` with `patterns` if its own section is missing or empty.
+fn with_lost_patterns(mut file: Vec<u8>, patterns: &str) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(&file) else { return file };
+    let patterns = patterns.trim();
+    match patterns_range(text) {
+        Some(range) if !text[range.clone()].trim().is_empty() => {}
+        Some(range) => drop(file.splice(range, format!("\n{patterns}\n\n").into_bytes())),
+        None => {
+            let title =
+                if text.starts_with("# ") { text.find('\n').map_or(text.len(), |end| end + 1) } else { 0 };
+            let gap = separator(&file[..title]);
+            let section = format!("{gap}\n## Codebase Patterns\n\n{patterns}\n\n---\n\n");
+            drop(file.splice(title..title, section.into_bytes()));
+        }
+    }
+    file
+}
+
+/// Returns an entry from its heading on: what is before it is the head of the file, or a marker.
+fn body(entry: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    for line in entry.split_inclusive(|&byte| byte == b'\n') {
+        if line.starts_with(ENTRY_HEADING) {
+            return Some(&entry[at..]);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Returns where `file` has another text under the heading of `entry`.
+fn changed_range(entry: &[u8], file: &[u8]) -> Option<Range<usize>> {
+    let heading = entry.split_inclusive(|&byte| byte == b'\n').next()?;
+    let start = position(file, heading)?;
+    let from = start + heading.len();
+    let ends: [&[u8]; 3] = [b"\n---\n\n", b"\n## Iteration ", b"\n<!-- session "];
+    let end = ends.iter().filter_map(|end| {
+        let at = from + position(&file[from..], end)?;
+        Some(at + if end.starts_with(b"\n---") { end.len() } else { 1 })
+    });
+    Some(start..end.min().unwrap_or(file.len()))
 }
 
 /// The first line in which two files differ.
@@ -164,7 +234,7 @@ fn present<'a>(entries: impl Iterator<Item = &'a [u8]>, found: &[u8]) -> Vec<boo
 
 /// Returns true if `found` has the heading of `entry`, and does not end with a torn copy of it.
 fn has_heading_of(entry: &[u8], found: &[u8]) -> bool {
-    let is_heading = |line: &&[u8]| line.starts_with(b"## Iteration ") || line.starts_with(b"<!-- session ");
+    let is_heading = |line: &&[u8]| line.starts_with(ENTRY_HEADING) || line.starts_with(b"<!-- session ");
     let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
     heading.is_some_and(|heading| position(found, heading).is_some()) && torn_prefix_len(entry, found) == 0
 }

@@ -237,6 +237,34 @@ fn the_patterns_of_a_file_go_into_another_whole_or_not_at_all() {
     assert_eq!(with_patterns_of(ours.as_bytes(), b"no section\n"), None);
 }
 
+#[test]
+fn what_a_file_lost_is_put_back_in_its_place() {
+    let entry = |number: u32| format!("## Iteration {number} - t{number}\nline\n---\n\n").into_bytes();
+    let first = [b"# Log\n\n<!-- session s -->\n\n".as_slice(), &entry(1)].concat();
+    let entries = [first.clone(), entry(2), entry(3)];
+    let whole = rebuild(&first, [entry(2), entry(3)].iter().map(Vec::as_slice));
+    let restored = |file: &[u8], patterns| String::from_utf8(with_lost(file, &entries, patterns)).unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    assert_eq!(restored(&whole, None), text(whole.clone()));
+    for (file, expected) in [
+        (
+            [b"mine\n".as_slice(), &entry(3)].concat(),
+            [b"mine\n".as_slice(), &entry(1), &entry(2), &entry(3)].concat(),
+        ),
+        (b"mine".to_vec(), [b"mine\n".as_slice(), &entry(1), &entry(2), &entry(3)].concat()),
+        (whole.iter().map(|byte| if *byte == b'l' { b'L' } else { *byte }).collect(), whole.clone()),
+    ] {
+        assert_eq!(restored(&file, None), text(expected));
+    }
+    for (file, expected) in [
+        ("# Log\n\nmine\n", "# Log\n\n## Codebase Patterns\n\n- a\n\n---\n\n\nmine\n"),
+        ("# Log\n\n## Codebase Patterns\n\n---\n", "# Log\n\n## Codebase Patterns\n\n- a\n\n---\n"),
+        ("## Codebase Patterns\n- b\n", "## Codebase Patterns\n- b\n"),
+    ] {
+        assert_eq!(text(with_lost(file.as_bytes(), &[], Some("- a"))), expected);
+    }
+}
+
 proptest! {
     #[test]
     fn a_file_that_was_cut_anywhere_is_made_whole(

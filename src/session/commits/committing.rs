@@ -8,7 +8,9 @@ use camino::Utf8Path;
 use tasklist::TaskList;
 
 use crate::process::{Child, Pulse, create_private_dir};
-use crate::record::{LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_truncated};
+use crate::record::{
+    LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_files, join_truncated,
+};
 use crate::store::Store;
 use crate::worktree::{RawPath, StagedEntries, WorkTree};
 
@@ -208,7 +210,7 @@ impl Running<'_> {
         }
         let names: Vec<String> =
             left_out.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
-        let names = join_truncated(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}");
+        let names = join_files(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}");
         self.warn(format!(
             "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
             done.task.name
@@ -348,5 +350,5 @@ pub(in crate::session) fn finish_index_update(
 /// Returns a list of paths for a message.
 fn display_paths(paths: &[RawPath]) -> String {
     let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
-    join_truncated(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}")
+    join_files(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}")
 }

@@ -23,7 +23,7 @@ pub fn waiting(store: &Store, feature: &str, tasks: &TaskList) -> Result<Vec<Hin
     let hints = Hints::of(store.repository(), feature);
     hints.retain(|hint| {
         let had_tasks = !hint.tasks.is_empty();
-        hint.tasks.retain(|name| tasks.find(name).is_none_or(|item| !item.done));
+        hint.tasks.retain(|name| tasks.find(name).is_none_or(|item| !item.is_settled()));
         !had_tasks || !hint.tasks.is_empty()
     })?;
     hints.list()

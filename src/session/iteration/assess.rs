@@ -13,7 +13,7 @@ use crate::judge::{
     decide, findings, is_worth_reading, known_failures, orders_removal,
 };
 use crate::record::{
-    Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_truncated,
+    Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
 };
 use crate::store::{PutBack, PutBackKind, Slot, names as slot_names};
 use crate::validate;
@@ -326,7 +326,7 @@ impl Running<'_> {
         PutBack::forget(&started.slot)?;
         for paths in [stay, left] {
             if !paths.is_empty() {
-                let names = join_truncated(&names(&paths), MAX_NAMED_FILES);
+                let names = join_files(&names(&paths), MAX_NAMED_FILES);
                 self.warn(format!(
                     "somebody edits {names}, which stays as it is\nhint: what it was is on {}; \
                      `{RALPH} restore --undo {}` brings it back",

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::record::{ObjectId, RALPH, Timestamp, join_truncated};
+use crate::record::{ObjectId, RALPH, Timestamp, join_files};
 use crate::store::names::PROTECTED;
 use crate::store::{Begin, PutBack, PutBackKind, Slot};
 use crate::worktree::{PathChange, Paths, RawPath, TreePair};
@@ -33,7 +33,7 @@ impl Running<'_> {
         match restore_protected(rollback, slot, before, self.plan.clock.now(), &[]) {
             Ok(Restored { put_back, messages }) => {
                 if !put_back.is_empty() {
-                    let names = join_truncated(&put_back, MAX_NAMED_FILES);
+                    let names = join_files(&put_back, MAX_NAMED_FILES);
                     self.warn(format!(
                         "put back {names}, which {} protected",
                         if put_back.len() == 1 { "is" } else { "are" }
@@ -99,5 +99,5 @@ pub(in crate::session) fn restore_protected(
 }
 
 fn named<'a>(paths: impl IntoIterator<Item = &'a RawPath>) -> String {
-    join_truncated(&names(paths), MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
+    join_files(&names(paths), MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
 }

@@ -21,13 +21,7 @@ impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.task_watch.lists.parse(&started.task_list)?;
-        let after = match self.read_tasks() {
-            Ok(after) => after,
-            Err(error) => {
-                self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
-                Rc::clone(&before)
-            }
-        };
+        let (after, list_fault) = self.list_after(&before);
         let mut passing = self.passing(started, ran)?;
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let closable = closable(&started.task.name, &started.begin.unit_tasks, &before, &after);
@@ -36,7 +30,7 @@ impl Running<'_> {
             after: &after,
             agent: Some(&ran.agent),
             validation: ran.validation.as_ref(),
-            passes: passing.passed && ran.protected.failure.is_none(),
+            passes: passing.passed && ran.protected.failure.is_none() && list_fault.is_none(),
             closable: is_of_tasks.then_some(&closable),
             is_promised: ran.agent.succeeded && final_message::promise(&ran.agent.final_text),
             completion: self.plan.config.settings.completion,
@@ -47,7 +41,7 @@ impl Running<'_> {
             before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
             ..record::Evidence::default()
         };
-        let mut cause = passing.cause.take().or_else(|| ran.protected.failure.clone());
+        let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protected.failure.clone());
         let found = self.recorder.last_contents().0.cloned();
         let moment = format!("iteration {}", started.begin.iteration);
         let mut ended_at = self.plan.clock.now();
@@ -72,20 +66,54 @@ impl Running<'_> {
             (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
         }
         let has_opened = self.reopen_boxes(&started.slot, &verdict, &after)?;
+        let has_ticked = self.tick_originals(&verdict, &after);
         if second.is_some() {
             ended_at = self.plan.clock.now();
         }
-        if (has_opened || second.is_some()) && taken.is_some() {
+        if (has_opened || has_ticked || second.is_some()) && taken.is_some() {
             taken = Some(self.recorder.take_again(&started.slot, &moment, ended_at, found));
         }
         if is_of_tasks {
             self.remember_lost(&verdict.lost, &before);
+            let known = before.duplicates().count();
+            self.warn_of_copies(&after, known);
         }
         self.state.is_promised = verdict.is_complete;
         let reopened = if has_opened { verdict.others.clone() } else { Vec::new() };
         let second_ms = second.as_ref().map(|second| second.duration_ms);
         evidence.second = second.map(|second| second.run);
         Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, second_ms })
+    }
+
+    /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be
+    /// read is taken as it was.
+    fn list_after(&mut self, before: &Rc<TaskList>) -> (Rc<TaskList>, Option<String>) {
+        let name = self.plan.feature.tasks_path.file_name().unwrap_or_default().to_owned();
+        match self.read_tasks() {
+            Ok(after) => {
+                let fault = after.conflict.as_ref().map(|conflict| format!("{name}: {conflict}"));
+                (after, fault)
+            }
+            Err(error) => {
+                self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
+                let why = error.root_cause().to_string();
+                let why = why.lines().next().unwrap_or_default();
+                (Rc::clone(before), Some(format!("{name} cannot be read after the attempt: {why}")))
+            }
+        }
+    }
+
+    /// Ticks the tasks of which only a copy was ticked. Returns true if it did.
+    fn tick_originals(&mut self, verdict: &Verdict, after: &TaskList) -> bool {
+        let items: Vec<&Item> = verdict.to_tick.iter().collect();
+        let feature = self.plan.feature;
+        match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Done) {
+            Ok(changes) => !changes.changed.is_empty(),
+            Err(error) => {
+                self.warn(format!("the box of a task whose copy was ticked could not be ticked: {error:#}"));
+                false
+            }
+        }
     }
 
     /// Returns true if boxes were opened again.

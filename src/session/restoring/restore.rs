@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use crate::clock::Clock;
-use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_truncated};
+use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_files};
 use crate::store::{LoopLock, Restoration, RestorePoint, Store};
 use crate::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
 
@@ -120,6 +120,10 @@ pub enum Intent {
 impl<'a> Restore<'a> {
     /// Plans the restoration of a snapshot.
     pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<PlannedRestore<'a>> {
+        // The work tree is ours, and most of it is in HEAD: what is far from that is far from it.
+        if let Some(head) = self.store.refs().head()? {
+            self.store.require_comparable(&head, &target.snapshot)?;
+        }
         let (here, lock) = self.begin(intent)?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
@@ -249,6 +253,11 @@ impl<'a> Restore<'a> {
         }
         let removals = changes.iter().filter(|change| change.is_removal());
         let mut unknown: BTreeSet<RawPath> = removals.map(|change| change.path.clone()).collect();
+        let head = self.store.refs().head()?.filter(|_| !unknown.is_empty());
+        let snapshots: Vec<&ObjectId> = head.iter().chain(&target.snapshots).collect();
+        for pair in snapshots.windows(2).filter(|_| head.is_some()) {
+            self.store.require_comparable(pair[0], pair[1])?;
+        }
         let known = here.work_tree.known(here.private_index(), &target.snapshots, &unknown)?;
         unknown.retain(|path| !known.contains(path));
         let mut edited = BTreeSet::new();
@@ -364,7 +373,7 @@ fn refuse_endangered(here: &ScratchWorkTree, changes: &[PathChange]) -> Result<(
 }
 
 fn listed<S: AsRef<str>>(paths: &[S]) -> String {
-    join_truncated(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
+    join_files(paths, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}")
 }
 
 /// Refuses to change files under the hands of git or of a record that is not finished.

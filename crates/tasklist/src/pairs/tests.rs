@@ -26,6 +26,16 @@ fn case(before: &str, after: &str, expected: &str) {
 }
 
 #[test]
+fn a_ticked_copy_says_that_its_task_is_done() {
+    let before = "- [ ] T001 a\n- [ ] T002 b\n";
+    case(before, "- [x] T001 a\n- [ ] T001 a\n- [ ] T002 b\n", "T001@1");
+    case(before, "- [ ] T001 a\n- [x] T001 a\n- [ ] T002 b\n", "T001@2");
+    case(before, "- [ ] T001 a\n- [ ] T002 b\n- [x] T001 a\n", "T001@3");
+    case("- [x] T001 a\n", "- [x] T001 a\n- [x] T001 a\n", "new@2");
+    case("- [x] T001 a\n", "- [x] T001 a\n- [ ] T001 a\n", "");
+}
+
+#[test]
 fn a_tick_is_seen_where_the_text_was_changed_with_it() {
     let before = "- [ ] write login\n- [ ] write logout\n";
     case(before, "- [x] write login (done)\n- [ ] write logout\n", "#1@1");

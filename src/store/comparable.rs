@@ -1,0 +1,159 @@
+//! Whether two snapshots can be compared with bounded work: a fetched one may have as many files as its author likes, as
+//! equal folders are one object.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Result;
+use gix::objs::FindExt;
+
+use crate::record::{ObjectId, Refusal};
+
+use super::reading::blobs::read_commit;
+use super::{Store, objects};
+
+/// Maximum number of files in which snapshots that are compared may differ.
+const MAX_DIFFERING_FILES: u64 = 200_000;
+
+/// Maximum number of folders around a file that differs.
+const MAX_DEPTH: usize = 200;
+
+/// Largest folder that is read, in bytes.
+const MAX_TREE_BYTES: u64 = 16 << 20;
+
+/// What is said of snapshots that are not compared.
+pub const TOO_LARGE: &str = "too large to compare";
+
+impl Store {
+    /// Returns true if two snapshots, or commits, differ in few enough files to compare them.
+    pub fn is_comparable(&self, before: &ObjectId, after: &ObjectId) -> Result<bool> {
+        if before == after {
+            return Ok(true);
+        }
+        let git = self.open_git()?;
+        let root = |id: &ObjectId| -> Result<gix::ObjectId> {
+            let id = objects::to_gix(id)?;
+            // A tree is compared as it is.
+            Ok(read_commit(&git, &id).map_or(id, |commit| commit.tree))
+        };
+        let mut comparison = Comparison { git: &git, known: HashMap::new() };
+        Ok(comparison.differing(Some(root(before)?), Some(root(after)?), 0).is_some())
+    }
+
+    /// Refuses snapshots that differ in too many files.
+    ///
+    /// # Errors
+    ///
+    /// If so, or if git cannot be read.
+    pub fn require_comparable(&self, before: &ObjectId, after: &ObjectId) -> Result<()> {
+        if self.is_comparable(before, after)? {
+            return Ok(());
+        }
+        let (before, after) = (before.short(), after.short());
+        let refusal = Refusal::new(format!("the snapshots {before} and {after} are {TOO_LARGE}"));
+        Err(refusal
+            .with_hint(format!(
+                "they differ in more than {MAX_DIFFERING_FILES} files, or are deeper than {MAX_DEPTH} folders"
+            ))
+            .into())
+    }
+}
+
+type Pair = (Option<gix::ObjectId>, Option<gix::ObjectId>);
+
+struct Comparison<'a> {
+    git: &'a gix::Repository,
+    /// In how many files two folders differ: folders that many others have are looked at once.
+    known: HashMap<Pair, u64>,
+}
+
+impl Comparison<'_> {
+    /// Returns in how many files two folders differ, or `None` if these are too many.
+    fn differing(
+        &mut self,
+        before: Option<gix::ObjectId>,
+        after: Option<gix::ObjectId>,
+        depth: usize,
+    ) -> Option<u64> {
+        if before == after {
+            return Some(0);
+        }
+        if let Some(count) = self.known.get(&(before, after)) {
+            return Some(*count);
+        }
+        if depth > MAX_DEPTH || self.known.len() as u64 > MAX_DIFFERING_FILES {
+            return None;
+        }
+        let mut entries: BTreeMap<Vec<u8>, [Option<(gix::ObjectId, bool)>; 2]> = BTreeMap::new();
+        for (side, tree) in [before, after].into_iter().enumerate() {
+            for (name, id, is_folder) in self.entries(tree)? {
+                entries.entry(name).or_default()[side] = Some((id, is_folder));
+            }
+        }
+        let mut count = 0;
+        for sides in entries.into_values().filter(|[before, after]| before != after) {
+            let folder = |side: Option<(gix::ObjectId, bool)>| {
+                side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id)
+            };
+            let is_file = sides.iter().flatten().any(|(_, is_folder)| !is_folder);
+            let below = self.differing(folder(sides[0]), folder(sides[1]), depth + 1)?;
+            count += below + u64::from(is_file);
+            if count > MAX_DIFFERING_FILES {
+                return None;
+            }
+        }
+        self.known.insert((before, after), count);
+        Some(count)
+    }
+
+    /// Returns name, object and kind of what is in a folder; nothing if it is not here, which git itself will say.
+    fn entries(&self, tree: Option<gix::ObjectId>) -> Option<Vec<(Vec<u8>, gix::ObjectId, bool)>> {
+        let Some(tree) = tree else { return Some(Vec::new()) };
+        let Ok(Some(header)) = self.git.try_find_header(tree) else { return Some(Vec::new()) };
+        if header.size() > MAX_TREE_BYTES {
+            return None;
+        }
+        let mut buffer = Vec::new();
+        let Ok(found) = self.git.objects.find_tree(&tree, &mut buffer) else { return Some(Vec::new()) };
+        let entries = found.entries.iter();
+        Some(
+            entries
+                .map(|entry| (entry.filename.to_vec(), entry.oid.to_owned(), entry.mode.is_tree()))
+                .collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::objs::Tree;
+    use gix::objs::tree::{Entry, EntryKind};
+
+    use super::*;
+
+    /// Returns a folder with `count` times the same entry.
+    fn folder(git: &gix::Repository, count: usize, kind: EntryKind, id: gix::ObjectId) -> gix::ObjectId {
+        let entry = |number| Entry { mode: kind.into(), filename: format!("{number:05}").into(), oid: id };
+        git.write_object(Tree { entries: (0..count).map(entry).collect() }).unwrap().detach()
+    }
+
+    #[test]
+    fn equal_folders_are_looked_at_once_and_too_many_files_are_not_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = gix::init(directory.path()).unwrap();
+        let blob = git.write_blob("x").unwrap().detach();
+        let small = folder(&git, 1000, EntryKind::Blob, blob);
+        let some = folder(&git, 100, EntryKind::Tree, small);
+        let many = folder(&git, 1000, EntryKind::Tree, small);
+        let more = folder(&git, 1000, EntryKind::Tree, many);
+        let deep = (0..=MAX_DEPTH).fold(small, |inner, _| folder(&git, 1, EntryKind::Tree, inner));
+        let differing =
+            |before, after| Comparison { git: &git, known: HashMap::new() }.differing(Some(before), after, 0);
+        assert_eq!(differing(small, None), Some(1000));
+        assert_eq!(differing(some, Some(small)), Some(101_000));
+        for (before, after) in [(many, None), (more, Some(small)), (more, Some(many)), (deep, None)] {
+            assert_eq!(differing(before, after), None);
+        }
+        // What is alike costs nothing, however large it is.
+        assert_eq!(differing(more, Some(more)), Some(0));
+    }
+}

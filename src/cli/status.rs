@@ -136,7 +136,9 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     .map_err(refusal)?;
     let shown = overview.as_ref().map(|overview| &overview.refs.session);
     let waiting = summary::hints(store, &feature.path);
-    let summary = summarize(&feature.path, &store.entries_of(&feature.path)?, &tasks, &waiting, shown);
+    let sessions = store.entries_of(&feature.path)?;
+    let remains = session::remains(store, &sessions);
+    let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
     let session = overview.map(|overview| session_status(store, &running, overview, attempts, elsewhere));

@@ -4,6 +4,7 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use crate::record::{Hint, LogEntry, SessionId, Summary};
+use crate::session;
 use crate::store::{Hints, Store};
 use crate::summary::summarize;
 use crate::tasks;
@@ -17,7 +18,8 @@ pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -
     let sessions = store.entries_of(feature)?;
     let list = present_list(context, feature).or_else(|| recorded_list(store, &sessions));
     let hints = hints(store, feature);
-    Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, shown))
+    let remains = session::remains(store, &sessions);
+    Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, remains.as_ref(), shown))
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the

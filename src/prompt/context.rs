@@ -45,6 +45,7 @@ pub const NAMES: &[&str] = &[
     "memory",
     "last_attempt",
     "question",
+    "left_behind",
     "learnings",
     "documents",
     "runs_left",
@@ -105,6 +106,8 @@ pub struct PromptContext {
     pub last_attempt: String,
     /// What to do about a question, or an offer, that the last attempt at the task ended with; empty if it did not.
     pub question: String,
+    /// What earlier attempts left behind and nobody ended yet, one line each.
+    pub left_behind: Vec<String>,
     /// What was learned and decided in the feature so far, one line each.
     pub learnings: Vec<String>,
     /// Further documents of the feature and the project that exist.
@@ -122,6 +125,7 @@ impl PromptContext {
         match name {
             "last_attempt" => self.last_attempt.clone(),
             "question" => self.question.clone(),
+            "left_behind" => list(&self.left_behind),
             "learnings" => list(&self.learnings),
             "hints" => list(&self.hints),
             "baseline_failure" => self.baseline_failure.clone(),
@@ -177,6 +181,7 @@ impl PromptContext {
                 "memory" => memory.into(),
                 "last_attempt" => (&self.last_attempt).into(),
                 "question" => (&self.question).into(),
+                "left_behind" => Value::from_object(MarkdownList(self.left_behind.clone())),
                 "learnings" => Value::from_object(MarkdownList(self.learnings.clone())),
                 "documents" => Value::from_object(MarkdownList(self.documents.clone())),
                 "runs_left" => self.runs_left.into(),

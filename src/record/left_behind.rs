@@ -65,6 +65,15 @@ impl UserFile {
     }
 }
 
+/// What the newest attempt of a feature left behind and nobody ended or brought back yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remains {
+    pub session: SessionId,
+    pub iteration: u32,
+    pub git_state: Vec<GitState>,
+    pub user_files: Vec<UserFile>,
+}
+
 /// Returns the files whose work is gone: `src/store.js reverted, precious.txt deleted`; `None` if none is.
 pub fn lost_files<'a>(files: impl IntoIterator<Item = &'a UserFile>) -> Option<String> {
     let gone = files.into_iter().filter(|file| file.is_gone());

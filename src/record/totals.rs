@@ -127,7 +127,7 @@ pub struct WaitingTask {
 pub struct Need {
     pub why: NeedKind,
     pub task: Option<TaskName>,
-    /// The question, the last failure of the task, or what cannot be used.
+    /// The question, the last failure of the task, why something cannot be used, or what was left behind.
     pub cause: Option<String>,
     pub session: SessionId,
     /// The attempt that says it; null if none does.
@@ -145,6 +145,10 @@ pub enum NeedKind {
     Agent,
     /// The validation cannot be run.
     Validation,
+    /// An attempt left git in the middle of something.
+    Git,
+    /// Uncommitted work of the user's is gone.
+    Files,
 }
 
 /// A task that is done, with what a person should know of the attempt that did it.

@@ -37,7 +37,8 @@ impl Running<'_> {
         let feature = &self.session.feature;
         let sessions = self.plan.store.entries_of(feature)?;
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
-        let summary = summarize(feature, &sessions, tasks, &hints, Some(&self.session.id));
+        let summary =
+            summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));
         Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, summary, ..Closing::default() })
     }
 

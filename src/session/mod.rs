@@ -65,6 +65,7 @@ pub use checks::{check_operation, check_progress_file, check_protected, check_re
 pub use commits::committing::check_commits;
 pub use iteration_context::last_words;
 pub use job::Job;
+pub use left_behind::remains;
 pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};

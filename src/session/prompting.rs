@@ -256,6 +256,7 @@ impl<'a> Prompting<'a> {
         let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
         Ok(Earlier {
             question: open_question(past, name, &self.hints),
+            left_behind: left_behind(past, session),
             learnings: progress::learnings(past, task, learnings),
             progress: self.progress.progress(&PromptTarget { task: Some(name), shown_attempt: shown }),
             entries: self.progress.entries(),
@@ -321,6 +322,7 @@ impl<'a> Prompting<'a> {
             spec_content: spec_content(feature),
             last_attempt: earlier.last_attempt(recalled),
             question: earlier.question.clone(),
+            left_behind: earlier.left_behind.clone(),
             learnings: earlier.learnings.clone(),
             documents: self.documents(),
             runs_left: self.max_iterations.saturating_sub(turn.failures.runs.saturating_add(1)),
@@ -415,6 +417,8 @@ pub struct Recalled {
 struct Earlier {
     /// What to do about what the last attempt asked.
     question: String,
+    /// What the last attempt of the session left behind.
+    left_behind: Vec<String>,
     attempt: LastAttempt,
     learnings: Vec<String>,
     progress: String,
@@ -535,6 +539,15 @@ fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
         ),
         _ => String::new(),
     }
+}
+
+/// Returns the states of git that the last attempt of a session left, a line each.
+fn left_behind(past: &[Iteration], session: Option<&SessionId>) -> Vec<String> {
+    let is_run =
+        |iteration: &&Iteration| Some(&iteration.session) == session && iteration.exit.agent.is_some();
+    let last = past.iter().rev().find(is_run);
+    let states = last.into_iter().flat_map(|last| &last.git_state);
+    states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?))).collect()
 }
 
 fn over_budget(count: usize, budget: usize) -> String {

@@ -10,7 +10,8 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    Hint, LogEntry, Need, NeedKind, RecordKind, SessionId, SessionPart, SessionTotals, StopReason, Summary,
+    GitState, Hint, LogEntry, Need, NeedKind, RecordKind, Remains, SessionId, SessionPart, SessionTotals,
+    StopReason, Summary, lost_files, restore_command,
 };
 
 use states::TaskRecords;
@@ -18,12 +19,13 @@ use states::TaskRecords;
 pub use not_done::not_done;
 
 /// Counts the records of all `sessions` of a feature, each with its oldest record first, against the present task list
-/// and the `hints` that wait for a prompt. `shown` is the session that is looked at.
+/// the `hints` that wait for a prompt, and what the newest attempt left behind. `shown` is the session that is looked at.
 pub fn summarize(
     feature: &str,
     sessions: &[Vec<LogEntry>],
     list: &TaskList,
     hints: &[Hint],
+    remains: Option<&Remains>,
     shown: Option<&SessionId>,
 ) -> Summary {
     let mut summary = Summary { feature: feature.to_owned(), sessions: sessions.len(), ..Summary::default() };
@@ -41,9 +43,34 @@ pub fn summarize(
     (summary.tasks, summary.waiting) = records.states(list);
     summary.needs_you = records.needs(list);
     summary.needs_you.extend(sessions.last().and_then(|entries| fault(entries)));
+    summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
     summary.flagged = records.flagged(list);
     summary.causes = causes::of(sessions);
     summary
+}
+
+/// Returns what the newest attempt left behind and only a person can settle.
+fn left_behind(remains: &Remains) -> Vec<Need> {
+    let Remains { session, iteration, git_state, user_files } = remains;
+    let need = |why, cause: String, iteration| Need {
+        why,
+        task: None,
+        cause: Some(cause),
+        session: session.clone(),
+        iteration: Some(iteration),
+    };
+    let words = |state: &GitState| match state.hint() {
+        Some(hint) => format!("{}: {hint}", state.text),
+        None => state.text.clone(),
+    };
+    let states = git_state.iter().filter(|state| state.needs_you());
+    let mut needs: Vec<Need> = states.map(|state| need(NeedKind::Git, words(state), state.since)).collect();
+    if let Some(lost) = lost_files(user_files) {
+        let command = restore_command(user_files, Some(session));
+        let command = command.map_or(String::new(), |command| format!("; {command}"));
+        needs.push(need(NeedKind::Files, format!("{lost}{command}"), *iteration));
+    }
+    needs
 }
 
 /// Returns what keeps every agent from working, if that ended the newest session.

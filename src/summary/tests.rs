@@ -3,8 +3,8 @@ use tasklist::TaskList;
 use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
-    FailureClass, FlagCode, Hint, LogEntry, NeedKind, Outcome, RecordKind, SessionId, Status, StopReason,
-    Summary, Timestamp,
+    FailureClass, FlagCode, GitState, GitStateKind, Hint, LogEntry, NeedKind, Outcome, RecordKind, Remains,
+    SessionId, Status, StopReason, Summary, Timestamp, UserFile, UserFileChange,
 };
 
 const LIST: &str =
@@ -57,7 +57,7 @@ fn entry(word: &str) -> LogEntry {
 
 fn of(words: &str, list: &str) -> Summary {
     let list = TaskList::parse(list.as_bytes()).unwrap();
-    summarize("specs/001-login", &sessions(words), &list, &[], Some(&id(0)))
+    summarize("specs/001-login", &sessions(words), &list, &[], None, Some(&id(0)))
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn the_session_that_is_shown_is_a_part_of_the_whole() {
     assert_eq!((summary.totals.cost.usd, part.totals.cost.usd), (Some(3.0), Some(2.0)));
     assert_eq!(part.totals.cost.not_done_usd, Some(1.0));
     let list = TaskList::parse(LIST.as_bytes()).unwrap();
-    assert_eq!(summarize("x", &sessions("T1+"), &list, &[], None).session, None);
+    assert_eq!(summarize("x", &sessions("T1+"), &list, &[], None, None).session, None);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_hint_that_came_after_the_question_answers_it() {
             added_at: Timestamp::from_seconds(added_at),
             session: None,
         };
-        let summary = summarize("x", &sessions(words), &list, &[hint], None);
+        let summary = summarize("x", &sessions(words), &list, &[hint], None, None);
         assert_eq!((summary.tasks.asks, summary.needs_you.len()), (asks, asks), "{words} {tasks:?}");
     }
 }
@@ -231,10 +231,51 @@ fn a_task_is_flagged_by_the_attempt_that_did_it() {
         let mut sessions = sessions(words);
         sessions[0][flagged_at].evidence.flags = vec![FlagCode::NoTests];
         sessions[0][flagged_at].evidence.first_flag = Some("no test ran".to_owned());
-        let flagged = summarize("x", &sessions, &list, &[], None).flagged;
+        let flagged = summarize("x", &sessions, &list, &[], None, None).flagged;
         let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{words}");
         assert!(flagged.iter().all(|task| task.text.as_deref() == Some("no test ran")));
     }
     assert!(of("T1+", LIST).flagged.is_empty());
+}
+
+#[test]
+fn what_an_attempt_left_behind_needs_somebody_until_it_is_ended_or_brought_back() {
+    let state = |kind, text: &str, command: Option<&str>| GitState {
+        kind,
+        text: text.to_owned(),
+        finish: None,
+        command: command.map(str::to_owned),
+        since: 2,
+    };
+    let file = |change| UserFile {
+        path: "a.js".to_owned(),
+        change,
+        since: 3,
+        kept_in: Some("0".to_owned()),
+        commit: None,
+    };
+    let merge = state(GitStateKind::Operation, "a merge is in progress", Some("git merge --abort"));
+    let removed = state(GitStateKind::Lock, "`.git/index.lock` was removed", None);
+    let branch = state(GitStateKind::Branch, "`b` is checked out", Some("git switch a"));
+    let restore = format!("a.js reverted; specify ralph restore {}:0 a.js", id(0));
+    for (git_state, user_files, expected) in [
+        (vec![], vec![], vec![]),
+        (
+            vec![merge],
+            vec![],
+            vec![(NeedKind::Git, "a merge is in progress: end it with `git merge --abort`", 2)],
+        ),
+        (vec![removed, branch], vec![file(UserFileChange::Edited), file(UserFileChange::Committed)], vec![]),
+        (vec![], vec![file(UserFileChange::Reverted)], vec![(NeedKind::Files, restore.as_str(), 3)]),
+    ] {
+        let remains = Remains { session: id(0), iteration: 3, git_state, user_files };
+        let list = TaskList::parse(LIST.as_bytes()).unwrap();
+        let needs = summarize("x", &sessions("T1+"), &list, &[], Some(&remains), None).needs_you;
+        let found: Vec<_> = needs
+            .iter()
+            .map(|need| (need.why, need.cause.as_deref().unwrap(), need.iteration.unwrap()))
+            .collect();
+        assert_eq!(found, expected);
+    }
 }

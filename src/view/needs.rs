@@ -2,6 +2,7 @@
 
 use crate::record::{DiffStat, Need, NeedKind, NotDone, Summary, join_truncated};
 
+use super::left_behind::LOST;
 use super::style::{Count, grouped, one_line};
 
 /// Most tasks that have a line, and most names in a list.
@@ -41,6 +42,8 @@ pub fn needs(summary: &Summary) -> Vec<String> {
         let what = match (need.why, &need.task) {
             (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
             (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+            (NeedKind::Git, _) => "git".to_owned(),
+            (NeedKind::Files, _) => LOST.to_owned(),
             (NeedKind::Asks | NeedKind::Fails, None) => "a task".to_owned(),
             (kind, Some(task)) => {
                 let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
@@ -58,6 +61,13 @@ pub fn needs(summary: &Summary) -> Vec<String> {
     let more = all.len().saturating_sub(MAX_TASKS);
     let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
     all.iter().take(MAX_TASKS).map(line).chain(more).collect()
+}
+
+/// Returns the same for what attempts left behind alone.
+pub fn left_behind(summary: &Summary) -> Vec<String> {
+    let is_left = |need: &&Need| matches!(need.why, NeedKind::Git | NeedKind::Files);
+    let needs_you = summary.needs_you.iter().filter(is_left).cloned().collect();
+    needs(&Summary { needs_you, ..Summary::default() })
 }
 
 /// `3 attempts, $10.83, blocks T020, T023`

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::record::{ExitReason, Iteration, LeftOut, Outcome, SecondRun, Tokens, join_truncated};
 
 use super::evidence::{FLAG, compared};
+use super::left_behind;
 use super::local_time::local_with_offset;
 use super::markdown::render;
 use super::style::{Count, Look, Paint, cut, duration, grouped, one_line, sign};
@@ -131,6 +132,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
     facts.push(("ended", local_with_offset(iteration.ended_at)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
     facts.extend(judged(iteration));
+    facts.extend(left_behind::lines(iteration).iter().map(|line| ("left", one_line(line))));
     facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
     if !iteration.left_out.is_empty() {
         let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);

@@ -10,6 +10,7 @@ use crate::store::RemoteRun;
 use super::ending::{attempts, cost, state, tasks};
 use super::evidence::flagged;
 use super::local_time::{self, local, local_with_offset};
+use super::needs::left_behind;
 use super::style::{Count, Look, Paint, one_line};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -123,6 +124,9 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
     let flagged = flagged(&status.summary.flagged).map_or(String::new(), |flagged| format!(", {flagged}"));
     writeln!(out, "  {}{flagged}", tasks(status.summary.tasks))?;
     write_groups(out, status, paint)?;
+    for line in left_behind(&status.summary) {
+        writeln!(out, "  {}", paint.paint(Look::Bad, &format!("! {line}")))?;
+    }
     let (Some(session), Some(part)) = (&status.session, &status.summary.session) else {
         return writeln!(out, "  no session yet: start one with `{RALPH}`");
     };

@@ -104,9 +104,15 @@ impl PendingCommit {
         if branch.as_deref() == Some(began_on) {
             return Ok(None);
         }
+        let is_there = plan.store.refs().tip(&format!("refs/heads/{began_on}"))?.is_some();
+        let hint = match &branch {
+            // It was renamed, or never had a commit.
+            Some(now) if !is_there => format!("rename it back (`git branch -m {now} {began_on}`)"),
+            _ => format!("check it out again (`git switch {began_on}`)"),
+        };
         let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("`{branch}`"));
         let obstacle = format!("the session commits on `{began_on}`, but {branch} is checked out");
-        Ok(Some((obstacle, format!("check it out again (`git switch {began_on}`)"))))
+        Ok(Some((obstacle, hint)))
     }
 
     /// Returns the paths of the next commit.

@@ -3,13 +3,15 @@
 use anyhow::Result;
 
 use crate::record::{
-    Event, GitState, GitStateKind, ObjectId, UserFile, join_truncated, lost_files, restore_command,
+    Event, GitState, GitStateKind, ObjectId, Remains, Timestamp, UserFile, join_truncated, lost_files,
+    restore_command,
 };
 use crate::session::running::{Ending, Running};
 use crate::session::snapshot_taken::SnapshotTaken;
 use crate::store::{Begin, Slot};
 
 use super::git_state;
+use super::still_there::still_there;
 use super::user_files::Look;
 
 /// Maximum number of files that a message names.
@@ -56,7 +58,9 @@ impl Running<'_> {
         }
         let head = self.plan.store.refs().head()?;
         let (before, refs) = (begin.head_before.as_ref(), slot.refs_before()?);
-        self.recorder.work_tree().commits_between(before, head.as_ref(), &refs, begin.started_at)
+        // Whatever their dates: what they took in is what counts.
+        let since = Timestamp::from_seconds(0);
+        self.recorder.work_tree().commits_between(before, head.as_ref(), &refs, since)
     }
 
     fn states(&mut self, iteration: u32) -> Result<Vec<GitState>> {
@@ -75,6 +79,20 @@ impl Running<'_> {
             states.extend(self.past.left_behind.branch.look(now.as_deref(), is_there, iteration));
         }
         Ok(states)
+    }
+
+    /// Returns what is left behind now; `None` before the first attempt.
+    pub(in crate::session) fn remains(&self) -> Option<Remains> {
+        let iteration = self.state.next.checked_sub(1).filter(|last| *last > 0)?;
+        let behind = &self.past.left_behind;
+        let mut remains = Remains {
+            session: self.session.id.clone(),
+            iteration,
+            git_state: behind.states.clone(),
+            user_files: behind.files.lost.clone(),
+        };
+        still_there(self.plan.store.repository(), &mut remains);
+        Some(remains)
     }
 
     /// Returns the ending of a session whose tasks are done while git is in the middle of something that an attempt

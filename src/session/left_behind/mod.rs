@@ -4,9 +4,11 @@
 mod git_state;
 mod locks;
 mod looking;
+mod still_there;
 mod surroundings;
 mod surviving;
 mod user_files;
 
+pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;
 pub(super) use user_files::{PreviousSession, UserFiles, UserFilesAtStart};

@@ -4,7 +4,7 @@ use super::header::USUAL;
 use crate::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
 use crate::view::ending::{attempts, cost, ending, stuck};
 use crate::view::evidence::flagged;
-use crate::view::needs::{changed, false_claims, spent};
+use crate::view::needs::{changed, false_claims, left_behind, spent};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
 
 /// Most names that a line lists, and most tasks that are not done.
@@ -33,6 +33,10 @@ impl ClosingCard {
         lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
         lines.extend(totals(session, closing));
         lines.extend(closing.changes.map(changes));
+        let left = left_behind(&closing.summary);
+        lines.extend(
+            left.iter().map(|line| format!("  {}", self.paint.paint(Look::Bad, &format!("! {line}")))),
+        );
         for task in closing.not_done.iter().take(MAX_NAMED) {
             lines.extend(self.not_done(task));
         }

@@ -5,9 +5,11 @@ use strum::IntoStaticStr;
 
 use crate::record::{
     FailureClass, FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
+    lost_files,
 };
 use crate::store::RemoteRun;
 use crate::view::ending;
+use crate::view::left_behind::LOST;
 use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, grouped};
@@ -165,6 +167,26 @@ fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
     }
 }
 
+/// What was left behind after the last attempt, and only a person can settle.
+fn left_behind(iterations: &[ReportIteration]) -> Option<Attention> {
+    let records = iterations.iter().map(|iteration| &iteration.record);
+    let last = records.rev().find(|record| record.exit.agent.is_some())?;
+    let states = last.git_state.iter().filter(|state| state.needs_you());
+    let states = states.map(|state| (state.since, state.text.clone()));
+    let lost = last.user_files.iter().filter(|file| file.is_gone());
+    let first_lost = lost.map(|file| file.since).min();
+    let lost = lost_files(&last.user_files).map(|what| format!("{LOST}: {what}"));
+    let all: Vec<(u32, String)> = states.chain(first_lost.zip(lost)).collect();
+    let (iterations, texts): (Vec<u32>, Vec<String>) = all.into_iter().unzip();
+    (!texts.is_empty()).then(|| Attention {
+        level: Level::Bad,
+        task: None,
+        what: "Left behind by an attempt.".to_owned(),
+        quote: Some(texts.join("; ")),
+        iterations,
+    })
+}
+
 /// What several iterations have in common.
 fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
     type IsMeant = fn(&Iteration) -> bool;
@@ -222,6 +244,7 @@ pub fn attention(
         });
     }
     found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
+    found.extend(left_behind(iterations));
     // A loop that is about a file has no open task.
     if let (true, Some(iteration)) =
         (found.is_empty(), last.filter(|iteration| iteration.record.outcome == Outcome::Failure))

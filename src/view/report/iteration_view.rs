@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::history::clusters::message;
 use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
 use crate::view::evidence::{EvidenceWords, FLAG, compared};
+use crate::view::left_behind;
 use crate::view::local_time::{clock, local};
 use crate::view::style::{Count, cut, duration, grouped, sign, size};
 
@@ -246,6 +247,7 @@ fn warnings(iteration: &ReportIteration) -> Vec<String> {
     );
     let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
     warnings.extend(flags.map(|flag| format!("{FLAG} {}", cut(&one_line(&flag.text), ITEM))));
+    warnings.extend(left_behind::lines(record).iter().map(|line| one_line(line)));
     if !record.reopened.is_empty() {
         warnings.push(format!("Opened again: {}.", one_line(&record.reopened.join(", "))));
     }

@@ -1,0 +1,139 @@
+//! What an attempt leaves behind beside its work: states of git, locks, branches, and the user's uncommitted files.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// Does the task; before that `first`, in the first iteration alone.
+fn agent(first: &str) -> String {
+    format!(
+        "cat >/dev/null\nif [ \"$RALPH_ITERATION\" = 1 ]; then\n{first}\nfi\n\
+         echo done > \"$RALPH_TASK.txt\"\nsed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\necho Done.\n"
+    )
+}
+
+/// Two tasks, two branches that conflict in `f`, and an agent that is committed.
+fn scene(first: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.agent_uses_git().tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh(&agent(first));
+    scene.write("f", "base\n").write("src/store.js", "one\ntwo\n").commit("base");
+    let branch = scene.git("branch --show-current");
+    scene.git("switch -q -c other");
+    scene.write("f", "theirs\n").commit("theirs");
+    scene.git(format!("switch -q {}", branch.trim()).as_str());
+    scene.write("f", "ours\n").commit("ours");
+    scene
+}
+
+fn states(record: &Value) -> Vec<&str> {
+    let states = record["git_state"].as_array().map(Vec::as_slice).unwrap_or_default();
+    states.iter().map(|state| state["text"].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn an_operation_that_an_attempt_left_is_said_and_keeps_the_session_from_completing() {
+    for (command, text, end) in [
+        ("git merge -q other", "a merge is in progress", "git merge --abort"),
+        ("git rebase -q other", "a rebase is in progress", "git rebase --abort"),
+        ("git cherry-pick other", "a cherry-pick is in progress", "git cherry-pick --abort"),
+        ("git bisect start >/dev/null", "a bisection is in progress", "git bisect reset"),
+    ] {
+        let scene = scene(&format!("{command} >/dev/null 2>&1; true"));
+        let run = scene.ralph("").code(5);
+        run.stdout_has(&format!("left behind: {text}\n"))
+            .stdout_has(end)
+            .stdout_has(&format!("no task is open, but {text}, since #1"))
+            .stdout_has(&format!("! git: {text}"));
+        let session = scene.session();
+        assert_eq!(session.end()["stop_reason"], "stuck", "{command}");
+        for number in [1, 2] {
+            assert_eq!(states(&session.iteration(number)), [text], "{command}");
+            assert_eq!(session.iteration(number)["git_state"][0]["since"], 1, "{command}");
+        }
+        assert!(session.text(2, "prompt.md").contains("## What an earlier attempt left behind"), "{command}");
+        scene.ralph("show 1").code(0).stdout_has(text);
+        scene.ralph("status").code(0).stdout_has(&format!("! git: {text}"));
+        scene.git(end.strip_prefix("git ").unwrap_or_default());
+        scene.ralph("status").code(0).stdout_lacks("! git");
+    }
+}
+
+#[test]
+fn a_lock_that_an_attempt_left_is_removed() {
+    for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        let scene = scene(&format!(": > .git/{lock}"));
+        scene
+            .ralph("")
+            .code(0)
+            .stdout_has(&format!("left behind: `.git/{lock}` was removed: no git held it"));
+        assert!(!scene.path(&format!(".git/{lock}")).exists());
+        assert_eq!(scene.session().iteration(2).get("git_state"), None);
+    }
+}
+
+#[test]
+fn another_branch_is_said_and_ends_nothing() {
+    for (command, text, back) in [
+        ("git switch -q -c topic", "`topic` is checked out instead of `main`", "git switch main"),
+        ("git branch -m trunk", "`main` is called `trunk` now", "git branch -m trunk main"),
+        ("git checkout -q --detach", "HEAD is detached instead of on `main`", "git switch main"),
+    ] {
+        let scene = scene(command);
+        let run = scene.ralph("").code(0);
+        run.stdout_has(&format!("left behind: {text}\n")).stdout_has(back);
+        assert_eq!(states(&scene.session().iteration(2)), [text]);
+    }
+}
+
+#[test]
+fn uncommitted_work_of_the_user_that_is_gone_is_said_and_the_command_brings_it_back() {
+    for (command, reverted) in [
+        ("git checkout -q -- . && rm precious.txt", "src/store.js reverted"),
+        ("git stash -q -u && git stash drop -q", "src/store.js reverted"),
+        ("git reset -q --hard && git clean -qfd", "src/store.js reverted"),
+        ("echo other > src/store.js; rm precious.txt", "src/store.js overwritten"),
+    ] {
+        let scene = scene(command);
+        scene.write("src/store.js", "one\nmine\ntwo\n").write("precious.txt", "precious\n");
+        let restore = "restore 0 precious.txt src/store.js";
+        let run = scene.ralph("").code(0);
+        run.stdout_has("  work tree   2 uncommitted files of yours\n")
+            .stdout_has(&format!("! your uncommitted work is gone: precious.txt deleted, {reverted}; "))
+            .stdout_has(&format!("{restore} brings them back\n"));
+        let session = scene.session();
+        let gone = session.iteration(1)["user_files"].clone();
+        assert_eq!(gone[0], json!({"path": "precious.txt", "change": "deleted", "since": 1, "kept_in": "0"}));
+        scene.ralph("status").code(0).stdout_has("! your uncommitted work is gone: precious.txt deleted");
+        scene.ralph("show 1").code(0).stdout_has("your uncommitted work is gone");
+        scene.ralph(restore).code(0);
+        assert_eq!(scene.read("precious.txt"), "precious\n", "{command}");
+        assert_eq!(scene.read("src/store.js"), "one\nmine\ntwo\n", "{command}");
+    }
+}
+
+#[test]
+fn an_edit_beside_the_users_and_a_commit_with_it_are_no_alarm() {
+    let scene = scene("echo three >> src/store.js; mv notes.txt moved.txt");
+    scene.write("src/store.js", "one\nmine\ntwo\n").write("notes.txt", "mine\n");
+    scene.ralph("").code(0).stdout_lacks("is gone");
+    scene
+        .ralph("show 1")
+        .code(0)
+        .stdout_has("edited beside your uncommitted changes: notes.txt, src/store.js");
+
+    let scene = self::scene("git add -A; git commit -qm all");
+    scene.write("src/store.js", "one\nmine\ntwo\n");
+    let run = scene.ralph("").code(0);
+    run.stdout_lacks("is gone").stdout_has("took in uncommitted work of yours: src/store.js");
+    let file = scene.session().iteration(1)["user_files"][0].clone();
+    assert_eq!((&file["path"], &file["change"]), (&json!("src/store.js"), &json!("committed")));
+}
+
+#[test]
+fn what_agents_left_uncommitted_is_not_the_users_in_the_next_session() {
+    let scene = scene(": > agents.txt");
+    scene.write("mine.txt", "mine\n");
+    scene.ralph("-n 1").code(4).stdout_has("1 uncommitted file of yours");
+    scene.agent_sh(&agent("rm agents.txt T001.txt mine.txt"));
+    scene.ralph("").code(0).stdout_has("is gone: mine.txt deleted; ").stdout_lacks("agents.txt deleted");
+}

@@ -23,6 +23,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import left_behind  # adds its nights
 import lists  # its nights come after those of nights.py
 import nights
 import providers  # adds its nights

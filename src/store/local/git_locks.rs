@@ -14,7 +14,7 @@ use crate::repository::Repository;
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Folders of the git directories that have lock files in them, beside the directories themselves.
-const FOLDERS: [&str; 3] = ["objects/info", "reftable", "info"];
+const FOLDERS: [&str; 2] = ["objects/info", "info"];
 
 /// Returns the lock files of this work tree and of what all work trees share. Those of our own refs are the store's.
 pub fn git_locks(repository: &Repository) -> Vec<Utf8PathBuf> {

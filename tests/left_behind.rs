@@ -72,6 +72,24 @@ fn a_lock_that_an_attempt_left_is_removed() {
 }
 
 #[test]
+fn a_lock_from_before_the_start_is_named_and_stays() {
+    let scene = scene("true");
+    scene.write(".git/shallow.lock", "");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options()
+        .write(true)
+        .open(scene.path(".git/shallow.lock"))
+        .and_then(|file| file.set_modified(old))
+        .expect("the lock is ours");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("`.git/shallow.lock` was there before the start")
+        .stdout_has("hint: if no git runs there, remove it: rm .git/shallow.lock")
+        .stdout_lacks("left behind");
+    assert!(scene.path(".git/shallow.lock").exists());
+    std::fs::remove_file(scene.path(".git/shallow.lock")).expect("it stays");
+}
+
+#[test]
 fn another_branch_is_said_and_ends_nothing() {
     for (command, text, back) in [
         ("git switch -q -c topic", "`topic` is checked out instead of `main`", "git switch main"),

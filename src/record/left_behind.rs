@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GitStateKind, ObjectId, RALPH, SessionId, UserFileChange, quoted_for_shell};
-
-/// Maximum number of files that a line or a command names.
-const MAX_NAMED_FILES: usize = 20;
+use super::{
+    GitStateKind, MAX_LISTED_FILES, ObjectId, RALPH, SessionId, UserFileChange, join_files, quoted_for_shell,
+};
 
 /// Something of git's that an attempt left behind, as it is after an attempt. `git_state` in `iteration.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +77,7 @@ pub struct Remains {
 pub fn lost_files<'a>(files: impl IntoIterator<Item = &'a UserFile>) -> Option<String> {
     let gone = files.into_iter().filter(|file| file.is_gone());
     let named: Vec<String> = gone.map(|file| format!("{} {}", file.path, file.change)).collect();
-    (!named.is_empty()).then(|| super::join_truncated(&named, MAX_NAMED_FILES))
+    (!named.is_empty()).then(|| join_files(&named, MAX_LISTED_FILES))
 }
 
 /// Returns the command that brings back what is gone; `None` if no snapshot has any of it. It names `session`, or means the
@@ -91,7 +90,7 @@ pub fn restore_command<'a>(
     let state = kept.peek()?.kept_in.clone()?;
     let session = session.filter(|_| state == "0").map_or(String::new(), |session| format!("{session}:"));
     let paths: Vec<String> =
-        kept.take(MAX_NAMED_FILES).map(|file| quoted_for_shell(&file.path).into_owned()).collect();
+        kept.take(MAX_LISTED_FILES).map(|file| quoted_for_shell(&file.path).into_owned()).collect();
     Some(format!("{RALPH} restore {session}{state} {}", paths.join(" ")))
 }
 

@@ -118,6 +118,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     running.warn_of_waits_outside(&tasks);
     running.warn_of_tests_that_fail_first(&tasks);
+    running.warn_of_old_locks();
     running.warn_of_copies(&tasks, 0);
     let ending = running.turns()?;
     let session = running.end(ending)?;

@@ -1,12 +1,11 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
-use crate::record::{Iteration, UserFile, UserFileChange, join_truncated, lost_files, restore_command};
+use crate::record::{
+    Iteration, MAX_LISTED_FILES, UserFile, UserFileChange, join_files, lost_files, restore_command,
+};
 
 /// What is said of work that is gone, before the files.
 pub const LOST: &str = "your uncommitted work is gone";
-
-/// Most files that a line names.
-const MAX_NAMED: usize = 20;
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
 pub fn lost(what: &str, command: Option<&str>) -> String {
@@ -38,7 +37,10 @@ pub fn lines(iteration: &Iteration) -> Vec<String> {
     };
     let edited = of(UserFileChange::Edited);
     if !edited.is_empty() {
-        lines.push(format!("edited beside your uncommitted changes: {}", join_truncated(&edited, MAX_NAMED)));
+        lines.push(format!(
+            "edited beside your uncommitted changes: {}",
+            join_files(&edited, MAX_LISTED_FILES)
+        ));
     }
     for file in files.iter().filter(|file| file.change == UserFileChange::Committed) {
         let commit = file.commit.as_ref().map_or(String::new(), |commit| format!("{} ", commit.short()));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use camino::Utf8PathBuf;
+
 use crate::process;
 use crate::record::{GitState, GitStateKind, quoted_for_shell};
 use crate::store::{git_locks, lock_name, remove_abandoned_lock};
@@ -12,6 +14,26 @@ use super::super::running::Running;
 const ABANDONED_AFTER: Duration = Duration::from_secs(2);
 
 impl Running<'_> {
+    /// Names locks that lie there since before the start: they are not ours to remove.
+    pub(in crate::session) fn warn_of_old_locks(&mut self) {
+        let repository = self.plan.store.repository();
+        let is_old = |lock: &Utf8PathBuf| {
+            let modified = lock.metadata().and_then(|metadata| metadata.modified()).ok();
+            modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age >= ABANDONED_AFTER)
+        };
+        let old: Vec<String> = git_locks(repository)
+            .into_iter()
+            .filter(is_old)
+            .map(|lock| lock_name(repository, &lock))
+            .collect();
+        for name in old {
+            let lock = quoted_for_shell(&name);
+            self.warn(format!(
+                "`{name}` was there before the start, and keeps git from writing\nhint: if no git runs there, remove it: rm {lock}"
+            ));
+        }
+    }
+
     /// Removes the locks that appeared during the attempt, unless a git runs here that may hold them.
     pub(super) fn remove_locks(&mut self, iteration: u32) -> Vec<GitState> {
         let repository = self.plan.store.repository();

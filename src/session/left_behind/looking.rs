@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::record::{
-    Event, GitState, GitStateKind, ObjectId, Remains, Timestamp, UserFile, join_truncated, lost_files,
-    restore_command,
+    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, Remains, Timestamp, UserFile, join_files,
+    lost_files, restore_command,
 };
 use crate::session::running::{Ending, Running};
 use crate::session::snapshot_taken::SnapshotTaken;
@@ -13,9 +13,6 @@ use crate::store::{Begin, Slot};
 use super::git_state;
 use super::still_there::still_there;
 use super::user_files::Look;
-
-/// Maximum number of files that a message names.
-const MAX_NAMED_FILES: usize = 20;
 
 /// What one look found, for the record of the attempt.
 #[derive(Debug, Default)]
@@ -118,7 +115,7 @@ impl Running<'_> {
             let taken_in = found.iter().filter(|file| file.commit.as_ref() == Some(commit));
             let names: Vec<&str> = taken_in.map(|file| file.path.as_str()).collect();
             if !names.is_empty() {
-                let names = join_truncated(&names, MAX_NAMED_FILES);
+                let names = join_files(&names, MAX_LISTED_FILES);
                 self.warn(format!(
                     "commit {} of the agent took in uncommitted work of yours: {names}",
                     commit.short()

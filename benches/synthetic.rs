@@ -270,6 +270,8 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
     Iteration {
         reopened: Vec::new(),
         evidence: None,
+        git_state: Vec::new(),
+        user_files: Vec::new(),
         schema: SCHEMA,
         id: format!("{session}-iter-{number}"),
         session: session.clone(),
@@ -351,6 +353,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         validation_files: Vec::new(),
         legacy_failures: None,
         trusted: None,
+        user_files: Vec::new(),
         schema: SCHEMA,
         id: id.clone(),
         feature: FEATURE.to_owned(),

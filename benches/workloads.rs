@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use specify_ralph::progress::historical::{self, HistorySettings, Mode};
+use specify_ralph::progress::historical::{self, AlreadyTold, HistorySettings, Mode};
 use specify_ralph::record::Task;
 use specify_ralph::store::{Store, Syncing};
 use specify_ralph::worktree::{PrivateIndex, WorkTree};
@@ -55,7 +55,7 @@ fn context(count: u32) -> Result<()> {
     let settings = HistorySettings { mode: Mode::Smart, budget: 1_000, ..HistorySettings::default() };
     ensure!(historical::tokens::count("warm") == 1, "the vocabulary counts words");
     for _ in 0..count {
-        let told = historical::context(&past, &task, None, &settings);
+        let told = historical::context(&past, &task, None, &settings, &AlreadyTold::default());
         ensure!(!told.text.is_empty(), "there is nothing to tell");
     }
     Ok(())

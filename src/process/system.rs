@@ -80,7 +80,7 @@ fn current_folder(pid: i32) -> Option<PathBuf> {
     if !is_portable() {
         return linux::current_folder(pid);
     }
-    let _unknown = pid;
+    let _ = pid;
     None
 }
 

@@ -147,21 +147,28 @@ mod tests {
             command: command.map(str::to_owned),
             since: 1,
         };
-        use GitStateKind::{Branch, Lock, Operation};
         for (state, hint, needs_you) in [
             (
-                state(Operation, Some("git merge --continue"), Some("git merge --abort")),
+                state(GitStateKind::Operation, Some("git merge --continue"), Some("git merge --abort")),
                 Some("finish it (`git merge --continue`) or end it (`git merge --abort`)"),
                 true,
             ),
-            (state(Operation, None, Some("git bisect reset")), Some("end it with `git bisect reset`"), true),
             (
-                state(Lock, None, Some("rm .git/HEAD.lock")),
+                state(GitStateKind::Operation, None, Some("git bisect reset")),
+                Some("end it with `git bisect reset`"),
+                true,
+            ),
+            (
+                state(GitStateKind::Lock, None, Some("rm .git/HEAD.lock")),
                 Some("if no git runs there, remove it: rm .git/HEAD.lock"),
                 true,
             ),
-            (state(Lock, None, None), None, false),
-            (state(Branch, None, Some("git switch main")), Some("to go back: git switch main"), false),
+            (state(GitStateKind::Lock, None, None), None, false),
+            (
+                state(GitStateKind::Branch, None, Some("git switch main")),
+                Some("to go back: git switch main"),
+                false,
+            ),
         ] {
             assert_eq!((state.hint().as_deref(), state.needs_you()), (hint, needs_you));
         }

@@ -199,7 +199,9 @@ impl Memory {
         if is_cleared {
             self.over_sessions = History::default();
             let since = self.past_since_cleared(store)?.to_vec();
-            since.iter().for_each(|iteration| self.over_sessions.push(iteration));
+            for iteration in &since {
+                self.over_sessions.push(iteration);
+            }
         }
         Ok(is_cleared)
     }

@@ -47,7 +47,7 @@ impl EventRedactor {
     /// Returns what the agent printed without its secrets, or `None` if it has none.
     fn agent_text(&mut self, text: &str) -> Option<String> {
         // An agent may print millions of lines.
-        let seam = self.window.floor_char_boundary(self.window.len().saturating_sub(SEAM_BYTES));
+        let seam = char_boundary(&self.window, self.window.len().saturating_sub(SEAM_BYTES));
         let is_plain =
             self.is_plain && self.redactor.finds_nothing(&format!("{}{text}\n", &self.window[seam..]));
         let shown = (!is_plain).then(|| self.redactor.redact_after(&self.window, text));
@@ -62,7 +62,7 @@ impl EventRedactor {
 
     /// Keeps the last lines, and the beginning of a private key that has not ended.
     fn shorten_window(&mut self) {
-        let cut = self.window.ceil_char_boundary(self.window.len() - WINDOW_BYTES / 2);
+        let cut = char_boundary(&self.window, self.window.len() - WINDOW_BYTES / 2);
         let cut = self.window[cut..].find('\n').map_or(cut, |end| cut + end + 1);
         let tail = self.window.split_off(cut);
         let begin = self.window.rfind("-----BEGIN ").filter(|&at| !self.window[at..].contains("-----END "));
@@ -228,6 +228,11 @@ fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {
         }
         AgentEvent::Usage { tokens: _ } => {}
     }
+}
+
+/// Returns the first boundary of characters at `at` or after it.
+fn char_boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ pub struct Redacted(pub(super) String);
 
 impl Redacted {
     /// Returns `part`, which was made of this text and of nothing else.
+    #[must_use]
     pub fn part(&self, part: impl Into<String>) -> Self {
         Self(part.into())
     }

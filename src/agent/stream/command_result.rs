@@ -92,7 +92,7 @@ impl ToolResult<'_> {
         let exit_code = self.exit_code.and_then(|code| code.try_into().ok());
         CommandEnd {
             exit_code: exit_code.or(from_words.filter(|_| is_framed)),
-            last_line: summary(&output.part(&decisive_line(&lines))),
+            last_line: summary(&output.part(decisive_line(&lines))),
         }
     }
 }

@@ -47,7 +47,7 @@ static TRIGGER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The words for a moment, each with the groups that it has.
 static MOMENTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let fillers = r#"^[^a-z0-9]{0,4}(?:(?:will|is|be|to|on|at|after|by|until|from|resets?|date|time|for|your|the|limit)[^a-z0-9]{1,4}){0,6}"#;
+    let fillers = r"^[^a-z0-9]{0,4}(?:(?:will|is|be|to|on|at|after|by|until|from|resets?|date|time|for|your|the|limit)[^a-z0-9]{1,4}){0,6}";
     let clock = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.\d+)?)?)?(?:\s?(?P<half>[ap])\.?m\b\.?)?";
     let zone = r"(?:\s*\((?P<within>[^)]{1,40})\)|\s*(?P<zone>(?-i:(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?|[A-Z][A-Za-z]+(?:/[A-Za-z0-9_+-]+)+|[A-Z]{1,5})\b|[+-]\d{2}:?\d{2}\b))?";
     let month = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?";

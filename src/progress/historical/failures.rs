@@ -97,7 +97,7 @@ impl Writer<'_> {
         let section = if is_own { Section::FailedApproaches } else { Section::SimilarFailures };
         let shorter = Some(Shorter { front, tries, rest, line }).filter(|_| !new.is_empty());
         let iterations = new.iter().map(|&place| self.key(place)).collect();
-        Some(Piece { shorter, iterations, ..self.piece(section, place, likeness, lines) })
+        Some(Piece { iterations, shorter, ..self.piece(section, place, likeness, lines) })
     }
 
     /// Returns what was tried in vain in these iterations, each thing once, and nothing that the prompt has already. What was
@@ -139,7 +139,9 @@ impl Writer<'_> {
         }
         let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
         let mut lines = format!("**{}** ({task}, in an attempt that failed):\n", self.name(iteration));
-        worked.iter().for_each(|text| push(&mut lines, &format!("Worked: {text}")));
+        for text in &worked {
+            push(&mut lines, &format!("Worked: {text}"));
+        }
         lines.push('\n');
         Some(self.piece(Section::SuccessfulPatterns, place, likeness, lines))
     }

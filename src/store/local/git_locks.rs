@@ -25,7 +25,9 @@ pub fn git_locks(repository: &Repository) -> Vec<Utf8PathBuf> {
     }
     for directory in directories {
         add_locks(directory, &mut found);
-        FOLDERS.iter().for_each(|folder| drop(add_locks(&directory.join(folder), &mut found)));
+        for folder in FOLDERS {
+            add_locks(&directory.join(folder), &mut found);
+        }
         add_below(&directory.join("refs"), &mut found);
     }
     found

@@ -129,7 +129,7 @@ fn reads(scene: &Sandbox, calls: &[(&str, &str)]) {
         stream += &format!("{}\n", json!({"type": "user", "message": {"content": [answer]}}));
     }
     stream += &format!("{}\n", json!({"type": "result", "is_error": false, "result": "done"}));
-    std::fs::write(scene.outside("stream"), stream).unwrap();
+    std::fs::write(scene.outside("stream"), stream).expect("the folder is there");
     let script = "sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\ncat ../stream\n";
     scene.agents_like_claude(&[("fake", script)]);
 }

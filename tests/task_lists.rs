@@ -1,6 +1,5 @@
 //! Task lists as agents leave them: other ticks, struck lines, copies, conflict markers, bytes that are no text.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
 
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Formats an earlier iteration for a prompt: its task, attempt, outcome and cause, then what the strategy adds.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::markdown::one_line;
-use super::{ExcerptMode, IterationContext, PromptTarget, newest::Newest};
+use super::{Entry, ExcerptMode, IterationContext, PromptTarget, newest::Newest};
 use crate::record::{MAX_LISTED_FILES, SessionId, listed_files};
 
 /// An earlier iteration in a prompt.
@@ -20,9 +20,6 @@ pub(super) struct Block {
     /// The same as JSON.
     pub(super) entry: Entry,
 }
-
-/// The facts of an iteration under the names of the structured log.
-pub type Entry = Map<String, Value>;
 
 /// The text after the facts of an iteration.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 
 use failure_excerpt::clean;
 
+use super::Entry;
 use super::attempts::{changed_files, failed_commands};
-use super::block::{Block, Body, Entries, Entry, blocks_for_prompt};
+use super::block::{Block, Body, Entries, blocks_for_prompt};
 use super::markdown::one_line;
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget, SystemCapturedProgress};

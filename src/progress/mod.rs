@@ -23,7 +23,6 @@ use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
 pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
-pub use block::Entry;
 pub use hybrid::HybridProgress;
 pub use learnings::learnings;
 pub use llm_summarized::{LlmSummarizedProgress, question};
@@ -32,6 +31,9 @@ pub use strategy::Strategy;
 pub use structured_log::StructuredLogProgress;
 pub use system_captured::SystemCapturedProgress;
 pub use wording::first_sentence;
+
+/// The facts of an iteration under the names of the structured log.
+pub type Entry = serde_json::Map<String, serde_json::Value>;
 
 /// Which part of an output an entry shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

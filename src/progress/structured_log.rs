@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::block::{Entries, Entry, own_task_first, structured};
+use super::Entry;
+use super::block::{Entries, own_task_first, structured};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};
 

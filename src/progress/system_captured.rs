@@ -2,7 +2,8 @@
 
 use crate::record::{MAX_LISTED_FILES, join_files};
 
-use super::block::{Block, Body, Entries, Entry, blocks_for_prompt, structured};
+use super::Entry;
+use super::block::{Block, Body, Entries, blocks_for_prompt, structured};
 use super::markdown::{code, fenced, one_line};
 use super::newest::Newest;
 use super::{ExcerptMode, IterationContext, ProgressStrategy, PromptTarget};

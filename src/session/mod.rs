@@ -13,6 +13,7 @@ mod commits;
 mod common_failure;
 mod control;
 mod decide;
+mod earlier;
 mod given_up;
 mod iteration;
 mod iteration_context;

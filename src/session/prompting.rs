@@ -9,8 +9,8 @@ use crate::config::{Config, Unit};
 use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
-use crate::progress::historical::{AlreadyTold, Mode, tokens};
-use crate::progress::{self, AttemptQuery, Entry, LastAttempt, ProgressStrategy, PromptTarget};
+use crate::progress::historical::{Mode, tokens};
+use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use crate::prompt::{PromptContext, Template};
 use crate::record::{
@@ -20,6 +20,7 @@ use crate::store::Store;
 use crate::tasks::{self, copy_named};
 
 use super::control::waiting_hints::hints_for;
+use super::earlier::Earlier;
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
@@ -413,79 +414,6 @@ pub struct Recalled {
     pub budget: usize,
 }
 
-/// What a prompt says of earlier iterations, but for the history.
-struct Earlier {
-    /// What to do about what the last attempt asked.
-    question: String,
-    /// What the last attempt of the session left behind.
-    left_behind: Vec<String>,
-    attempt: LastAttempt,
-    learnings: Vec<String>,
-    progress: String,
-    /// The iterations of `progress`.
-    entries: Vec<Entry>,
-    /// The session that the prompt is of.
-    session: Option<SessionId>,
-}
-
-impl Earlier {
-    /// Returns the last attempts at the task, without those that progress or history tells.
-    fn last_attempt(&self, recalled: Option<&RecalledHistory>) -> String {
-        let history = recalled.map(|recalled| &recalled.context);
-        let texts = [self.progress.as_str(), history.map_or("", |history| &history.text)];
-        let told = AlreadyTold::new([], texts);
-        let in_progress = self.in_progress();
-        self.attempt.text(|other| {
-            let is_there = in_progress.contains(&other.iteration)
-                || history.is_some_and(|history| history.tells(&other.iteration));
-            is_there && other.approaches.iter().all(|approach| told.says_tried(approach))
-        })
-    }
-
-    /// Returns the iterations that the progress tells.
-    fn in_progress(&self) -> Vec<(SessionId, u32)> {
-        let key = |entry: &Entry| {
-            let session = match entry.get("session").and_then(|session| session.as_str()) {
-                Some(session) => session.parse().ok()?,
-                None => self.session.clone()?,
-            };
-            Some((session, u32::try_from(entry.get("iteration")?.as_u64()?).ok()?))
-        };
-        self.entries.iter().filter(|_| !self.progress.is_empty()).filter_map(key).collect()
-    }
-
-    /// Returns what the history need not tell again.
-    fn told(&self) -> AlreadyTold {
-        let attempt = self.attempt.text(|_| false);
-        let learnings = self.learnings.join("\n");
-        let iterations = self.in_progress().into_iter().chain(self.attempt.iteration.clone());
-        AlreadyTold::new(iterations, [attempt.as_str(), &learnings, &self.progress])
-    }
-
-    fn tokens(&self) -> usize {
-        let texts = [&self.last_attempt(None), &self.progress, &self.learnings.join("\n")];
-        texts.iter().map(|text| tokens::count(text)).sum()
-    }
-
-    /// What a list has, the record has too: it goes before a section does.
-    fn without_file_lists(&mut self) {
-        self.progress = without_file_lists(&self.progress);
-    }
-
-    fn without_progress(&mut self) {
-        self.progress.clear();
-        self.entries.clear();
-    }
-
-    fn without_learnings(&mut self) {
-        self.learnings.clear();
-    }
-
-    fn without_attempt(&mut self) {
-        self.attempt = LastAttempt::default();
-    }
-}
-
 /// Returns false if a file in the work tree is as it was before an iteration changed it.
 fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, path: &str) -> bool {
     let before = || -> Result<Option<Vec<u8>>> {
@@ -503,11 +431,6 @@ fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, pat
         // What cannot be compared may differ.
         _ => true,
     }
-}
-
-/// Returns the progress without the lines that list changed files.
-fn without_file_lists(text: &str) -> String {
-    text.split_inclusive('\n').filter(|line| !line.starts_with("**Files changed:**")).collect()
 }
 
 /// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
@@ -574,17 +497,6 @@ const SLACK_TOKENS: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_files_go_and_what_is_around_them_stays() {
-        for (text, expected) in [
-            ("**Exit code:** 1\n**Files changed:** a, b\nOutput\n", "**Exit code:** 1\nOutput\n"),
-            ("- a\n", "- a\n"),
-            ("", ""),
-        ] {
-            assert_eq!(without_file_lists(text), expected);
-        }
-    }
 
     #[test]
     fn lines_that_do_not_count_are_named_up_to_a_number() {

@@ -63,7 +63,8 @@ pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
 /// Returns the words right before `end`: a subject is no longer, and a text may have many keywords.
 fn before(text: &str, end: usize) -> &str {
     const MAX_SUBJECT_BYTES: usize = 200;
-    let start = text.floor_char_boundary(end.saturating_sub(MAX_SUBJECT_BYTES));
+    let start = end.saturating_sub(MAX_SUBJECT_BYTES);
+    let start = (start..end).find(|&at| text.is_char_boundary(at)).unwrap_or(end);
     &text[start..end]
 }
 

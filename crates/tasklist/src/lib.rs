@@ -16,6 +16,7 @@ mod near_miss;
 mod pairs;
 mod phase;
 mod pick;
+mod ranges;
 mod select;
 mod story;
 mod struck;
@@ -24,7 +25,8 @@ mod ticks;
 
 pub use conflict::Conflict;
 pub use groups::Group;
-pub use list::{Counts, Item, Kind, MAX_ITEMS, TaskList, TaskName, Unreadable};
+pub use list::{Counts, Item, Kind, TaskList, TaskName, Unreadable};
+pub use markdown::MAX_ITEMS;
 pub use marks::{Changes, Mark, set_marks};
 pub use near_miss::Unrecognised;
 pub use pairs::{Pairing, Ticked};

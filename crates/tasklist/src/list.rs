@@ -8,13 +8,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::conflict::Conflict;
+use super::copies::Originals;
 use super::dependencies::{self, Dependency};
 use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
-use super::markdown::{self, TaskBox};
+use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
-use super::pick::Ranges;
-use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
+use super::ranges::Ranges;
+use super::{conflict, failing_tests, front_matter, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -28,9 +29,6 @@ pub struct Counts {
     /// Tasks without one.
     pub open: usize,
 }
-
-/// Maximum number of items of a list. More are the work of a loop that appends without end.
-pub const MAX_ITEMS: usize = 100_000;
 
 /// Why bytes are no list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,20 +193,20 @@ impl TaskList {
         for ((task_box, label), kind) in outline.boxes.into_iter().zip(labels).zip(kinds) {
             waits.push(written_dependencies(&task_box, &label));
             let parent = task_box.parent;
-            let mut item = item(source, task_box, label, kind);
+            let mut item = item(source, &task_box, label, kind);
             item.name = names.name(item.id.as_deref(), items.len() + 1);
             items.push(item);
             if let Some(parent) = parent {
                 items[parent].is_leaf = false;
             }
         }
-        copies::mark(&mut items);
+        mark_copies(&mut items);
         let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
         let mut list = Self {
-            ranges: Ranges::of(&items),
+            ranges: Ranges::of(items.iter().map(|item| (item.id.as_deref(), item.until.as_deref()))),
             items,
             unrecognised: outline.unrecognised,
             conflict: conflict::find(&source[start..], &source[..start]),
@@ -256,15 +254,12 @@ impl TaskList {
     /// Returns how many items have the id of `item`; if it has none, its text. Struck ones do not count.
     pub fn copies(&self, item: &Item) -> usize {
         let is_there = |other: &Item| other.kind != Kind::Struck;
-        match &item.id {
-            Some(id) => {
-                let same = self.by_id.get(id).into_iter().flatten();
-                same.filter(|index| is_there(&self.items[**index])).count()
-            }
-            None => {
-                let is_same = |other: &&Item| other.id.is_none() && other.text == item.text;
-                self.items.iter().filter(is_same).filter(|other| is_there(other)).count()
-            }
+        if let Some(id) = &item.id {
+            let same = self.by_id.get(id).into_iter().flatten();
+            same.filter(|index| is_there(&self.items[**index])).count()
+        } else {
+            let is_same = |other: &&Item| other.id.is_none() && other.text == item.text;
+            self.items.iter().filter(is_same).filter(|other| is_there(other)).count()
         }
     }
 
@@ -295,7 +290,7 @@ impl TaskList {
     }
 }
 
-fn item(source: &str, task_box: TaskBox, label: Label, kind: Kind) -> Item {
+fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
     let end = source[task_box.offset..].find(']').map_or(task_box.offset, |end| task_box.offset + end + 1);
     let whole = &source[task_box.offset..end];
     let inner = whole.trim_matches(['[', ']']);
@@ -407,6 +402,17 @@ fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {
         waits.extend(dependencies::read(line, own));
     }
     waits
+}
+
+/// Marks all but the first of the tasks that say the same.
+fn mark_copies(items: &mut [Item]) {
+    let mut originals = Originals::default();
+    for item in items.iter_mut().filter(|item| item.is_task() && item.until.is_none()) {
+        item.copy_of = originals.of(item.id.as_deref(), &item.text, &item.headings, item.parent, item.line);
+        if item.copy_of.is_some() {
+            item.kind = Kind::Copy;
+        }
+    }
 }
 
 #[cfg(test)]

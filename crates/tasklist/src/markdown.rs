@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::list::MAX_ITEMS;
 use super::near_miss::{self, Prefix, Unrecognised};
 use super::phase::is_bold_phase;
 use super::ticks;
+
+/// Maximum number of items of a list. More are the work of a loop that appends without end.
+pub const MAX_ITEMS: usize = 100_000;
 
 /// Longest heading that is kept, in characters: each task below it has it.
 const MAX_HEADING_CHARS: usize = 1000;

@@ -1,16 +1,15 @@
 //! Renders failures, and what was tried in vain before a success, as text for the prompt.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use crate::progress::learnings::same;
-use crate::progress::markdown::{cut, fenced, one_line};
+use crate::progress::markdown::{cut, one_line};
 use crate::progress::wording::by_result;
 use crate::record::Iteration;
 
 use super::chosen::ChosenIterations;
 use super::likeness::{Likeness, key};
-use super::piece::{Piece, Section, Shorter, push, tried};
+use super::piece::{Piece, Section, Shorter, push, push_indented, tried};
 use super::pieces::{LINE, MAX_LINES, TITLE, Writer, decisive, files};
 use super::settings::{Mode, Repeats};
 
@@ -153,13 +152,5 @@ impl Writer<'_> {
         }
         let worked = iteration.approaches.iter().flat_map(|text| by_result(text).0);
         worked.filter(|text| !self.told.says(text)).take(MAX_LINES).map(|text| cut(&text, LINE)).collect()
-    }
-}
-
-/// Appends `text` between fences below a list item.
-pub(super) fn push_indented(lines: &mut String, text: &str) {
-    if !text.is_empty() {
-        let fenced = fenced(text);
-        fenced.lines().for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
     }
 }

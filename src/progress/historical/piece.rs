@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::progress::markdown::fenced;
 use crate::record::SessionId;
 
 use super::tokens;
@@ -115,4 +116,12 @@ pub(super) fn tried(tries: &[(String, String)]) -> String {
 
 pub(super) fn push(lines: &mut String, text: &str) {
     writeln!(lines, "- {text}").expect("writing to a String cannot fail");
+}
+
+/// Appends `text` between fences below a list item.
+pub(super) fn push_indented(lines: &mut String, text: &str) {
+    if !text.is_empty() {
+        let fenced = fenced(text);
+        fenced.lines().for_each(|line| writeln!(lines, "  {line}").expect("writing to a String cannot fail"));
+    }
 }

@@ -11,9 +11,8 @@ use crate::record::{Claim, Iteration, Outcome, SessionId, Task, listed_files};
 
 use super::already_told::AlreadyTold;
 use super::chosen::ChosenIterations;
-use super::failures::push_indented;
 use super::likeness::{Likeness, is_failure_of, key};
-use super::piece::{Piece, Section, push};
+use super::piece::{Piece, Section, push, push_indented};
 use super::settings::{HistorySettings, Mode};
 
 /// Maximum length of a quoted line, in characters.

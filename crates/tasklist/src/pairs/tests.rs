@@ -99,7 +99,7 @@ fn equal_texts_are_told_apart_by_what_is_around_them_and_their_order() {
     let twice = "# A\n- [ ] write tests\n# B\n- [ ] write tests\n";
     case(twice, "# B\n- [x] write tests\n# A\n- [ ] write tests\n", "#2@2");
     case(twice, "# A\n- [ ] write tests\n# B\n- [x] write tests\n", "#2@4");
-    case("- [ ] t\n- [x] t\n- [ ] t\n", "- [ ] t\n- [x] t\n- [x] t\n", "#3@3");
+    case("- [ ] t\n- [x] t\n- [ ] t\n", "- [ ] t\n- [x] t\n- [x] t\n", "#1@3");
     case(
         "- [x] T001 a\n  - [x] tests pass\n- [ ] T002 b\n  - [ ] tests pass\n",
         "- [ ] T000 n\n  - [ ] tests pass\n- [x] T001 a\n  - [x] tests pass\n- [x] T002 b, too\n  - [ ] tests pass\n",

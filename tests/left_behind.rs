@@ -155,3 +155,18 @@ fn what_agents_left_uncommitted_is_not_the_users_in_the_next_session() {
     scene.agent_sh(&agent("rm agents.txt T001.txt mine.txt"));
     scene.ralph("").code(0).stdout_has("is gone: mine.txt deleted; ").stdout_lacks("agents.txt deleted");
 }
+
+#[test]
+fn in_a_resumed_session_the_command_names_the_snapshot_of_the_resumption() {
+    let scene = scene("true");
+    scene.ralph("-n 1").code(4);
+    scene.write("late notes.txt", "mine\n");
+    scene.agent_sh(&agent("").replace("= 1 ]; then", "= 2 ]; then\nrm 'late notes.txt'"));
+    let run = scene.ralph("resume").code(0);
+    let text = run.text();
+    let line = text.lines().find(|line| line.contains("late notes.txt deleted; ")).unwrap_or_default();
+    let command = line.split_once(" restore ").map(|(_, words)| words.trim_end_matches(" brings it back"));
+    let state = command.and_then(|words| words.strip_suffix(" 'late notes.txt'")).unwrap_or_default();
+    scene.ralph(["restore", state, "late notes.txt"]).code(0);
+    assert_eq!(scene.read("late notes.txt"), "mine\n", "{text}");
+}

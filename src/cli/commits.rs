@@ -39,6 +39,12 @@ pub enum Moment {
     Record(ObjectId),
 }
 
+impl Commit {
+    pub fn id(&self) -> &ObjectId {
+        &self.id
+    }
+}
+
 impl fmt::Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = self.id.short();

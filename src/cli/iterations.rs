@@ -18,6 +18,8 @@ pub struct Point {
     pub log: SessionLog,
     /// None is before the first.
     entry: Option<LogEntry>,
+    /// Set for a snapshot that is neither of an iteration nor the first: of a resumption, or of a pause.
+    between: Option<ObjectId>,
 }
 
 /// Paths from the top of the work tree.
@@ -45,9 +47,10 @@ impl Point {
 
     /// Returns the snapshot of this moment, which is here.
     pub fn snapshot(&self, store: &Store) -> Result<ObjectId> {
-        let snapshot = match &self.entry {
-            Some(entry) => entry.snapshot.clone(),
-            None => store.first_snapshot(&self.log)?,
+        let snapshot = match (&self.between, &self.entry) {
+            (Some(snapshot), _) => Some(snapshot.clone()),
+            (None, Some(entry)) => entry.snapshot.clone(),
+            (None, None) => store.first_snapshot(&self.log)?,
         };
         match snapshot {
             Some(id) if store.has(&id)? => Ok(id),
@@ -72,7 +75,7 @@ impl Point {
     /// Another moment of the same session.
     pub fn at(&self, which: Which) -> Result<Self> {
         let entry = find_in(&self.log, &IterationName { session: None, which })?.cloned();
-        Ok(Self { log: self.log.clone(), entry })
+        Ok(Self { log: self.log.clone(), entry, between: None })
     }
 
     /// Returns the two files of the feature that the loop itself writes.
@@ -105,6 +108,9 @@ impl Point {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(snapshot) = &self.between {
+            return write!(f, "snapshot {} of session {}", snapshot.short(), self.log.id());
+        }
         match self.entry.as_ref().and_then(|entry| entry.iteration) {
             Some(number) => write!(f, "iteration {number} of session {}", self.log.id()),
             None => write!(f, "the start of session {}", self.log.id()),
@@ -145,7 +151,7 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     {
         return of_commit(store, &commit, &choice);
     }
-    Ok(Point { entry: find_in(&log, name)?.cloned(), log })
+    Ok(Point { entry: find_in(&log, name)?.cloned(), log, between: None })
 }
 
 /// Returns the last attempt at a task, or the iteration that a commit belongs to.
@@ -208,6 +214,8 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
             one_line(log.feature())
         );
     }
+    let is_first = || -> Result<bool> { Ok(store.first_snapshot(&log)?.as_ref() == Some(commit.id())) };
+    let between = if moment == Moment::Start && !is_first()? { Some(commit.id().clone()) } else { None };
     let entry = match moment {
         Moment::Start => None,
         Moment::Iteration(number) => log.iteration(number).cloned(),
@@ -217,7 +225,7 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
             log.entries[..=place].iter().rfind(|entry| entry.iteration.is_some()).cloned()
         }
     };
-    Ok(Point { log, entry })
+    Ok(Point { log, entry, between })
 }
 
 /// Adds the session in the name to those in the flags.
@@ -258,7 +266,7 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
 
 fn last_of(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Point>> {
     let entry = task_attempts::last_in(store, log, task)?.cloned();
-    Ok(entry.map(|entry| Point { log: log.clone(), entry: Some(entry) }))
+    Ok(entry.map(|entry| Point { log: log.clone(), entry: Some(entry), between: None }))
 }
 
 fn as_session(name: &IterationName) -> String {

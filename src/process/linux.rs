@@ -1,6 +1,7 @@
 //! What only Linux reports about processes: `/proc`, their environments, and the adoption of orphans.
 
 use std::fs;
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -37,9 +38,9 @@ pub(super) fn process(pid: i32) -> Option<Process> {
     parse_stat(pid, &String::from_utf8_lossy(&stat))
 }
 
-/// Returns the current folder of a process; `None` if it is gone, or another user's.
-pub(super) fn current_folder(pid: i32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+/// Returns the current folder of a process; another user's is hidden.
+pub(super) fn current_folder(pid: i32) -> io::Result<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd"))
 }
 
 /// Reads `PID (NAME) STATE PARENT GROUP SESSION ...`, where the name may hold blanks and brackets.

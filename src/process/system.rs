@@ -1,5 +1,6 @@
 //! What the system reports about processes: on Linux by `/proc`, elsewhere by `ps`.
 
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -67,21 +68,22 @@ pub(super) fn processes() -> Vec<Process> {
 /// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told.
 pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
     let is_there = |pid: i32| match current_folder(pid) {
-        Some(folder) => folders.iter().any(|known| folder.starts_with(known)),
-        None => process(pid).is_some_and(|process| !process.is_zombie),
+        Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),
+        // One that has just ended has none.
+        Err(error) => error.kind() != ErrorKind::NotFound,
     };
     let is_git = |process: &Process| process.name == "git" || process.name.starts_with("git-");
     processes().iter().any(|process| is_git(process) && !process.is_zombie && is_there(process.pid))
 }
 
-/// Returns the current folder of a process; `None` if it cannot be seen.
-fn current_folder(pid: i32) -> Option<PathBuf> {
+/// Returns the current folder of a process.
+fn current_folder(pid: i32) -> io::Result<PathBuf> {
     #[cfg(target_os = "linux")]
     if !is_portable() {
         return linux::current_folder(pid);
     }
     let _ = pid;
-    None
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// Returns one process; `None` if it is gone.

@@ -182,7 +182,8 @@ impl<'a> NewSession<'a> {
         say: &mut dyn FnMut(&Event),
     ) -> Result<BaselineRun> {
         let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
-        let previous = PreviousSession::of(plan.store)?;
+        // Of a record that cannot be read nothing is known.
+        let previous = PreviousSession::of(plan.store).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         // Field by field, as the recorder is changed.
         let Self { session, spool, control, identity, recorder, .. } = self;

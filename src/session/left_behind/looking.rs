@@ -37,7 +37,8 @@ impl Running<'_> {
             self.warn(format!("left behind: {}{hint}", state.text));
         }
         self.past.left_behind.states.clone_from(&git_state);
-        let commits = self.commits_so_far(slot, begin)?;
+        // An agent can delete the commits that it began with; the record says so itself.
+        let commits = self.commits_so_far(slot, begin).unwrap_or_default();
         let user_files = self.look_at_user_files(Look { slot, iteration, taken, commits: &commits });
         let lost: Vec<UserFile> =
             user_files.iter().filter(|file| file.since == iteration && file.is_gone()).cloned().collect();

@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import left_behind  # adds its nights
 import lists  # its nights come after those of nights.py
+import memory  # noqa: F401 (it adds its nights)
 import nights
 import providers  # adds its nights
 from night import CHECK, PRELUDE

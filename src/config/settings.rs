@@ -172,8 +172,8 @@ settings! {
         Key::new("memory.learnings", TIMES, "12",
             "Learnings and decisions of the feature so far that a prompt lists");
     history_mode: String =
-        Key::new("history.mode", ValueKind::Word(&["off", "smart", "full"]), "off",
-            "Older iterations in the prompt");
+        Key::new("history.mode", ValueKind::Word(&["auto", "off", "smart", "full"]), "auto",
+            "Older iterations in the prompt; `auto` is `smart` for a task that failed twice in a row");
     history_budget: usize = Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take");
     history_lookback: usize = Key::new("history.lookback", TIMES, "5", "Iterations to look back");
     history_threshold: f64 = Key::new("history.threshold", ValueKind::Ratio, "0.7", "Minimum relevance of an older iteration");

@@ -53,6 +53,20 @@ pub struct OfTask {
     pub duration_ms: Durations,
 }
 
+impl OfTask {
+    fn new(feature: &str, task: &str) -> Self {
+        Self {
+            feature: feature.to_owned(),
+            task: task.to_owned(),
+            counts: Counts::default(),
+            is_done: false,
+            tokens: Tokens::default(),
+            cost: Cost::default(),
+            duration_ms: Durations::default(),
+        }
+    }
+}
+
 /// A cause of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
@@ -125,18 +139,23 @@ impl Stats {
             if entry.is_run() {
                 runs.push(entry);
             }
+            // What is tried again was opened again; what is closed beside another was done without an attempt of its own.
+            let is_again = entry.task.iter().filter(|_| entry.is_run());
+            for name in is_again.chain(&entry.evidence.reopened) {
+                if let Some(of_task) = tasks.get_mut(&(entry.feature.as_str(), name.as_str())) {
+                    of_task.is_done = false;
+                }
+            }
+            for name in &entry.closed {
+                tasks
+                    .entry((&entry.feature, name))
+                    .or_insert_with(|| OfTask::new(&entry.feature, name))
+                    .is_done = true;
+            }
             if let Some(task) = &entry.task {
-                let of_task = tasks.entry((&entry.feature, task)).or_insert_with(|| OfTask {
-                    feature: entry.feature.clone(),
-                    task: task.clone(),
-                    counts: Counts::default(),
-                    is_done: false,
-                    tokens: Tokens::default(),
-                    cost: Cost::default(),
-                    duration_ms: Durations::default(),
-                });
+                let of_task =
+                    tasks.entry((&entry.feature, task)).or_insert_with(|| OfTask::new(&entry.feature, task));
                 of_task.counts.add(entry, is_repeated);
-                of_task.is_done |= entry.closed.contains(task);
                 of_task.tokens = of_task.tokens.plus(&entry.tokens);
                 of_task.cost = of_task.cost.plus(entry.cost());
                 of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms);

@@ -112,6 +112,6 @@ pub fn history_policy(config: &Config) -> HistoryPolicy {
             approaches: settings.history_approaches,
             repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
         },
-        decided: if config.is_set("history.mode") { ModeSource::ByUser } else { ModeSource::Open },
+        decided: if settings.history_mode == "auto" { ModeSource::Open } else { ModeSource::ByUser },
     }
 }

@@ -277,6 +277,10 @@ fn write_tool_calls(out: &mut dyn Write, iteration: &Iteration, paint: Paint) ->
         let failed = if call.is_error { " failed" } else { "" };
         let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));
         writeln!(out, "  {}", cut(&line, 110))?;
+        let result = one_line(&call.result_summary);
+        if !result.is_empty() {
+            writeln!(out, "    {}", paint.paint(Look::Dim, &cut(&result, 106)))?;
+        }
     }
     Ok(())
 }

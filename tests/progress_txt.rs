@@ -40,9 +40,10 @@ fn it_has_the_form_that_people_know() {
         scene.progress(),
         format!(
             "# Ralph Progress Log\n\nFeature: 001-login\nStarted: {started}\n\n## Codebase Patterns\n\n---\n\n\
-             <!-- session {id} -->\n\n{}{}",
+             <!-- session {id} -->\n\n{}{}## Session ended - {}\n**Status**: completed\n**Tasks**: 2 done, 0 open\n---\n\n",
             entry(1, "T001 One"),
-            entry(2, "T002 Two")
+            entry(2, "T002 Two"),
+            session.end()["ended_at"].as_str().unwrap()
         )
     );
 }
@@ -58,6 +59,24 @@ fn a_task_that_was_asked_for_and_left_open_is_not_called_done() {
     let message = scene.git(&format!("log -1 --format=%B {}^", scene.session().refname()));
     assert!(message.contains(expected), "{message}");
     scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn an_entry_closes_a_session_and_is_rebuilt() {
+    let scene = scene("");
+    scene.agent_sh("exit 0").ralph("-n 2").code(4);
+    let progress = scene.progress();
+    let closing = progress.split("\n## Session ended - ").nth(1).unwrap();
+    let expected = "\n**Status**: limit reached (iterations)\n**Tasks**: 0 done, 2 open\n**Still open**:\n\
+                    - T001 One: the agent left the box open (2 attempts)\n- 1 not tried\n";
+    assert!(closing.contains(expected), "{progress}");
+    scene.ralph("rebuild --check").code(0);
+    std::fs::remove_file(scene.path(PROGRESS)).unwrap();
+    scene.ralph("rebuild").code(0);
+    assert_eq!(scene.progress(), progress);
+    scene.ralph("rebuild --all").code(0);
+    assert_eq!(scene.progress(), progress);
+    scene.ralph("fsck").code(0);
 }
 
 #[test]

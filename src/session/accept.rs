@@ -197,6 +197,6 @@ fn end(plan: &Plan<'_>, recorder: &mut Recorder<'_>, place: &SpoolMeta, at: Time
             session.artifact.status = ArtifactStatus::Complete;
         }
     }
-    recorder.end(&session, at)?;
+    recorder.end(&session, "", at)?;
     Ok(is_completed)
 }

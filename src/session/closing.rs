@@ -3,7 +3,8 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::record::{Changes, Closing, DiffStat, IterationFacts};
+use crate::progress::progress_txt;
+use crate::record::{Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, Session, StopReason};
 use crate::store::{Hints, SessionLog, SessionRefs};
 use crate::summary::{not_done, summarize};
 use crate::worktree::{ChangedFile, PrivateIndex};
@@ -22,6 +23,23 @@ impl Running<'_> {
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
                 Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
+            }
+        }
+    }
+
+    /// Returns the entry of progress.txt that closes the session; empty if no agent ran in it.
+    pub(super) fn closing_entry(&mut self, tasks: Option<&TaskList>) -> String {
+        if self.past.history.runs() == 0 {
+            return String::new();
+        }
+        match self.recorded(tasks) {
+            Ok(Closing { not_done, mut summary, .. }) => {
+                summary.needs_you.extend(fault(&self.session));
+                progress_txt::session_entry(&self.session, &not_done, &summary.needs_you)
+            }
+            Err(error) => {
+                self.warn(format!("progress.txt lacks how the session ended: {error:#}"));
+                String::new()
             }
         }
     }
@@ -65,4 +83,14 @@ impl Running<'_> {
         let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));
         Ok(Some(Changes { stat, uncommitted_files }))
     }
+}
+
+/// Returns what keeps every agent from working, if that ends the session: its end is not recorded yet.
+fn fault(session: &Session) -> Option<Need> {
+    let why = match session.stop_reason? {
+        StopReason::AgentUnusable => NeedKind::Agent,
+        StopReason::ValidationUnusable => NeedKind::Validation,
+        _ => return None,
+    };
+    Some(Need { why, task: None, cause: None, session: session.id.clone(), iteration: None })
 }

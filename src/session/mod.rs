@@ -344,7 +344,8 @@ impl Running<'_> {
         };
         self.note_passing_state();
         self.propose_patterns();
-        let commit = self.recorder.end(&self.session, ended_at)?;
+        let entry = self.closing_entry(tasks.as_deref());
+        let commit = self.recorder.end(&self.session, &entry, ended_at)?;
         if !self.session.hints.is_empty() {
             let hints = self.session.hints.join("; ");
             self.warn(format!("hints that no prompt had wait for the next run: {hints}"));

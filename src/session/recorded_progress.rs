@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::progress::progress_txt;
-use crate::record::LogEntry;
+use crate::record::{LogEntry, RecordKind};
 use crate::store::{RecordReader, SessionLog, Store};
 
 /// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
@@ -80,7 +80,10 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let mut sessions = Vec::new();
     let reader = store.reader()?;
     for log in logs {
-        let entries = log.iterations().filter_map(|entry| readable(store, &reader, entry, "progress.md"));
+        // What the first record has, header and mark of the session, is made anew.
+        let has_entry = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Iteration | RecordKind::End);
+        let entries = log.entries.iter().filter(has_entry);
+        let entries = entries.filter_map(|entry| readable(store, &reader, entry, "progress.md"));
         sessions.push((log.id().clone(), entries.collect()));
     }
     Ok(progress_txt::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))

@@ -121,13 +121,14 @@ impl<'a> Recorder<'a> {
         self.record(slot, Content::of_iteration(&iteration), Some(planned))
     }
 
-    /// Records that the session ended.
-    pub fn end(&mut self, session: &Session, ended_at: Timestamp) -> Result<ObjectId> {
+    /// Records that the session ended. `entry` goes to progress.txt as well, if it says anything.
+    pub fn end(&mut self, session: &Session, entry: &str, ended_at: Timestamp) -> Result<ObjectId> {
         self.repair()?;
         let slot = self.spool.slot("end");
         slot.create()?;
-        let planned = self.plan_progress("", "");
-        let planned = planned.base.is_some().then_some(planned);
+        let entry = self.redactor.settle(entry);
+        let planned = self.plan_progress("", &entry);
+        let planned = (planned.base.is_some() || !entry.is_empty()).then_some(planned);
         let session = redacted(&self.redactor, session)?;
         let dates = Dates { authored: ended_at, committed: ended_at };
         let content = Content::of_session(RecordKind::End, &session, self.tips.snapshot.clone(), dates);

@@ -175,7 +175,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
         }
         if log.tip().kind != RecordKind::End && !is_taken_up {
             let session = ended(plan, place, &log)?;
-            recorder.end(&session, plan.clock.now())?;
+            recorder.end(&session, "", plan.clock.now())?;
         }
     }
     for warning in recorder.warnings.drain(..) {

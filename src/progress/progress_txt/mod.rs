@@ -10,8 +10,8 @@ use failure_excerpt::clean;
 
 use super::markdown::{code, fenced, one_line};
 use crate::record::{
-    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, MAX_LISTED_FILES, Outcome, SessionId,
-    Timestamp, listed_files,
+    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, MAX_LISTED_FILES, Need, NeedKind, NotDone,
+    Outcome, Session, SessionId, StopReason, Timestamp, listed_files,
 };
 
 pub use proposals::{Proposals, proposals};
@@ -86,6 +86,53 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         if !excerpt.trim().is_empty() {
             entry.push_str(&fenced(&escape_headings(excerpt.trim())));
         }
+    }
+    entry.push_str("---\n\n");
+    entry
+}
+
+/// Returns the entry that closes a session: how it ended, what is open and why, what it cost, and what needs the user.
+pub fn session_entry(session: &Session, not_done: &[NotDone], needs: &[Need]) -> String {
+    let ended_at = session.ended_at.unwrap_or(session.started_at);
+    let reason = session.stop_reason.as_ref().map_or("", StopReason::as_str);
+    let limit = session.limit.as_ref().map(|limit| format!(" ({})", limit.as_str())).unwrap_or_default();
+    let reason = format!("{}{limit}", reason.replace('_', " "));
+    let (done, open) = (session.tasks_done, session.tasks_remaining);
+    let mut entry =
+        format!("## Session ended - {ended_at}\n**Status**: {reason}\n**Tasks**: {done} done, {open} open\n");
+    let mut lines: Vec<String> = not_done
+        .iter()
+        .map(|task| {
+            let why = task.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+            let plural = if task.attempts == 1 { "" } else { "s" };
+            format!("{} {}{why} ({} attempt{plural})", task.task, task.title, task.attempts)
+        })
+        .collect();
+    match open.saturating_sub(not_done.len()) {
+        0 => {}
+        untried => lines.push(format!("{untried} not tried")),
+    }
+    if !lines.is_empty() {
+        push_list(&mut entry, "Still open", &lines);
+    }
+    if let Some(cost) = session.cost().shown() {
+        writeln!(entry, "**Cost**: {cost}").expect("writing to a String cannot fail");
+    }
+    let needs: Vec<String> = needs
+        .iter()
+        .map(|need| {
+            let what = match (need.why, &need.task) {
+                (NeedKind::Asks, Some(task)) => format!("{task} asks"),
+                (NeedKind::Asks | NeedKind::Fails, task) => task.clone().unwrap_or_default(),
+                (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
+                (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+            };
+            let cause = need.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("{what}{cause}")
+        })
+        .collect();
+    if !needs.is_empty() {
+        push_list(&mut entry, "Needs you", &needs);
     }
     entry.push_str("---\n\n");
     entry

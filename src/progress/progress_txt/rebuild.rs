@@ -234,7 +234,8 @@ fn present<'a>(entries: impl Iterator<Item = &'a [u8]>, found: &[u8]) -> Vec<boo
 
 /// Returns true if `found` has the heading of `entry`, and does not end with a torn copy of it.
 fn has_heading_of(entry: &[u8], found: &[u8]) -> bool {
-    let is_heading = |line: &&[u8]| line.starts_with(ENTRY_HEADING) || line.starts_with(b"<!-- session ");
+    let begins = [ENTRY_HEADING, b"## Session ended ", b"<!-- session "];
+    let is_heading = |line: &&[u8]| begins.iter().any(|begin| line.starts_with(begin));
     let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
     heading.is_some_and(|heading| position(found, heading).is_some()) && torn_prefix_len(entry, found) == 0
 }

@@ -1,6 +1,5 @@
 //! Task lists as agents leave them: other ticks, struck lines, copies, conflict markers, bytes that are no text.
 
-
 use serde_json::json;
 
 use crate::sandbox::Sandbox;

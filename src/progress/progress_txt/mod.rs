@@ -126,6 +126,8 @@ pub fn session_entry(session: &Session, not_done: &[NotDone], needs: &[Need]) ->
                 (NeedKind::Asks | NeedKind::Fails, task) => task.clone().unwrap_or_default(),
                 (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
                 (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+                (NeedKind::Git, _) => "git".to_owned(),
+                (NeedKind::Files, _) => "uncommitted work of yours is gone".to_owned(),
             };
             let cause = need.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
             format!("{what}{cause}")

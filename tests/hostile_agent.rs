@@ -242,8 +242,8 @@ fn it_deletes_the_repository() {
     let scene = scene("rm -rf .git");
     scene.skip_final_fsck();
     let run = scene.ralph("");
-    assert_eq!(run.code, 1, "{run}");
-    assert!(run.talk().contains("error: ") && run.talk().contains(".git"), "{run}");
+    assert_eq!(run.code, 3, "{run}");
+    assert!(run.talk().contains("error: ") && run.talk().contains(".git` is gone\nhint: "), "{run}");
     assert!(!run.talk().contains("class:") && !run.talk().contains("Caused by"), "{run}");
     scene.ralph("").code(3).stderr_has("is not inside a git repository");
 }

@@ -264,10 +264,14 @@ impl Story {
 fn pieces(journal: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut number = 0;
+    let mut is_end = false;
     for line in journal.lines() {
+        if line.starts_with("## ") {
+            is_end = line.starts_with("## Session ended");
+        }
         if let Some(rest) = line.strip_prefix("## Iteration ") {
             number = rest.split(' ').next().unwrap().parse().unwrap();
-        } else if let Some(status) = line.strip_prefix("**Status**: ") {
+        } else if let Some(status) = line.strip_prefix("**Status**: ").filter(|_| !is_end) {
             let outcome = match status.trim_end_matches(" (box opened again)").rsplit(' ').next() {
                 Some("Completed") => "success",
                 Some("Failed") => "failure",

@@ -282,7 +282,10 @@ fn tasks_are_listed_as_the_loop_reads_them() {
     scene.tasks("## Phase 1: Go\n\n- [x] T001 [P] [US1] One\n  - [ ] a criterion\n- [~] T002 Half\n- [ ] T003 Last (depends on T001, T002)");
     read(&scene, "tasks").code(0).stdout_has("T003");
     let listed = read(&scene, "tasks --json").code(0).json();
-    assert_eq!(keys(&listed), ["file", "items", "unrecognised", "phases", "stories"]);
+    assert_eq!(
+        keys(&listed),
+        ["file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"]
+    );
     let items = listed["items"].as_array().unwrap();
     assert_eq!(items.len(), 3);
     assert_eq!(

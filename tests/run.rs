@@ -442,10 +442,10 @@ fn a_limit_on_what_an_agent_does_not_report_causes_a_warning() {
 #[test]
 fn the_prompt_names_files_that_exist_and_the_box_that_is_meant() {
     let scene = Sandbox::new();
-    scene.write("PLAN.md", "- [ ] Write tests\n- [ ] Write docs\n- [ ] Write tests\n");
+    scene.write("PLAN.md", "# A\n- [ ] Write tests\n- [ ] Write docs\n# B\n- [ ] Write tests\n");
     let prompt = |words: &str| scene.ralph(words).code(0).text();
     let third = prompt("--tasks PLAN.md --dry-run --task #3");
-    assert!(third.contains("Its box is in line 3 of the task list."), "{third}");
+    assert!(third.contains("Its box is in line 5 of the task list."), "{third}");
     assert!(!third.contains("Specification") && !third.contains("Plan:"), "{third}");
     assert!(!prompt("--tasks PLAN.md --dry-run --task #2").contains("Its box"));
     assert!(prompt("--dry-run").contains("- Specification: `"));

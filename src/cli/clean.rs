@@ -252,7 +252,7 @@ fn advise(session: &SessionId, has_remote: bool, is_local: bool) {
          - rotate the secret, if there was one: every clone that fetched it has it\n\
          - here its objects stay until git collects them: `git reflog expire --expire=now --all && git gc --prune=now`\n\
          - {remote}\n\
-         - in every clone that has the session: fetch the tombstone by `sync`, then `{RALPH} purge {session} --local`\n\
+         - in every clone that has the session: `{RALPH} sync`, then `{RALPH} purge {session} --local`\n\
          - progress.txt and the code itself are not looked at"
     );
     note(advice);

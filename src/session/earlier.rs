@@ -1,8 +1,12 @@
 //! What a prompt says of earlier iterations, and what of it goes first where the prompt is too long.
 
+use anyhow::{Context, Result};
+
 use crate::progress::historical::{AlreadyTold, tokens};
 use crate::progress::{Entry, LastAttempt};
-use crate::record::SessionId;
+use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
+use crate::record::{IfThere, Iteration, SessionId};
+use crate::store::Store;
 
 use super::memory::RecalledHistory;
 
@@ -77,6 +81,34 @@ impl Earlier {
     pub fn without_attempt(&mut self) {
         self.attempt = LastAttempt::default();
     }
+}
+
+/// Returns false if a file in the work tree is as it was before an iteration changed it.
+pub(super) fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, path: &str) -> bool {
+    let before = || -> Result<Option<Vec<u8>>> {
+        let reader = store.reader()?;
+        let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
+        let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
+        reader.file(&before, path)
+    };
+    let now = || -> Result<Option<Vec<u8>>> {
+        let top = store.repository().work_tree()?;
+        files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there().context("read a changed file")
+    };
+    match (before(), now()) {
+        (Ok(before), Ok(now)) => before != now,
+        // What cannot be compared may differ.
+        _ => true,
+    }
+}
+
+/// Returns the states of git that the last attempt of a session left, a line each.
+pub(super) fn left_behind(past: &[Iteration], session: Option<&SessionId>) -> Vec<String> {
+    let is_run =
+        |iteration: &&Iteration| Some(&iteration.session) == session && iteration.exit.agent.is_some();
+    let last = past.iter().rev().find(is_run);
+    let states = last.into_iter().flat_map(|last| &last.git_state);
+    states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?))).collect()
 }
 
 /// Returns the progress without the lines that list changed files.

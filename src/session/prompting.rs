@@ -1,6 +1,6 @@
 //! The prompt for a task, from what the session knows of it.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
@@ -11,16 +11,16 @@ use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
 use crate::progress::historical::{Mode, tokens};
 use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
-use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
+use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{
-    FailureClass, IfThere, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
+    FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
 use crate::store::Store;
 use crate::tasks::{self, copy_named};
 
 use super::control::waiting_hints::hints_for;
-use super::earlier::Earlier;
+use super::earlier::{Earlier, left_behind, still_differs};
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
@@ -414,25 +414,6 @@ pub struct Recalled {
     pub budget: usize,
 }
 
-/// Returns false if a file in the work tree is as it was before an iteration changed it.
-fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, path: &str) -> bool {
-    let before = || -> Result<Option<Vec<u8>>> {
-        let reader = store.reader()?;
-        let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
-        let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
-        reader.file(&before, path)
-    };
-    let now = || -> Result<Option<Vec<u8>>> {
-        let top = store.repository().work_tree()?;
-        files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there().context("read a changed file")
-    };
-    match (before(), now()) {
-        (Ok(before), Ok(now)) => before != now,
-        // What cannot be compared may differ.
-        _ => true,
-    }
-}
-
 /// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
 /// not. `hints` are those of the next prompt.
 fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
@@ -462,15 +443,6 @@ fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
         ),
         _ => String::new(),
     }
-}
-
-/// Returns the states of git that the last attempt of a session left, a line each.
-fn left_behind(past: &[Iteration], session: Option<&SessionId>) -> Vec<String> {
-    let is_run =
-        |iteration: &&Iteration| Some(&iteration.session) == session && iteration.exit.agent.is_some();
-    let last = past.iter().rev().find(is_run);
-    let states = last.into_iter().flat_map(|last| &last.git_state);
-    states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?))).collect()
 }
 
 fn over_budget(count: usize, budget: usize) -> String {

@@ -78,7 +78,7 @@ fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
         ("untick = false", "untick"),
         ("permissions = 'read-only'", "permissions"),
         ("redaction.allow = ['.+']", "redaction.allow"),
-        ("redaction.rules = ['done']", "redaction.rules"),
+        ("redaction.rules = ['finished']", "redaction.rules"),
     ] {
         let scene = judged();
         scene.config(planted);

@@ -68,10 +68,12 @@ fn refusal(stderr: &str) -> Option<String> {
 fn commands(run: &Run) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let text = format!("{}\n{}", run.talk(), run.text());
-    for line in text.lines().filter(|line| !line.starts_with('{')) {
-        // What follows `then` works once the rest was done.
+    for line in text.lines().filter(|line| !line.starts_with('{') && !line.contains("in every clone")) {
+        // What follows `then` works once the rest was done, and other clones are not here.
         let pieces: Vec<&str> = line.split('`').collect();
-        let quoted = (1..pieces.len()).step_by(2).filter(|&n| !pieces[n - 1].ends_with("then "));
+        let quoted = (1..pieces.len())
+            .step_by(2)
+            .filter(|&n| !(pieces[n - 1].ends_with("then ") && pieces[n].contains(" resume")));
         let is_hint = line.contains("hint: ");
         let is_command = |command: &&str| {
             *command == "specify ralph" && is_hint

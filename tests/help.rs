@@ -199,7 +199,7 @@ fn merged_commands_do_what_their_former_names_do() {
     assert_eq!(told, progress);
     let text = scene.ralph("memory --with-history").code(0).text();
     assert!(
-        text.starts_with("## Iteration 1 ") && text.contains("\nOlder iterations\nT002: smart"),
+        text.contains("\n## Iteration 1 ") && text.contains("\nOlder iterations\nT002: smart"),
         "{text}"
     );
     scene.ralph("status --tasks --watch").code(2).stderr_has("cannot be used with");

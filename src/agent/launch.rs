@@ -12,10 +12,10 @@ use super::stream::{
     AgentReport, End, Failure, StreamReader, class_of, class_of_words, reset_time_in, usage_file,
 };
 use super::watchdog::Watchdog;
-use crate::process::{Child, ChildExit, Interrupt};
+use crate::process::{Child, ChildExit, Interrupt, Pulse};
 use crate::record::{
-    AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, Timestamp, summary,
-    without_escapes,
+    AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, StreamCounts, Timestamp,
+    summary, without_escapes,
 };
 
 /// Bytes at the end of stderr that may contain the reason of a failure.
@@ -56,6 +56,7 @@ struct FollowedRun {
     ended: ChildExit,
     duration_ms: u64,
     report: AgentReport,
+    stream: Option<StreamCounts>,
     /// The last error or retry during the run.
     last_error: Option<String>,
 }
@@ -96,14 +97,16 @@ impl Launch {
     ) -> Result<AgentRun> {
         let run = self.follow(turn, interrupt, say)?;
         let limit = self.limit(&run, turn)?;
-        let succeeded = run.ended.exit.is_success() && run.report.succeeded && limit.is_none();
+        let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
+        let has_ended_well = run.ended.exit.is_success() || has_lingered;
+        let succeeded = has_ended_well && run.report.succeeded && limit.is_none();
         let cause = match limit {
             Some(limit) => limit,
             None if succeeded => Cause::default(),
             None => self.cause(&run, turn)?,
         };
         let resets_at = self.resets_at(&run, &cause, turn);
-        let FollowedRun { ended, duration_ms, report, .. } = run;
+        let FollowedRun { ended, duration_ms, report, stream, .. } = run;
         let mut run = AgentRun {
             exit: ended.exit,
             duration_ms,
@@ -117,6 +120,7 @@ impl Launch {
             error: cause.words.as_deref().map(|words| summary(&turn.redactor.redact(words))),
             resets_at,
             was_cut_short: false,
+            stream,
             leftovers: ended.leftovers,
         };
         run.was_cut_short = cause.cuts_short(run.has_worked());
@@ -147,7 +151,10 @@ impl Launch {
                 stream.set_time(stopwatch.elapsed_ms());
                 failure = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
             }
-            watchdog.pulse()
+            match (watchdog.pulse(), stream.finished_lines()) {
+                (Pulse::Alive, Some(lines)) => Pulse::Finished { lines },
+                (pulse, _) => pulse,
+            }
         })?;
         let duration_ms = stopwatch.elapsed_ms();
         if let Some(error) = failure {
@@ -155,8 +162,13 @@ impl Launch {
         }
         stream.set_time(duration_ms);
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
-        let report = stream.finish(&End { code: ended.exit.code, stdout: turn.stdout })?;
-        Ok(FollowedRun { ended, duration_ms, report, last_error: watchdog.last_error() })
+        let counts = stream.counts().filter(|counts| counts.lines > 0);
+        let counts =
+            counts.map(|counts| StreamCounts { too_long: counts.too_long + lines.too_long, ..counts });
+        // What did not exit by itself ended as its stream says.
+        let code = if ended.exit.reason == Some(ExitReason::Lingered) { 0 } else { ended.exit.code };
+        let report = stream.finish(&End { code, stdout: turn.stdout })?;
+        Ok(FollowedRun { ended, duration_ms, report, stream: counts, last_error: watchdog.last_error() })
     }
 
     /// Returns the limit that a run met by what the user says of its program: a plain command by its exit code, any agent by
@@ -197,6 +209,7 @@ impl Launch {
                 let class = known.unwrap_or_else(|| class_of(None, &words));
                 Cause { is_reported: false, ..Cause::new(class, Some(words)) }
             }
+            Some(ExitReason::Lingered) => self.own_cause(run.report.failure.as_ref(), turn)?,
             // We stopped it, so its last message is not a failure of its own.
             Some(_) => Cause::default(),
             None if NOT_STARTED.contains(&exit.code) && run.duration_ms <= AT_ONCE_MS => {

@@ -8,8 +8,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::project_files::open_plain;
 
-/// Longest line that is handed on. No event of an agent comes near it; what is longer is skipped.
-const MAX_LINE_BYTES: usize = 16 << 20;
+/// Longest line that is handed on whole. No event of an agent comes near it; what is longer is shortened.
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// How much is kept of each string in a line that is too long.
+const MAX_STRING_BYTES: usize = 64 << 10;
 
 /// Maximum number of bytes in one read, so that the caller gets to check the time.
 const MAX_READ_BYTES: usize = 4 << 20;
@@ -21,7 +24,9 @@ pub(super) struct LineReader {
     file: Option<File>,
     buffer: Vec<u8>,
     line: Vec<u8>,
-    is_skipping: bool,
+    shortener: Option<Shortener>,
+    /// How many lines were shortened.
+    pub too_long: u64,
     longest: usize,
 }
 
@@ -32,7 +37,8 @@ impl LineReader {
             file: None,
             buffer: vec![0; 64 << 10],
             line: Vec::new(),
-            is_skipping: false,
+            shortener: None,
+            too_long: 0,
             longest: MAX_LINE_BYTES,
         }
     }
@@ -79,25 +85,63 @@ impl LineReader {
             Some(text) => (text, true),
             None => (piece, false),
         };
-        if self.line.len() + text.len() > self.longest {
-            self.is_skipping = true;
-            self.line = Vec::new();
+        if self.shortener.is_none() && self.line.len() + text.len() > self.longest {
+            self.too_long += 1;
+            let whole = std::mem::take(&mut self.line);
+            let mut shortener = Shortener { longest: self.longest, ..Shortener::default() };
+            shortener.push(&whole, &mut self.line);
+            self.shortener = Some(shortener);
         }
-        if !self.is_skipping {
-            if is_complete && self.line.is_empty() {
-                each(text);
-            } else {
-                self.line.extend_from_slice(text);
-                if is_complete {
-                    each(&self.line);
-                    self.line.clear();
-                }
-            }
+        if let Some(shortener) = &mut self.shortener {
+            shortener.push(text, &mut self.line);
+        } else if is_complete && self.line.is_empty() {
+            return each(text);
+        } else {
+            self.line.extend_from_slice(text);
         }
         if is_complete {
-            self.is_skipping = false;
+            self.shortener = None;
+            each(&self.line);
+            self.line.clear();
         }
     }
+}
+
+/// Leaves out the bulk of long strings, so that ids, numbers and the structure of an event are kept.
+#[derive(Debug, Default)]
+struct Shortener {
+    longest: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+    is_kept: bool,
+    kept: usize,
+}
+
+impl Shortener {
+    fn push(&mut self, text: &[u8], line: &mut Vec<u8>) {
+        for byte in text {
+            let is_escaped = std::mem::take(&mut self.is_escaped);
+            let is_quote = *byte == b'"' && !is_escaped;
+            self.is_escaped = self.is_in_string && *byte == b'\\' && !is_escaped;
+            if is_quote {
+                self.is_in_string = !self.is_in_string;
+                self.kept = 0;
+            }
+            // An escape is kept whole, or not at all.
+            self.is_kept = if is_escaped { self.is_kept } else { is_quote || self.kept < MAX_STRING_BYTES };
+            if self.is_kept && line.len() < self.longest {
+                line.push(*byte);
+            }
+            self.kept += usize::from(self.is_in_string);
+        }
+    }
+}
+
+/// Returns a line of at most [`MAX_LINE_BYTES`] with the structure of a longer one.
+pub(super) fn shortened(line: &[u8]) -> Vec<u8> {
+    let mut short = Vec::new();
+    Shortener { longest: MAX_LINE_BYTES, ..Shortener::default() }.push(line, &mut short);
+    short
 }
 
 /// Returns the end of a file, from the start of a line.
@@ -158,13 +202,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_skipped_and_the_next_is_read() {
+    fn a_line_that_is_too_long_keeps_its_structure_and_the_next_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
         let long = "x".repeat(200_000);
         std::fs::write(&path, format!("a\n{long}\nb\n{long}")).unwrap();
         let mut lines = LineReader { longest: 1000, ..LineReader::new(&path) };
-        assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", "b"]);
+        let head = "x".repeat(1000);
+        assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &head, "b", &head]);
+        assert_eq!(lines.too_long, 2);
+        let event = format!("{{\"a\":\"{}\",\"id\":\"7\"}}", "\\\"é".repeat(3_000_000));
+        let short = String::from_utf8_lossy(&shortened(event.as_bytes())).into_owned();
+        assert!(short.len() < 100_000 && short.ends_with("\",\"id\":\"7\"}"), "{}", short.len());
         let mut lines = LineReader::new(&path);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &long, "b", &long]);
     }

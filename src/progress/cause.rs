@@ -77,12 +77,13 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.agent.unwrap_or_default();
     let class = iteration.failure_class.filter(|class| !class.is_question());
-    if code == 0 && class.is_none() {
+    let has_lingered = iteration.exit_reason == Some(ExitReason::Lingered);
+    if (code == 0 || has_lingered) && class.is_none() {
         return None;
     }
     let error = iteration.error.as_deref().map(|error| one_line(&with_messages(error)));
     let error = error.filter(|error| !error.is_empty());
-    let reason = iteration.exit_reason.filter(|_| code == -1);
+    let reason = iteration.exit_reason.filter(|_| code == -1 && !has_lingered);
     let how = match (reason, class) {
         (Some(reason), _) => {
             ended_by(reason, &(after(iteration.duration_ms.agent) + &in_command(&iteration.tool_calls)))
@@ -258,6 +259,7 @@ fn ended_by(reason: ExitReason, after: &str) -> String {
         ExitReason::IdleTimeout => format!("was stopped{after}: it wrote nothing for too long"),
         ExitReason::OutputLimit => format!("was stopped{after}: its output exceeded the limit (max-output)"),
         ExitReason::ErrorLoop => format!("was stopped{after}: one error after the other"),
+        ExitReason::Lingered => format!("was stopped{after}: it did not exit after its result"),
         ExitReason::StartFailed => "could not be started".to_owned(),
         ExitReason::Interrupted => "was interrupted".to_owned(),
         ExitReason::Later(word) => format!("ended: {}", word.as_str().replace('_', " ")),

@@ -146,7 +146,7 @@ pub fn summary(text: &Redacted) -> String {
 pub struct AgentRun {
     pub exit: Exit,
     pub duration_ms: u64,
-    /// True if it ended by itself, with exit code 0, and its stream says that it succeeded.
+    /// True if its stream says that it succeeded, and it ended by itself with exit code 0, or not at all after its result.
     pub succeeded: bool,
     /// What it said last, whole. Empty where it said nothing.
     pub final_text: Redacted,
@@ -162,8 +162,30 @@ pub struct AgentRun {
     pub resets_at: Option<Timestamp>,
     /// True if a limit, its provider or the agent itself ended it, which says nothing of the task: it is no attempt.
     pub was_cut_short: bool,
+    /// How its output could be read; `None` if that is text of any kind, or nothing was read.
+    pub stream: Option<StreamCounts>,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
+}
+
+/// How the lines of an agent's stream could be read. `stream` in `iteration.json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamCounts {
+    pub lines: u64,
+    /// Skipped: no JSON, and not to be repaired.
+    pub unreadable: u64,
+    /// Read without the bulk of their texts: they were longer than 16 MiB.
+    pub too_long: u64,
+}
+
+impl StreamCounts {
+    /// Returns what could not be read as it was written, or `None` if all could.
+    pub fn complaint(self) -> Option<String> {
+        let part = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let parts = [part(self.unreadable, "unreadable"), part(self.too_long, "too long")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("of {} lines, {}", self.lines, parts.join(" and ")))
+    }
 }
 
 impl AgentRun {
@@ -282,6 +304,9 @@ pub struct Iteration {
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
     pub tool_calls: Vec<ToolCall>,
+    /// How the lines of the agent's stream could be read. `None` in older records, and for an agent without a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamCounts>,
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,
@@ -447,10 +472,12 @@ impl Iteration {
             (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),
             (Some(ExitReason::OutputLimit), -1) => format!("{who} wrote too much"),
             (Some(ExitReason::ErrorLoop), -1) => format!("{who} met one error after the other"),
+            (Some(ExitReason::Lingered), -1) => format!("{who} did not exit after its result"),
             (Some(ExitReason::StartFailed), -1) => format!("{who} could not be started"),
             _ => format!("{who} exited {code}"),
         };
-        if let Some(code) = self.exit.agent.filter(|code| *code != 0) {
+        let has_lingered = self.exit_reason == Some(ExitReason::Lingered);
+        if let Some(code) = self.exit.agent.filter(|code| *code != 0 && !has_lingered) {
             return ended("agent", code);
         }
         if let Some(class) = self.failure_class.filter(|class| !class.is_question()) {

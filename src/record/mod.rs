@@ -49,7 +49,7 @@ pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
-    Tokens, ToolCall, UNFINISHED_COMMAND, Validation, summary,
+    StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, join_files, join_truncated, listed_files};

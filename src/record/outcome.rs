@@ -159,6 +159,8 @@ words! {
         OutputLimit = "output_limit",
         /// It met one error after the other, and did not give up by itself.
         ErrorLoop = "error_loop",
+        /// Its stream ended with a good result, and it did not leave.
+        Lingered = "lingered",
         /// It could not be started; its stderr says why.
         StartFailed = "start_failed",
         /// The user stopped the session.
@@ -174,6 +176,7 @@ impl ExitReason {
             Self::IdleTimeout => "wrote nothing for too long",
             Self::OutputLimit => "wrote too much",
             Self::ErrorLoop => "met one error after the other",
+            Self::Lingered => "did not exit after its result",
             Self::StartFailed => "could not start",
             Self::Interrupted => "was interrupted",
             Self::Later(word) => word.as_str(),

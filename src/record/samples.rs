@@ -61,6 +61,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         restored_to: None,
         kept_paths: Vec::new(),
         git_state: Vec::new(),
+        stream: None,
         user_files: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),

@@ -135,10 +135,15 @@ impl ClaudeParser {
 
     fn result(&mut self, event: &Value, transcript: &mut Transcript) {
         // `subtype` is "success" even where the API failed.
-        if event["is_error"].as_bool().unwrap_or(true) {
+        let is_error = event["is_error"].as_bool();
+        if is_error.unwrap_or_else(|| text(event, "subtype").starts_with("error")) {
             let words = words_of_error(event);
             let before = transcript.failure().map(|failure| failure.class);
             transcript.fail(Failure::new(class_of_result(event, before, &words), &words));
+            // Qwen Code says its error as a message first.
+            if transcript.final_message() == words {
+                transcript.clear_final_message();
+            }
         } else {
             transcript.complete();
         }
@@ -147,7 +152,8 @@ impl ClaudeParser {
         let models = event["modelUsage"].as_object().into_iter().flatten();
         let all_models =
             models.fold(Tokens::default(), |sum, (_, usage)| sum.plus(&tokens(usage, CAMEL_CASE)));
-        let tokens = if all_models.is_unknown() { self.results } else { all_models };
+        let results = if all_models.is_unknown() { self.results } else { all_models };
+        let tokens = if results.is_unknown() { self.spent } else { results };
         self.result = Some(RunResult { text: text(event, "result").to_owned(), tokens });
         transcript.cost_usd = event["total_cost_usd"].as_f64();
         transcript.set_tokens(tokens);

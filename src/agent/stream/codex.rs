@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command_result::ToolResult;
-use super::fields::{inclusive_tokens, text};
+use super::fields::{inclusive_tokens, text, texts};
 use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 
@@ -66,8 +66,14 @@ fn item_completed(item: &Value, transcript: &mut Transcript) {
         "error" | "reasoning" | "todo_list" => {}
         _ => {
             item_started(item, transcript);
+            // The results of MCP servers have a place of their own.
+            let words = match (&item["result"]["content"], item["error"]["message"].as_str()) {
+                (_, Some(error)) => error.to_owned(),
+                (Value::Null, None) => text(item, "aggregated_output").to_owned(),
+                (content, None) => texts(content),
+            };
             let result = ToolResult {
-                output: text(item, "aggregated_output"),
+                output: &words,
                 is_error: text(item, "status") == "failed" || !item["error"].is_null(),
                 exit_code: item["exit_code"].as_i64(),
             };

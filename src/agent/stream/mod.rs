@@ -12,6 +12,7 @@ mod droid;
 mod failure;
 mod fields;
 mod gemini;
+mod json_lines;
 mod opencode;
 mod parser;
 mod pi;
@@ -25,9 +26,9 @@ mod transcript;
 use anyhow::Result;
 use redact_stream::Redactor;
 
-use crate::record::{AgentEvent, Parser};
+use crate::record::{AgentEvent, Parser, StreamCounts};
 
-use parser::LineParser;
+use parser::OutputParser;
 use transcript::Transcript;
 
 pub(super) use copilot::usage_file;
@@ -38,32 +39,32 @@ pub(super) use text::FINAL_TEXT_BYTES;
 pub(super) use transcript::{AgentReport, Failure};
 
 /// Returns the parser of that name.
-fn line_parser(parser: Parser) -> Box<dyn LineParser> {
+fn output_parser(parser: Parser) -> OutputParser {
     match parser {
-        Parser::Text => Box::new(text::TextParser),
-        Parser::Claude => Box::new(claude::ClaudeParser::new(claude::Dialect::Claude)),
-        Parser::Qwen => Box::new(claude::ClaudeParser::new(claude::Dialect::Qwen)),
-        Parser::Codex => Box::new(codex::CodexParser),
-        Parser::Copilot => Box::<copilot::CopilotParser>::default(),
-        Parser::Gemini => Box::<gemini::GeminiParser>::default(),
-        Parser::Opencode => Box::<opencode::OpencodeParser>::default(),
-        Parser::Pi => Box::<pi::PiParser>::default(),
-        Parser::Droid => Box::new(droid::DroidParser),
-        Parser::Cline => Box::new(cline::ClineParser),
-        Parser::Aider => Box::<aider::AiderParser>::default(),
+        Parser::Text => OutputParser::text(text::TextParser),
+        Parser::Claude => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Claude)),
+        Parser::Qwen => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Qwen)),
+        Parser::Codex => OutputParser::json(codex::CodexParser),
+        Parser::Copilot => OutputParser::json(copilot::CopilotParser::default()),
+        Parser::Gemini => OutputParser::json(gemini::GeminiParser::default()),
+        Parser::Opencode => OutputParser::json(opencode::OpencodeParser::default()),
+        Parser::Pi => OutputParser::json(pi::PiParser::default()),
+        Parser::Droid => OutputParser::json(droid::DroidParser),
+        Parser::Cline => OutputParser::json(cline::ClineParser),
+        Parser::Aider => OutputParser::text(aider::AiderParser::default()),
     }
 }
 
 /// An output that is being read, and what it contained so far. What is shortened of it has no secrets; whole texts are redacted by those
 /// who show and record them.
 pub(super) struct StreamReader {
-    parser: Box<dyn LineParser>,
+    parser: OutputParser,
     transcript: Transcript,
 }
 
 impl StreamReader {
     pub(super) fn new(parser: Parser, redactor: &Redactor) -> Self {
-        Self { parser: line_parser(parser), transcript: Transcript::new(redactor) }
+        Self { parser: output_parser(parser), transcript: Transcript::new(redactor) }
     }
 
     /// Says how long the agent has been running.
@@ -82,6 +83,16 @@ impl StreamReader {
         for line in output.split(|&byte| byte == b'\n') {
             self.line(line, emit);
         }
+    }
+
+    /// Returns how its lines could be read so far, where they are events.
+    pub(super) fn counts(&self) -> Option<StreamCounts> {
+        self.parser.counts()
+    }
+
+    /// Returns the number of its lines if they ended well, as far as it was read.
+    pub(super) fn finished_lines(&self) -> Option<u64> {
+        self.counts().map(|counts| counts.lines).filter(|_| self.transcript.is_complete())
     }
 
     /// Returns what the whole output says, of a program that ended like this.

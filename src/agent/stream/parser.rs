@@ -4,7 +4,9 @@ use anyhow::Result;
 use camino::Utf8Path;
 use serde_json::Value;
 
+use super::json_lines::{JsonLines, LineContent};
 use super::transcript::Transcript;
+use crate::record::StreamCounts;
 
 /// Parses text output. Unknown parts are skipped, and it may end anywhere.
 pub(super) trait LineParser {
@@ -28,13 +30,48 @@ pub(super) trait EventParser {
     }
 }
 
-impl<P: EventParser> LineParser for P {
-    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
-        each_event(line, &mut |event| self.event(event, transcript));
+/// A parser with what it reads.
+pub(super) enum OutputParser {
+    Text(Box<dyn LineParser>),
+    Json(JsonLines, Box<dyn EventParser>),
+}
+
+impl OutputParser {
+    pub(super) fn text(parser: impl LineParser + 'static) -> Self {
+        Self::Text(Box::new(parser))
     }
 
-    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
-        EventParser::finish(self, end, transcript)
+    pub(super) fn json(parser: impl EventParser + 'static) -> Self {
+        Self::Json(JsonLines::default(), Box::new(parser))
+    }
+
+    /// Parses the next line. One that cannot be read may have been the end of any tool.
+    pub(super) fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        match self {
+            Self::Text(parser) => parser.line(line, transcript),
+            Self::Json(lines, parser) => match lines.read(line) {
+                LineContent::Events(events) => {
+                    events.iter().for_each(|event| parser.event(event, transcript))
+                }
+                LineContent::Nothing => {}
+                LineContent::Unreadable => transcript.release_tools(),
+            },
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        match self {
+            Self::Text(parser) => parser.finish(end, transcript),
+            Self::Json(_, parser) => parser.finish(end, transcript),
+        }
+    }
+
+    /// Returns how the lines could be read, where they are events.
+    pub(super) fn counts(&self) -> Option<StreamCounts> {
+        match self {
+            Self::Text(_) => None,
+            Self::Json(lines, _) => Some(lines.counts),
+        }
     }
 }
 
@@ -43,18 +80,4 @@ impl<P: EventParser> LineParser for P {
 pub(in crate::agent) struct End<'a> {
     pub code: i32,
     pub stdout: &'a Utf8Path,
-}
-
-/// Returns the events of a line: usually one, none if it is not JSON, several if it is a list.
-fn each_event(line: &[u8], each: &mut dyn FnMut(&Value)) {
-    if line.trim_ascii().is_empty() {
-        return;
-    }
-    let event = serde_json::from_slice::<Value>(line)
-        .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line)));
-    match event {
-        Ok(Value::Array(events)) => events.iter().for_each(each),
-        Ok(event) => each(&event),
-        Err(_) => {}
-    }
 }

@@ -39,8 +39,21 @@ impl EventParser for PiParser {
             "auto_retry_end" if event["success"].as_bool() == Some(false) => {
                 transcript.set_failure(Failure::of_words(text(event, "finalError")));
             }
-            "agent_start" => self.has_ended = false,
-            "agent_end" => self.has_ended = true,
+            "message_end" if text(&event["message"], "role") == "toolResult" => {
+                let usage = &event["message"]["usage"];
+                transcript.add_cost(cost(&usage["cost"]["total"]));
+                transcript.add_tokens(&tokens(usage, TOKENS));
+            }
+            "agent_start" => {
+                self.has_ended = false;
+                transcript.reopen();
+            }
+            "agent_end" => {
+                self.has_ended = true;
+                if transcript.failure().is_none() && self.reason == "stop" && !self.is_cut {
+                    transcript.complete();
+                }
+            }
             _ => {}
         }
     }

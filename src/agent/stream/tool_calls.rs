@@ -17,6 +17,8 @@ pub(super) struct ToolCalls {
     list: Vec<ToolCall>,
     /// Where in the list they stand, by their ids.
     pending: HashMap<String, usize>,
+    /// Those whose end was reported before it was seen.
+    released: HashMap<String, usize>,
     /// Of the stream that is read while it grows: the time since the agent's start.
     pub now_ms: Option<u64>,
 }
@@ -31,7 +33,7 @@ impl ToolCalls {
         redactor: &Redactor,
     ) -> Option<AgentEvent> {
         // Some report a call twice: when it is requested, and when it is made.
-        if self.pending.contains_key(id) {
+        if self.pending.contains_key(id) || self.released.contains_key(id) {
             return None;
         }
         let tool_name: String = summary(&redactor.redact(tool_name));
@@ -59,7 +61,9 @@ impl ToolCalls {
         result: ToolResult<'_>,
         redactor: &Redactor,
     ) -> Option<AgentEvent> {
-        let call = self.list.get_mut(self.pending.remove(id)?)?;
+        let is_pending = self.pending.contains_key(id);
+        let place = self.pending.remove(id).or_else(|| self.released.remove(id))?;
+        let call = self.list.get_mut(place)?;
         call.is_error = result.is_failure();
         let output = redactor.redact(result.output);
         call.result_summary = summary(&output);
@@ -71,7 +75,19 @@ impl ToolCalls {
                 call.last_line = end.last_line;
             }
         }
-        Some(AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: call.is_error })
+        let tool_name = call.tool_name.clone();
+        is_pending.then_some(AgentEvent::ToolEnded { tool_name, is_error: call.is_error })
+    }
+
+    /// Reports the end of all that are pending. A result that comes later is still taken.
+    pub(super) fn release_pending(&mut self) -> Vec<AgentEvent> {
+        let ended = |place: &usize| {
+            let tool_name = self.list.get(*place)?.tool_name.clone();
+            Some(AgentEvent::ToolEnded { tool_name, is_error: false })
+        };
+        let events = self.pending.values().filter_map(ended).collect();
+        self.released.extend(self.pending.drain());
+        events
     }
 
     /// Marks the commands that are still pending as failed: the agent ended, or was stopped, while they ran.

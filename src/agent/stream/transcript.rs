@@ -125,6 +125,10 @@ impl Transcript {
         }
     }
 
+    pub(super) fn final_message(&self) -> &str {
+        &self.final_message
+    }
+
     pub(super) fn has_final_message(&self) -> bool {
         !self.final_message.is_empty()
     }
@@ -208,6 +212,13 @@ impl Transcript {
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
         self.failure = None;
+        // What has not ended by now goes on in the background, if at all.
+        self.release_tools();
+    }
+
+    /// Reports the end of all tools whose end was not seen: it may not be seen any more.
+    pub(super) fn release_tools(&mut self) {
+        self.events.extend(self.tool_calls.release_pending());
     }
 
     /// The end that was reached, if it was, is none: the run goes on.

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use failure_excerpt::Tally;
 
 use crate::agent::AgentInput;
-use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, Validation};
+use crate::record::{AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation};
 use crate::store::{Slot, names};
 use crate::validate;
 
@@ -29,6 +29,9 @@ impl Running<'_> {
         let (validation, tests) = validated.unzip();
         self.restore_spool(started)?;
         self.begin_phase(begin.iteration, Phase::Recording);
+        if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
+            self.warn(format!("the agent's stream could not be read as it was written: {complaint}"));
+        }
         self.warn_of_leftovers(&agent, validation.as_ref());
         Ok(Ran { agent, validation, tests, protected })
     }

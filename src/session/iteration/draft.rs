@@ -193,6 +193,7 @@ impl Running<'_> {
         iteration.tokens = run.tokens;
         iteration.cost_usd = run.cost_usd;
         iteration.tool_calls.clone_from(&run.tool_calls);
+        iteration.stream = run.stream;
         let findings = final_message::findings(&run.final_text);
         iteration.learnings = findings.learnings;
         iteration.decisions = findings.decisions;
@@ -298,6 +299,7 @@ pub(in crate::session) fn unfinished(
         tokens: Tokens::default(),
         cost_usd: None,
         tool_calls: Vec::new(),
+        stream: None,
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),

@@ -5,14 +5,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use redact_stream::Redactor;
 use serde_json::json;
 
 use crate::agent;
-use crate::config::{Command, Config};
+use crate::config::{Command, Config, FileCommands};
 use crate::record::{RALPH, Refusal};
-use crate::session::redactor;
-use crate::view::style::{inert, one_line};
+use crate::view::style::{inert, one_line, picture};
 
 use super::approvals::{Approvals, Approved};
 use super::settings::{FILE, load_in, load_without_file};
@@ -46,10 +44,8 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
         approvals.approve(Approved::Commands(commands))?;
     }
     let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
-    let redactor = redactor_of_the_user(context)?;
     let row = |command: &Command| {
-        let value = shown(command, &redactor);
-        json!({"key": command.key, "value": value, "origin": command.origin.to_string()})
+        json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()})
     };
     let rows: Vec<_> = commands.all().iter().map(row).collect();
     emit(args.json, &json!({"is_approved": is_approved, "commands": rows}), |out| {
@@ -57,7 +53,7 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
             return writeln!(out, "{FILE} names no command: there is nothing to approve");
         }
         let not = if is_approved { "" } else { "not " };
-        writeln!(out, "{}\n{not}approved in this repository", listing(commands.all().iter(), &redactor))
+        writeln!(out, "{}\n{not}approved in this repository", listing(commands))
     })?;
     Ok(if is_approved { ExitCode::Done } else { ExitCode::NotDone })
 }
@@ -78,13 +74,14 @@ pub fn refusal(config: &Config, context: &Context) -> Result<Option<Refusal>> {
     Ok(unapproved(config, context)?.map(|used| refuse(&used)))
 }
 
-/// Returns the commands that a run would use without an approval, a line each; `None` if there is none.
+/// Returns the commands of the file, a line each, if a run would use one without an approval.
 fn unapproved(config: &Config, context: &Context) -> Result<Option<String>> {
     let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
     if !is_needed || Approvals::of(context)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
-    Ok(Some(listing(config.commands_from_file(), &redactor_of_the_user(context)?)))
+    // An approval is of all of them, those of other agents and types of loop too.
+    Ok(Some(listing(&config.file_commands)))
 }
 
 fn refuse(used: &str) -> Refusal {
@@ -94,21 +91,16 @@ fn refuse(used: &str) -> Refusal {
 }
 
 /// Returns a line for each, whole: what is cut off could be what matters.
-fn listing<'a>(commands: impl Iterator<Item = &'a Command>, redactor: &Redactor) -> String {
+fn listing(commands: &FileCommands) -> String {
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
         let note = match replaces.filter(|name| agent::is_known(name)) {
             Some(name) => format!(", changes the known agent {name}"),
             None => String::new(),
         };
-        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command, redactor), command.origin)
+        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command), command.origin)
     };
-    commands.map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns what takes secrets out of a listing. Rules of the file itself could hide what is to be approved.
-fn redactor_of_the_user(context: &Context) -> Result<Redactor> {
-    redactor(&load_without_file(context)?.settings)
+    commands.all().iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if
@@ -121,7 +113,35 @@ pub fn load_to_read(context: &Context) -> Result<Config> {
     if is_approved { Ok(config) } else { load_without_file(context) }
 }
 
-/// Returns the value as it can be printed. Variables are shown too, as they can redirect a program, but for secrets.
-fn shown(command: &Command, redactor: &Redactor) -> String {
-    one_line(&inert(&redactor.redact_text(&command.value).0))
+/// Returns the value as it is approved, on one line: whole, as text that is left out could be what runs. Secrets are not
+/// taken out: what looks like one can be code.
+fn shown(command: &Command) -> String {
+    inert(&command.value).chars().map(|c| picture(c).unwrap_or(c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+
+    use crate::config::{FileInput, Inputs};
+
+    use super::*;
+
+    #[test]
+    fn all_that_is_approved_is_shown_whole() {
+        let text = r#"
+            validation.command = "TOKEN=`touch x` true"
+            [loop.plan]
+            validation.command = "echo -----BEGIN RSA PRIVATE KEY-----;touch y;echo -----END RSA PRIVATE KEY-----"
+            [agents.claude.env]
+            API_KEY = "sk-ant-api03-aaaaaaaaaaaaaaaaaaaa\n\u001b[8mz"
+        "#;
+        let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
+        let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
+        let listed = listing(&config.file_commands);
+        assert_eq!(listed.lines().count(), 3, "{listed}");
+        for whole in ["`touch x`", ";touch y;", "sk-ant-api03-aaaaaaaaaaaaaaaaaaaa␊␛[8mz", "loop.plan."] {
+            assert!(listed.contains(whole), "{listed}");
+        }
+    }
 }

@@ -44,9 +44,7 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
         approvals.approve(Approved::Commands(commands))?;
     }
     let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
-    let row = |command: &Command| {
-        json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()})
-    };
+    let row = |command: &Command| json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()});
     let rows: Vec<_> = commands.all().iter().map(row).collect();
     emit(args.json, &json!({"is_approved": is_approved, "commands": rows}), |out| {
         if commands.all().is_empty() {

@@ -48,13 +48,15 @@ impl JsonLines {
         }
     }
 
-    /// Returns true if it is the line before again, which would be counted twice. Pieces of a text may well be equal.
+    /// Returns true if it is the line before again, and what it reports would be counted twice. Errors may well be equal.
     fn is_repeated(&mut self, line: &[u8], events: &[Value]) -> bool {
         let mut hasher = DefaultHasher::new();
         line.hash(&mut hasher);
         let hash = hasher.finish();
         let is_piece = events.iter().any(|event| event["delta"] == true);
-        self.last.replace(hash) == Some(hash) && !is_piece
+        let has = |word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        let is_counted = || has(b"usage") || has(b"token") || has(b"cost");
+        self.last.replace(hash) == Some(hash) && !is_piece && is_counted()
     }
 }
 

@@ -271,6 +271,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         reopened: Vec::new(),
         evidence: None,
         git_state: Vec::new(),
+        stream: None,
         user_files: Vec::new(),
         schema: SCHEMA,
         id: format!("{session}-iter-{number}"),

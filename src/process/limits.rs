@@ -129,7 +129,8 @@ mod tests {
         let finished = |lines| Pulse::Finished { lines };
         let lingered = Some(ExitReason::Lingered);
         // Steps of seconds passed, bytes in stderr, what is known of it, and why it is stopped.
-        let table: &[(Option<u64>, &[(u64, u64, Pulse, Option<ExitReason>)])] = &[
+        type Look = (u64, u64, Pulse, Option<ExitReason>);
+        let table: &[(Option<u64>, &[Look])] = &[
             (None, &[(10, 0, finished(5), None), (39, 0, finished(5), None), (40, 0, finished(5), lingered)]),
             // Each line starts the time anew, noise on stderr does not.
             (

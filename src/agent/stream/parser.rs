@@ -51,7 +51,9 @@ impl OutputParser {
             Self::Text(parser) => parser.line(line, transcript),
             Self::Json(lines, parser) => match lines.read(line) {
                 LineContent::Events(events) => {
-                    events.iter().for_each(|event| parser.event(event, transcript))
+                    for event in &events {
+                        parser.event(event, transcript);
+                    }
                 }
                 LineContent::Nothing => {}
                 LineContent::Unreadable => transcript.release_tools(),

@@ -123,13 +123,15 @@ impl Watch {
 mod tests {
     use super::*;
 
+    /// Two times in milliseconds, what was seen, and why the program is stopped then.
+    type Look = (u64, u64, Pulse, Option<ExitReason>);
+
     #[test]
     fn a_finished_child_has_half_a_minute_without_a_line_to_exit() {
         let limit = |seconds| Limits { wall: Duration::from_secs(1000), idle: seconds, output: 100 };
         let finished = |lines| Pulse::Finished { lines };
         let lingered = Some(ExitReason::Lingered);
         // Steps of seconds passed, bytes in stderr, what is known of it, and why it is stopped.
-        type Look = (u64, u64, Pulse, Option<ExitReason>);
         let table: &[(Option<u64>, &[Look])] = &[
             (None, &[(10, 0, finished(5), None), (39, 0, finished(5), None), (40, 0, finished(5), lingered)]),
             // Each line starts the time anew, noise on stderr does not.

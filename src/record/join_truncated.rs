@@ -23,7 +23,7 @@ pub fn listed_files<S: AsRef<str>>(files: &[S], most: usize) -> (&[S], Option<St
         |file: &S| file.as_ref().rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
     let folders = others.iter().map(folder).collect::<BTreeSet<String>>().len();
     let noun = if folders == 1 { "folder" } else { "folders" };
-    (named, Some(format!("and {} more in {} {noun}", grouped(others.len()), grouped(folders))))
+    (named, Some(format!("and {} more in {} {noun}", grouped(others.len() as u64), grouped(folders as u64))))
 }
 
 /// Returns the first `most` files on one line, and words for the others.
@@ -33,12 +33,12 @@ pub fn join_files<S: AsRef<str>>(files: &[S], most: usize) -> String {
     format!("{}{}", named.join(", "), more.map(|more| format!(" {more}")).unwrap_or_default())
 }
 
-/// `29,980`
-fn grouped(count: usize) -> String {
-    let digits = count.to_string();
+/// `1,234,567`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

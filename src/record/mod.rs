@@ -52,7 +52,7 @@ pub use iteration::{
     StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
-pub use join_truncated::{MAX_LISTED_FILES, join_files, join_truncated, listed_files};
+pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
 pub use left_behind::{GitState, Remains, UserFile, lost_files, restore_command};
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
 pub use outcome::{

@@ -7,6 +7,8 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::record::{Outcome, Tokens};
 
+pub use crate::record::grouped;
+
 /// Whether text carries colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
@@ -71,19 +73,6 @@ impl fmt::Display for Count<'_> {
         let Self(number, noun) = self;
         write!(f, "{} {noun}{}", grouped(*number), if *number == 1 { "" } else { "s" })
     }
-}
-
-/// `1,234,567`
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// `600 tokens in (4,000 from cache), 166 out`; what is not known is not said. What comes from a cache, or goes into it,

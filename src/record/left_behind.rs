@@ -73,6 +73,9 @@ pub struct Remains {
     pub user_files: Vec<UserFile>,
 }
 
+/// What is said of work that is gone, before the files.
+pub const LOST: &str = "your uncommitted work is gone";
+
 /// Returns the files whose work is gone: `src/store.js reverted, precious.txt deleted`; `None` if none is.
 pub fn lost_files<'a>(files: impl IntoIterator<Item = &'a UserFile>) -> Option<String> {
     let gone = files.into_iter().filter(|file| file.is_gone());

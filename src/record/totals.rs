@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Cost, FailureClass, FlagCode, LogEntry, Outcome, RecordKind, SessionId, TaskName, Timestamp};
+use super::{
+    Cost, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId, StopReason, TaskName,
+    Timestamp,
+};
 
 /// A feature over all of its sessions, with its present task list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -134,6 +137,21 @@ pub struct Need {
     pub iteration: Option<u32>,
 }
 
+impl Need {
+    /// Names what needs the user, without its cause: `T034 asks`.
+    pub fn subject(&self) -> String {
+        match (self.why, &self.task) {
+            (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
+            (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+            (NeedKind::Git, _) => "git".to_owned(),
+            (NeedKind::Files, _) => LOST.to_owned(),
+            (NeedKind::Asks | NeedKind::Fails, None) => "a task".to_owned(),
+            (NeedKind::Asks, Some(task)) => format!("{task} asks"),
+            (NeedKind::Fails, Some(task)) => task.clone(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NeedKind {
@@ -149,6 +167,22 @@ pub enum NeedKind {
     Git,
     /// Uncommitted work of the user's is gone.
     Files,
+}
+
+impl NeedKind {
+    /// Returns what keeps every agent from working, if that ends a session.
+    pub fn of_ending(reason: StopReason) -> Option<Self> {
+        match reason {
+            StopReason::AgentUnusable => Some(Self::Agent),
+            StopReason::ValidationUnusable => Some(Self::Validation),
+            StopReason::Completed
+            | StopReason::Checkpoint
+            | StopReason::LimitReached
+            | StopReason::Stuck
+            | StopReason::Interrupted
+            | StopReason::Later(_) => None,
+        }
+    }
 }
 
 /// A task that is done, with what a person should know of the attempt that did it.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use crate::progress::progress_txt;
-use crate::record::{Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, Session, StopReason};
+use crate::record::{Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, Session};
 use crate::store::{Hints, SessionLog, SessionRefs};
 use crate::summary::{not_done, summarize};
 use crate::worktree::{ChangedFile, PrivateIndex};
@@ -18,7 +18,7 @@ impl Running<'_> {
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) = self.not_in_commits();
-        match self.recorded(tasks) {
+        match self.recorded_with_changes(tasks) {
             Ok(recorded) => Closing { unrecognised, uncommitted, left_out, ..recorded },
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
@@ -32,7 +32,12 @@ impl Running<'_> {
         if self.past.history.runs() == 0 {
             return String::new();
         }
-        match self.recorded(tasks) {
+        // The files that changed are not named in it, and need not be compared for it.
+        let recorded = self.log().and_then(|log| match log {
+            Some(log) => self.recorded(&log, tasks),
+            None => Ok(Closing::default()),
+        });
+        match recorded {
             Ok(Closing { not_done, mut summary, .. }) => {
                 summary.needs_you.extend(fault(&self.session));
                 progress_txt::session_entry(&self.session, &not_done, &summary.needs_you)
@@ -44,9 +49,16 @@ impl Running<'_> {
         }
     }
 
-    fn recorded(&self, tasks: Option<&TaskList>) -> Result<Closing> {
-        let refs = SessionRefs::new(&self.session.feature, self.session.id.clone());
-        let Some(log) = self.plan.store.session(&refs)? else { return Ok(Closing::default()) };
+    fn recorded_with_changes(&self, tasks: Option<&TaskList>) -> Result<Closing> {
+        let Some(log) = self.log()? else { return Ok(Closing::default()) };
+        Ok(Closing { changes: self.changes(&log)?, ..self.recorded(&log, tasks)? })
+    }
+
+    fn log(&self) -> Result<Option<SessionLog>> {
+        self.plan.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
+    }
+
+    fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
         let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
         let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
         let nothing = TaskList::default();
@@ -57,7 +69,7 @@ impl Running<'_> {
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let summary =
             summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));
-        Ok(Closing { changes: self.changes(&log)?, not_done, false_claims, summary, ..Closing::default() })
+        Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
     }
 
     /// From the snapshot at the start to the last one, without what the loop itself writes.
@@ -87,10 +99,6 @@ impl Running<'_> {
 
 /// Returns what keeps every agent from working, if that ends the session: its end is not recorded yet.
 fn fault(session: &Session) -> Option<Need> {
-    let why = match session.stop_reason? {
-        StopReason::AgentUnusable => NeedKind::Agent,
-        StopReason::ValidationUnusable => NeedKind::Validation,
-        _ => return None,
-    };
+    let why = NeedKind::of_ending(session.stop_reason?)?;
     Some(Need { why, task: None, cause: None, session: session.id.clone(), iteration: None })
 }

@@ -11,7 +11,7 @@ use tasklist::TaskList;
 
 use crate::record::{
     GitState, Hint, LogEntry, Need, NeedKind, RecordKind, Remains, SessionId, SessionPart, SessionTotals,
-    StopReason, Summary, lost_files, restore_command,
+    Summary, lost_files, restore_command,
 };
 
 use states::TaskRecords;
@@ -76,16 +76,7 @@ fn left_behind(remains: &Remains) -> Vec<Need> {
 /// Returns what keeps every agent from working, if that ended the newest session.
 fn fault(entries: &[LogEntry]) -> Option<Need> {
     let tip = entries.last().filter(|tip| tip.kind == RecordKind::End)?;
-    let why = match tip.stop_reason? {
-        StopReason::AgentUnusable => NeedKind::Agent,
-        StopReason::ValidationUnusable => NeedKind::Validation,
-        StopReason::Completed
-        | StopReason::Checkpoint
-        | StopReason::LimitReached
-        | StopReason::Stuck
-        | StopReason::Interrupted
-        | StopReason::Later(_) => return None,
-    };
+    let why = NeedKind::of_ending(tip.stop_reason?)?;
     let last = entries.iter().rfind(|entry| entry.kind == RecordKind::Iteration);
     Some(Need {
         why,

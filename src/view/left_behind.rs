@@ -1,11 +1,8 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
 use crate::record::{
-    Iteration, MAX_LISTED_FILES, UserFile, UserFileChange, join_files, lost_files, restore_command,
+    Iteration, LOST, MAX_LISTED_FILES, UserFile, UserFileChange, join_files, lost_files, restore_command,
 };
-
-/// What is said of work that is gone, before the files.
-pub const LOST: &str = "your uncommitted work is gone";
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
 pub fn lost(what: &str, command: Option<&str>) -> String {

@@ -1,8 +1,7 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
-use crate::record::{DiffStat, Need, NeedKind, NotDone, Summary, join_truncated};
+use crate::record::{DiffStat, Need, NeedKind, NotDone, Summary, TaskName, join_truncated};
 
-use super::left_behind::LOST;
 use super::style::{Count, grouped, one_line};
 
 /// Most tasks that have a line, and most names in a list.
@@ -39,22 +38,14 @@ pub fn changes_and_claims(stat: Option<DiffStat>, claims: &[u32]) -> Option<Stri
 pub fn needs(summary: &Summary) -> Vec<String> {
     let all = &summary.needs_you;
     let line = |need: &Need| {
-        let what = match (need.why, &need.task) {
-            (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
-            (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
-            (NeedKind::Git, _) => "git".to_owned(),
-            (NeedKind::Files, _) => LOST.to_owned(),
-            (NeedKind::Asks | NeedKind::Fails, None) => "a task".to_owned(),
-            (kind, Some(task)) => {
-                let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
-                let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
-                let asks = if kind == NeedKind::Asks { " asks" } else { "" };
-                match names.as_slice() {
-                    [] => format!("{task}{asks}"),
-                    names => format!("{task}{asks} (blocks {})", join_truncated(names, MAX_TASKS)),
-                }
-            }
+        let blocks = |task: &TaskName| {
+            let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
+            let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
+            (!names.is_empty()).then(|| format!(" (blocks {})", join_truncated(&names, MAX_TASKS)))
         };
+        let is_of_task = matches!(need.why, NeedKind::Asks | NeedKind::Fails);
+        let blocks = need.task.as_ref().filter(|_| is_of_task).and_then(blocks).unwrap_or_default();
+        let what = format!("{}{blocks}", need.subject());
         let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
         one_line(&format!("{what}{cause}"))
     };

@@ -10,8 +10,8 @@ use failure_excerpt::clean;
 
 use super::markdown::{code, fenced, one_line};
 use crate::record::{
-    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, MAX_LISTED_FILES, Need, NeedKind, NotDone,
-    Outcome, Session, SessionId, StopReason, Timestamp, listed_files,
+    Claim, ExitReason, FLAG_SEPARATOR, FLAGS_LINE, Iteration, MAX_LISTED_FILES, Need, NotDone, Outcome,
+    Session, SessionId, StopReason, Timestamp, listed_files,
 };
 
 pub use proposals::{Proposals, proposals};
@@ -121,16 +121,8 @@ pub fn session_entry(session: &Session, not_done: &[NotDone], needs: &[Need]) ->
     let needs: Vec<String> = needs
         .iter()
         .map(|need| {
-            let what = match (need.why, &need.task) {
-                (NeedKind::Asks, Some(task)) => format!("{task} asks"),
-                (NeedKind::Asks | NeedKind::Fails, task) => task.clone().unwrap_or_default(),
-                (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
-                (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
-                (NeedKind::Git, _) => "git".to_owned(),
-                (NeedKind::Files, _) => "uncommitted work of yours is gone".to_owned(),
-            };
             let cause = need.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-            format!("{what}{cause}")
+            format!("{}{cause}", need.subject())
         })
         .collect();
     if !needs.is_empty() {

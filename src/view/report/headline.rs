@@ -4,12 +4,11 @@ use serde::Serialize;
 use strum::IntoStaticStr;
 
 use crate::record::{
-    FailureClass, FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp,
-    lost_files,
+    FailureClass, FlaggedTask, Iteration, LOST, NotDone, Outcome, Session, Status, StopReason, TaskName,
+    Timestamp, lost_files,
 };
 use crate::store::RemoteRun;
 use crate::view::ending;
-use crate::view::left_behind::LOST;
 use crate::view::local_time::is_overnight;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, grouped};

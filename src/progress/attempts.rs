@@ -63,15 +63,15 @@ pub struct AttemptQuery<'a> {
     pub final_message_chars: usize,
     /// True if the changes of failed attempts were taken back right before the next one.
     pub is_taken_back: bool,
-    /// Returns false if a file is again as it was before an iteration changed it.
-    pub still_differs: &'a dyn Fn(&Iteration, &str) -> bool,
+    /// Returns the files that an iteration changed and that are not again as they were before it.
+    pub still_changed: &'a dyn Fn(&Iteration) -> HashSet<String>,
 }
 
 /// Returns what the next attempt at a task should know of those before it.
 ///
 /// `past` are the iterations of the feature, oldest first.
 pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt {
-    let AttemptQuery { task, session, final_message_chars, is_taken_back, still_differs } = query;
+    let AttemptQuery { task, session, final_message_chars, is_taken_back, still_changed } = query;
     let is_attempt = |iteration: &&Iteration| {
         iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped
     };
@@ -102,7 +102,7 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
     let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
     let is_of_task = |later: &&Iteration| later.task.as_deref() == Some(task) && later.restored_to.is_some();
     let is_taken_back = is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later));
-    let standing = if is_taken_back { None } else { only_standing(last, still_differs) };
+    let standing = if is_taken_back { None } else { only_standing(last, still_changed) };
     let title = match &standing {
         Some(_) => "Files that it changed (not taken back)",
         None => "Files that it changed (taken back since)",
@@ -300,11 +300,12 @@ fn files(iteration: &Iteration) -> String {
 /// Returns an iteration with the changed files that still differ; `None` if none does.
 fn only_standing(
     iteration: &Iteration,
-    still_differs: &dyn Fn(&Iteration, &str) -> bool,
+    still_changed: &dyn Fn(&Iteration) -> HashSet<String>,
 ) -> Option<Iteration> {
+    let still_changed = still_changed(iteration);
     let mut standing = iteration.clone();
-    standing.files_changed.retain(|path| still_differs(iteration, path));
-    standing.facts.changes.retain(|change| still_differs(iteration, &change.path));
+    standing.files_changed.retain(|path| still_changed.contains(path));
+    standing.facts.changes.retain(|change| still_changed.contains(&change.path));
     (!standing.files_changed.is_empty() || iteration.files_changed.is_empty()).then_some(standing)
 }
 
@@ -364,13 +365,18 @@ mod tests {
         }
     }
 
+    fn all_changed(iteration: &Iteration) -> HashSet<String> {
+        let changes = iteration.facts.changes.iter().map(|change| &change.path);
+        iteration.files_changed.iter().chain(changes).cloned().collect()
+    }
+
     fn query(session: Option<&SessionId>) -> AttemptQuery<'_> {
         AttemptQuery {
             task: "T004",
             session,
             final_message_chars: 20,
             is_taken_back: false,
-            still_differs: &|_, _| true,
+            still_changed: &all_changed,
         }
     }
 
@@ -409,8 +415,10 @@ mod tests {
             ("b", "Files that it changed (not taken back):\n\n- `b`\n", "`a`"),
             ("", "Files that it changed (taken back since):\n\n- `a`\n- `b`\n", "not taken"),
         ] {
-            let still_differs = |_: &Iteration, path: &str| differing.contains(path);
-            let text = last_attempt(&past, AttemptQuery { still_differs: &still_differs, ..query(None) })
+            let still_changed = |iteration: &Iteration| {
+                all_changed(iteration).into_iter().filter(|path| differing.contains(path)).collect()
+            };
+            let text = last_attempt(&past, AttemptQuery { still_changed: &still_changed, ..query(None) })
                 .text(|_| false);
             assert!(text.contains(expected) && !text.contains(gone), "{text}");
         }

@@ -1,12 +1,14 @@
 //! What a prompt says of earlier iterations, and what of it goes first where the prompt is too long.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
 
 use crate::progress::historical::{AlreadyTold, tokens};
 use crate::progress::{Entry, LastAttempt};
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
-use crate::record::{IfThere, Iteration, SessionId};
-use crate::store::Store;
+use crate::record::{IfThere, Iteration, ObjectId, SessionId};
+use crate::store::{RecordReader, Store};
 
 use super::memory::RecalledHistory;
 
@@ -83,23 +85,26 @@ impl Earlier {
     }
 }
 
-/// Returns false if a file in the work tree is as it was before an iteration changed it.
-pub(super) fn still_differs(store: &Store, files: &ProjectFiles, iteration: &Iteration, path: &str) -> bool {
-    let before = || -> Result<Option<Vec<u8>>> {
+/// Returns the files that an iteration changed and that are not again as they were before it. What cannot be compared may
+/// differ.
+pub(super) fn still_changed(store: &Store, files: &ProjectFiles, iteration: &Iteration) -> HashSet<String> {
+    let before = || -> Result<(RecordReader<'_>, ObjectId)> {
         let reader = store.reader()?;
         let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
         let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
-        reader.file(&before, path)
+        Ok((reader, before))
     };
-    let now = || -> Result<Option<Vec<u8>>> {
+    let before = before();
+    let is_as_before = |path: &str| -> Result<bool> {
+        let Ok((reader, before)) = &before else { return Ok(false) };
         let top = store.repository().work_tree()?;
-        files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there().context("read a changed file")
+        let now = files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there()?;
+        Ok(reader.file(before, path)? == now)
     };
-    match (before(), now()) {
-        (Ok(before), Ok(now)) => before != now,
-        // What cannot be compared may differ.
-        _ => true,
-    }
+    let changes = iteration.facts.changes.iter().map(|change| &change.path);
+    let changed = iteration.files_changed.iter().chain(changes);
+    let differs = |path: &&String| !is_as_before(path).unwrap_or(false);
+    changed.collect::<HashSet<_>>().into_iter().filter(differs).cloned().collect()
 }
 
 /// Returns the states of git that the last attempt of a session left, a line each.

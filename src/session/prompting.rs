@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::tasks::{self, copy_named};
 
 use super::control::waiting_hints::hints_for;
-use super::earlier::{Earlier, left_behind, still_differs};
+use super::earlier::{Earlier, left_behind, still_changed};
 use super::job::Job;
 use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
 use super::settings::history_policy;
@@ -239,14 +239,13 @@ impl<'a> Prompting<'a> {
         let name = &task.name;
         let last_attempt = if is_wanted {
             let files = &self.assignment.feature.files;
-            let still_differs =
-                |iteration: &Iteration, path: &str| still_differs(store, files, iteration, path);
+            let still_changed = |iteration: &Iteration| still_changed(store, files, iteration);
             let query = AttemptQuery {
                 task: name,
                 session,
                 final_message_chars,
                 is_taken_back,
-                still_differs: &still_differs,
+                still_changed: &still_changed,
             };
             progress::last_attempt(past, query)
         } else {

@@ -115,7 +115,7 @@ impl<'a> Grep<'a> {
         for after in rows.filter_map(Row::snapshot) {
             if reader.has(&after)?
                 && let Some(before) = reader.snapshot_before(&after)?
-                && self.store.is_comparable(&before, &after)?
+                && reader.is_comparable(&before, &after)?
             {
                 pairs.push((before, after));
             }

@@ -198,7 +198,7 @@ impl Reading<'_> {
 
     /// The texts of all iterations, and what each changed.
     fn contents(&self, iterations: &mut [ReportIteration], store: &Store, log: &SessionLog) -> Result<()> {
-        let pairs = self.pairs(iterations, store)?;
+        let pairs = self.pairs(iterations)?;
         let top = store.repository().work_tree()?;
         let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
@@ -281,7 +281,7 @@ impl Reading<'_> {
     }
 
     /// Returns the snapshots before and after each iteration, as far as both are here.
-    fn pairs(&self, iterations: &mut [ReportIteration], store: &Store) -> Result<Vec<(ObjectId, ObjectId)>> {
+    fn pairs(&self, iterations: &mut [ReportIteration]) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut pairs = Vec::new();
         for iteration in iterations {
             let Some(after) = iteration.record.snapshot.clone() else {
@@ -290,7 +290,7 @@ impl Reading<'_> {
                 continue;
             };
             match self.reader.snapshot_before(&after)? {
-                Some(before) if !store.is_comparable(&before, &after)? => {
+                Some(before) if !self.reader.is_comparable(&before, &after)? => {
                     iteration.diff = Diff::Missing(TOO_LARGE);
                 }
                 Some(before) if self.reader.has(&after)? => pairs.push((before, after)),

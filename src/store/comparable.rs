@@ -9,7 +9,7 @@ use gix::objs::FindExt;
 use crate::record::{ObjectId, Refusal};
 
 use super::reading::blobs::read_commit;
-use super::{Store, objects};
+use super::{RecordReader, Store, objects};
 
 /// Maximum number of files in which snapshots that are compared may differ.
 const MAX_DIFFERING_FILES: u64 = 200_000;
@@ -26,17 +26,7 @@ pub const TOO_LARGE: &str = "too large to compare";
 impl Store {
     /// Returns true if two snapshots, or commits, differ in few enough files to compare them.
     pub fn is_comparable(&self, before: &ObjectId, after: &ObjectId) -> Result<bool> {
-        if before == after {
-            return Ok(true);
-        }
-        let git = self.open_git()?;
-        let root = |id: &ObjectId| -> Result<gix::ObjectId> {
-            let id = objects::to_gix(id)?;
-            // A tree is compared as it is.
-            Ok(read_commit(&git, &id).map_or(id, |commit| commit.tree))
-        };
-        let mut comparison = Comparison { git: &git, known: HashMap::new() };
-        Ok(comparison.differing(Some(root(before)?), Some(root(after)?), 0).is_some())
+        is_comparable(&self.open_git()?, before, after)
     }
 
     /// Refuses snapshots that differ in too many files.
@@ -56,6 +46,26 @@ impl Store {
             ))
             .into())
     }
+}
+
+impl RecordReader<'_> {
+    /// Returns the same as [`Store::is_comparable`].
+    pub fn is_comparable(&self, before: &ObjectId, after: &ObjectId) -> Result<bool> {
+        is_comparable(&self.git, before, after)
+    }
+}
+
+fn is_comparable(git: &gix::Repository, before: &ObjectId, after: &ObjectId) -> Result<bool> {
+    if before == after {
+        return Ok(true);
+    }
+    let root = |id: &ObjectId| -> Result<gix::ObjectId> {
+        let id = objects::to_gix(id)?;
+        // A tree is compared as it is.
+        Ok(read_commit(git, &id).map_or(id, |commit| commit.tree))
+    };
+    let mut comparison = Comparison { git, known: HashMap::new() };
+    Ok(comparison.differing(Some(root(before)?), Some(root(after)?), 0).is_some())
 }
 
 type Pair = (Option<gix::ObjectId>, Option<gix::ObjectId>);

@@ -9,9 +9,12 @@ use crate::store::{RecordReader, SessionLog, Store};
 /// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
 /// that somebody took out of it meanwhile.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
-    let parts = progress_parts(store, log)?;
+    let (mut parts, mut lost) = (ProgressParts::default(), Lost::default());
+    each_text(store, log, |base, entry| {
+        lost.add(base.as_deref(), entry.as_deref());
+        parts.add(base, entry);
+    })?;
     let file = progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice));
-    let lost = Lost::of(store, log)?;
     Ok(if lost.is_possible {
         progress_txt::with_lost(&file, &lost.entries, lost.patterns.as_deref())
     } else {
@@ -30,19 +33,15 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(store: &Store, log: &SessionLog) -> Result<Self> {
-        let mut lost = Self::default();
-        let reader = store.reader()?;
-        for entry in &log.entries {
-            if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
-                lost.is_possible |= !lost.entries.is_empty() || lost.patterns.is_some();
-                let text = String::from_utf8_lossy(&base);
-                let patterns = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
-                lost.patterns = patterns.filter(|patterns| !patterns.is_empty()).or(lost.patterns);
-            }
-            lost.entries.extend(readable(store, &reader, entry, "progress.md"));
+    /// Takes in what the next record has.
+    fn add(&mut self, base: Option<&[u8]>, entry: Option<&[u8]>) {
+        if let Some(base) = base {
+            self.is_possible |= !self.entries.is_empty() || self.patterns.is_some();
+            let text = String::from_utf8_lossy(base);
+            let patterns = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
+            self.patterns = patterns.filter(|patterns| !patterns.is_empty()).or(self.patterns.take());
         }
-        Ok(lost)
+        self.entries.extend(entry.map(<[u8]>::to_vec));
     }
 }
 
@@ -53,16 +52,34 @@ pub(super) struct ProgressParts {
     pub entries: Vec<Vec<u8>>,
 }
 
+impl ProgressParts {
+    /// Takes in what the next record has.
+    fn add(&mut self, base: Option<Vec<u8>>, entry: Option<Vec<u8>>) {
+        if let Some(base) = base {
+            *self = Self { base, entries: Vec::new() };
+        }
+        self.entries.extend(entry);
+    }
+}
+
 pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
     let mut parts = ProgressParts::default();
+    each_text(store, log, |base, entry| parts.add(base, entry))?;
+    Ok(parts)
+}
+
+/// Hands on what each record has of progress.txt: the text that somebody left in it, and the entry of its own.
+fn each_text(
+    store: &Store,
+    log: &SessionLog,
+    mut each: impl FnMut(Option<Vec<u8>>, Option<Vec<u8>>),
+) -> Result<()> {
     let reader = store.reader()?;
     for entry in &log.entries {
-        if let Some(base) = readable(store, &reader, entry, "progress.base.md") {
-            parts = ProgressParts { base, entries: Vec::new() };
-        }
-        parts.entries.extend(readable(store, &reader, entry, "progress.md"));
+        let text = |path| readable(store, &reader, entry, path);
+        each(text("progress.base.md"), text("progress.md"));
     }
-    Ok(parts)
+    Ok(())
 }
 
 /// Returns a file of a record: one that cannot be read must not cost the others.

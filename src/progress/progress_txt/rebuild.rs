@@ -67,7 +67,8 @@ pub fn with_lost(file: &[u8], entries: &[Vec<u8>], patterns: Option<&str>) -> Ve
     let is_present = present(bodies.iter().copied(), &file);
     // From the end: the place of an entry is before the one that follows it.
     let mut next = None;
-    for (entry, is_present) in bodies.iter().zip(is_present).rev() {
+    let is_whole = !is_present.contains(&false);
+    for (entry, is_present) in bodies.iter().zip(is_present).rev().filter(|_| !is_whole) {
         if !is_present {
             let found = changed_range(entry, &file);
             let at = found.clone().map_or_else(|| next.unwrap_or(file.len()), |range| range.start);

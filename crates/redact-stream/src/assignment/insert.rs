@@ -126,13 +126,5 @@ fn is_name(byte: u8) -> bool {
 
 /// Returns the end of blanks and line ends, which may be escaped.
 fn blanks(view: &View<'_>, from: usize) -> usize {
-    let mut at = from;
-    loop {
-        at = view.run_most(at, 200, |byte| byte.is_ascii_whitespace());
-        let letter = view.run_most(at, 8, |byte| byte == b'\\');
-        match view.byte(letter) {
-            Some(b'n' | b'r' | b't') if letter > at => at = letter + 1,
-            _ => return at,
-        }
-    }
+    view.run_of_blanks(from, 200, |byte| byte.is_ascii_whitespace())
 }

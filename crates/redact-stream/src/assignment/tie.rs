@@ -122,15 +122,7 @@ fn nested(view: &View<'_>, from: usize) -> Option<usize> {
 
 /// Returns the end of white space, with line ends escaped or not, and of a comma.
 fn blanks(view: &View<'_>, from: usize) -> usize {
-    let mut at = from;
-    loop {
-        at = view.run_most(at, 64, |byte| byte.is_ascii_whitespace() || byte == b',');
-        let letter = view.run_most(at, 8, |byte| byte == b'\\');
-        match view.byte(letter) {
-            Some(b'n' | b'r' | b't') if letter > at => at = letter + 1,
-            _ => return at,
-        }
-    }
+    view.run_of_blanks(from, 64, |byte| byte.is_ascii_whitespace() || byte == b',')
 }
 
 /// Returns the place after `Type = ` where a quoted value follows.

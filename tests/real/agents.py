@@ -41,6 +41,8 @@ class Agent:
     quota: Callable[[int], dict] = None
     limited: dict[str, str] = dataclasses.field(default_factory=dict)
     tells_reset: bool = False
+    # Seconds until the limit ends: more than it goes on asking by itself before it says so.
+    limit_seconds: int = 12
     # Seconds that it may be silent where all is well, also on a busy machine.
     silence: int = 15
     # Whether it asks again for ever where every answer ends too early.
@@ -283,6 +285,8 @@ AGENTS = [
         files=qwen_files,
         tools=qwen_tools(),
         quota=openai.named_limit,
+        tells_reset=True,
+        limit_seconds=45,
         untold=("cache_write",),
     ),
 ]

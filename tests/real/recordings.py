@@ -74,6 +74,8 @@ def play(stream):
             f'agent = "played"\n[agents.played]\ncommand = {json.dumps("; ".join(said))}\nparser = "{PARSERS.get(agent, agent)}"\n'
         )
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "SPECKIT_RALPH_TRUST": "always"}
+        # On a clock that steps, no pause before another look at an agent is waited for.
+        environment["RALPH_TEST_CLOCK"] = "2026-11-22T12:00:00Z"
 
         def call(*words):
             return subprocess.run(words, cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)

@@ -131,11 +131,11 @@ def happy(place):
 
 def quota(place):
     """The account's limit is reached. The loop waits, and then goes on as if nothing had been."""
-    agent, reset = place.agent, int(time.time()) + 12
+    agent, reset = place.agent, int(time.time()) + place.agent.limit_seconds
     place.environment |= agent.limited
     place.model.scenario.play([{"fault": agent.quota(reset), "forever": True}])
     # Where no time is told, the loop waits as long as it may.
-    patience = "20s" if agent.tells_reset else "4s"
+    patience = f"{agent.limit_seconds + 8}s" if agent.tells_reset else "4s"
     place.start("--task", "T001", "--max-iterations", "1", "--set", f"max-wait={patience}")
     waiting = place.loop.wait_for("waiting", "session_ended")
     equal((waiting["type"], waiting.get("failure_class")), ("waiting", "quota"), "what the loop does at a limit")

@@ -118,6 +118,10 @@ libfuzzer target *args:
     mkdir -p fuzz/corpus/{{target}}
     RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none --features libfuzzer {{target}} fuzz/corpus/{{target}} fuzz/seeds/{{target}} -- {{args}}
 
-# Run everything that must pass
+# Run what every change must pass
 ci:
     .ci/run
+
+# Run what takes long besides: before a release, and before a change to its subject is called done
+ci-long:
+    .ci/long

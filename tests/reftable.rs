@@ -1,5 +1,5 @@
 //! Repositories that keep their refs in tables (reftable), which git alone can write. Many more scenes are played in
-//! them where `RALPH_TEST_REF_FORMAT=reftable` is set, as `.ci/run` does.
+//! them where `RALPH_TEST_REF_FORMAT=reftable` is set, as `.ci/long` does.
 
 use std::fs;
 

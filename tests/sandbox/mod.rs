@@ -100,7 +100,7 @@ impl Sandbox {
 
     /// An empty folder called `name` to work in.
     pub fn without_repository(name: &str) -> Self {
-        let folder = tempfile::Builder::new().prefix("ralph-scene-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("ralph-scene-").tempdir_in(scenes()).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let repo = root.join(name);
         for made in ["home", "config", "tmp", "bin", "installed"] {
@@ -416,6 +416,19 @@ impl Sandbox {
 /// How repositories of scenes keep their refs; as git does by itself, where nothing is said.
 fn ref_format() -> Option<String> {
     std::env::var("RALPH_TEST_REF_FORMAT").ok()
+}
+
+/// Returns the folder of all scenes: in memory if there is room, because a loop syncs what it writes and disks are slow
+/// at that. `TMPDIR` decides otherwise.
+fn scenes() -> PathBuf {
+    const MIN_FREE_BYTES: u64 = 2 << 30;
+    let memory = Path::new("/dev/shm");
+    let is_usable = rustix::fs::statvfs(memory).is_ok_and(|volume| {
+        let runs_programs = !volume.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC);
+        runs_programs && volume.f_bavail.saturating_mul(volume.f_frsize) >= MIN_FREE_BYTES
+    });
+    let is_free_to_choose = std::env::var_os("TMPDIR").is_none();
+    if is_free_to_choose && is_usable { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 /// A time at which no other scene begins, also none of another run of the tests on this machine: the processes of

@@ -36,7 +36,7 @@ impl Clock {
                         rate.parse().with_context(|| format!("read the rate in {}", Self::VARIABLE))?;
                     return Ok(Self::Fast { start, began: Instant::now(), rate });
                 }
-                Ok(Self::Stepping { next: AtomicI64::new(start.seconds()) })
+                Ok(Self::Stepping { next: AtomicI64::new(start.ms()) })
             }
         }
     }
@@ -48,8 +48,11 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         match self {
             #[expect(clippy::disallowed_methods, reason = "this is the place that asks the system")]
-            Self::System => Timestamp::from_seconds(time::OffsetDateTime::now_utc().unix_timestamp()),
-            Self::Stepping { next } => Timestamp::from_seconds(next.fetch_add(1, Ordering::Relaxed)),
+            Self::System => {
+                let ms = time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+                Timestamp::from_ms(i64::try_from(ms).unwrap_or(i64::MAX))
+            }
+            Self::Stepping { next } => Timestamp::from_ms(next.fetch_add(1000, Ordering::Relaxed)),
             Self::Fast { start, began, rate } => start.plus(began.elapsed().saturating_mul(*rate)),
         }
     }
@@ -59,7 +62,7 @@ impl Clock {
         match self {
             Self::System | Self::Fast { .. } => false,
             Self::Stepping { next } => {
-                next.fetch_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX), Ordering::Relaxed);
+                next.fetch_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
                 true
             }
         }

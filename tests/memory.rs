@@ -285,6 +285,21 @@ fn what_was_cleared_is_in_no_part_of_a_prompt() {
 }
 
 #[test]
+fn an_iteration_that_ended_after_the_clearing_in_the_same_second_is_remembered() {
+    for (cleared_at, is_remembered) in [("400", true), ("900", false)] {
+        let scene = stubborn();
+        let run = scene.call("-n 1 --task T001").env("RALPH_TEST_CLOCK", "2026-01-31T12:00:00.700Z");
+        run.run().code(4);
+        let ended = scene.session().iteration(1)["ended_at"].as_str().unwrap().to_owned();
+        assert!(ended.ends_with(".700Z"), "{ended}");
+        let clear = scene.call("memory clear");
+        clear.env("RALPH_TEST_CLOCK", ended.replace("700Z", &format!("{cleared_at}Z"))).run().code(0);
+        let shown = scene.ralph("memory --task T001").code(0).text();
+        assert_eq!(shown.contains("it does not turn"), is_remembered, "{cleared_at}: {shown}");
+    }
+}
+
+#[test]
 fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
     for (strategy, expected) in [
         ("system-captured", "**Exit code:** 1\n"),

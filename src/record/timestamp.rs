@@ -1,4 +1,4 @@
-//! A moment, in whole seconds, as it is in records, trailers and progress.txt.
+//! A moment, as it is in records, trailers and progress.txt.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
-/// Seconds since the Unix epoch; `YYYY-MM-DDTHH:MM:SSZ` as text.
+/// Milliseconds since the Unix epoch. In JSON `YYYY-MM-DDTHH:MM:SS.mmmZ`, without the fraction if it is 0, as records of
+/// earlier versions have it; shown to people without the fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Timestamp(i64);
@@ -18,26 +19,50 @@ pub struct Timestamp(i64);
 impl Timestamp {
     /// Clamped to the years 0 to 9999, so that it can always be written.
     pub fn from_seconds(seconds: i64) -> Self {
-        Self(seconds.clamp(-62_167_219_200, 253_402_300_799))
+        Self(seconds.clamp(-62_167_219_200, 253_402_300_799) * 1000)
+    }
+
+    /// Clamped likewise.
+    pub fn from_ms(ms: i64) -> Self {
+        Self(ms.clamp(-62_167_219_200_000, 253_402_300_799_999))
     }
 
     pub fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    pub fn ms(self) -> i64 {
         self.0
     }
 
-    /// So much later, in whole seconds.
+    /// So much later.
     #[must_use]
     pub fn plus(self, time: Duration) -> Self {
-        Self::from_seconds(self.0.saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX)))
+        Self::from_ms(self.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Milliseconds from here to `later`, in whole seconds; 0 if that is not later.
+    /// Milliseconds from here to `later`; 0 if that is not later.
     pub fn ms_until(self, later: Self) -> u64 {
-        u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0).saturating_mul(1000)
+        u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0)
+    }
+
+    /// Returns the fraction of the second, in milliseconds.
+    pub fn fraction(self) -> u32 {
+        u32::try_from(self.0.rem_euclid(1000)).expect("less than 1000")
+    }
+
+    /// Returns the text that JSON has, with the fraction.
+    pub fn precise(self) -> String {
+        let digits = self.digits();
+        let whole = as_text(&digits);
+        match self.fraction() {
+            0 => whole.to_owned(),
+            fraction => format!("{}.{fraction:03}Z", whole.trim_end_matches('Z')),
+        }
     }
 
     fn utc(self) -> OffsetDateTime {
-        OffsetDateTime::from_unix_timestamp(self.0).expect("clamped to what `time` can hold")
+        OffsetDateTime::from_unix_timestamp(self.seconds()).expect("clamped to what `time` can hold")
     }
 
     /// As in records. A list of thousands has two of each: a description that `time` goes through takes longer.
@@ -81,7 +106,10 @@ impl fmt::Display for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(as_text(&self.digits()))
+        match self.fraction() {
+            0 => serializer.serialize_str(as_text(&self.digits())),
+            _ => serializer.serialize_str(&self.precise()),
+        }
     }
 }
 
@@ -92,7 +120,7 @@ impl FromStr for Timestamp {
         let moment = OffsetDateTime::parse(text, &Rfc3339).with_context(|| {
             format!("`{text}` is not a time; expected something like 2026-01-31T12:00:00Z")
         })?;
-        Ok(Self::from_seconds(moment.unix_timestamp()))
+        Ok(Self::from_ms(moment.unix_timestamp() * 1000 + i64::from(moment.millisecond())))
     }
 }
 
@@ -127,6 +155,22 @@ mod tests {
             let timestamp = Timestamp::from_seconds(seconds);
             assert_eq!(timestamp.to_string(), expected);
             assert_eq!(serde_json::to_string(&timestamp).unwrap(), format!("\"{expected}\""));
+        }
+    }
+
+    #[test]
+    fn json_has_milliseconds_and_people_see_whole_seconds() {
+        for (ms, shown, json) in [
+            (1_795_294_626_007, "2026-11-21T20:57:06Z", "2026-11-21T20:57:06.007Z"),
+            (1_795_294_626_999, "2026-11-21T20:57:06Z", "2026-11-21T20:57:06.999Z"),
+            (-1, "1969-12-31T23:59:59Z", "1969-12-31T23:59:59.999Z"),
+            (i64::MAX, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z"),
+        ] {
+            let timestamp = Timestamp::from_ms(ms);
+            assert_eq!(timestamp.to_string(), shown);
+            assert_eq!(serde_json::to_string(&timestamp).unwrap(), format!("\"{json}\""));
+            assert_eq!(json.parse::<Timestamp>().unwrap(), timestamp);
+            assert!(timestamp.to_string().parse::<Timestamp>().unwrap() < timestamp);
         }
     }
 

@@ -92,9 +92,16 @@ pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> Strin
     of_feature(&printable(moment), "restoration", feature, Some(session))
 }
 
-/// Composes the message of a commit that says that the progress of a feature was cleared.
-pub fn of_clearing(feature: &str) -> String {
-    of_feature("progress cleared", "clear", feature, None)
+/// Composes the message of a commit that says that the progress of a feature was cleared at `at`.
+pub fn of_clearing(feature: &str, at: Timestamp) -> String {
+    let message = of_feature("progress cleared", "clear", feature, None);
+    if at.fraction() == 0 { message } else { format!("{message}Ralph-Time: cleared={}\n", at.precise()) }
+}
+
+/// Returns when a commit of [`of_clearing`] says that the progress was cleared.
+pub fn cleared_at(message: &str, committed_at: Timestamp) -> Timestamp {
+    let time = last_paragraph(message).lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
+    precise(committed_at, Fields::of(time).text("cleared"))
 }
 
 fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
@@ -242,6 +249,11 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
                 format!("before={} after={}", head(&iteration.head_before), head(&iteration.head_after)),
             ));
             optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
+            let (started, ended) = (iteration.started_at, iteration.ended_at);
+            // Dates of commits are in whole seconds.
+            if started.fraction() != 0 || ended.fraction() != 0 {
+                lines.push(("Time", format!("started={} ended={}", started.precise(), ended.precise())));
+            }
         }
         Subject::Session(kind, session) => {
             lines.push(("Record", kind.into_str().into()));
@@ -310,7 +322,8 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     let kind = kind_of(need("Record")?).with_context(|| format!("read {commit}"))?;
     let read = || -> Result<LogEntry> {
         let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
-        let [work, exit, duration] = ["Work", "Exit", "Duration-Ms"].map(|name| Fields::of(find(name)));
+        let [work, exit, duration, time] =
+            ["Work", "Exit", "Duration-Ms", "Time"].map(|name| Fields::of(find(name)));
         let tasks = Fields::of(find("Tasks"));
         Ok(LogEntry {
             kind,
@@ -326,8 +339,8 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
             failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
             cause: find("Cause").map(str::to_owned),
             false_claim: claims(find("False-Claim"))?,
-            started_at: envelope.authored_at,
-            ended_at: envelope.committed_at,
+            started_at: precise(envelope.authored_at, time.text("started")),
+            ended_at: precise(envelope.committed_at, time.text("ended")),
             exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
             duration_ms: Durations {
                 agent: duration.number("agent")?,
@@ -353,6 +366,13 @@ pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
         })
     };
     read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+/// Returns the time of `text` if it is in the second of `date`, else `date`: a clock that went back does not change the
+/// order of records.
+fn precise(date: Timestamp, text: Option<&str>) -> Timestamp {
+    let time = text.and_then(|text| text.parse::<Timestamp>().ok());
+    time.filter(|time| time.seconds() == date.seconds()).unwrap_or(date)
 }
 
 fn kind_of(word: &str) -> Result<RecordKind> {
@@ -478,6 +498,28 @@ mod tests {
         assert_eq!(entry.duration_ms, iteration.duration_ms);
         let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";
         assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).evidence.first_flag, None);
+    }
+
+    #[test]
+    fn milliseconds_are_a_trailer_where_they_are_not_0_and_the_date_decides() {
+        let at = |ms| Timestamp::from_ms(ms);
+        for (started, ended, trailer, expected) in [
+            (0, 1000, "", (0, 1000)),
+            (7, 1250, "started=1970-01-01T00:00:00.007Z ended=1970-01-01T00:00:01.250Z", (7, 1250)),
+            (0, 1250, "started=1970-01-01T00:00:00Z ended=1970-01-01T00:00:01.250Z", (0, 1250)),
+            // A clock that went back: the commit has the date of the record before it.
+            (7, 250, "started=1970-01-01T00:00:00.007Z ended=1970-01-01T00:00:00.250Z", (7, 1000)),
+        ] {
+            let iteration =
+                Iteration { started_at: at(started), ended_at: at(ended), ..samples::iteration(3) };
+            let message = compose(Subject::Iteration(&iteration), "");
+            let line = message.lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
+            assert_eq!(line.unwrap_or_default(), trailer);
+            let entry = read(&message);
+            assert_eq!((entry.started_at.ms(), entry.ended_at.ms()), expected);
+            let cleared = cleared_at(&of_clearing("specs/001-login", at(ended)), at(1000));
+            assert_eq!(cleared.ms(), expected.1);
+        }
     }
 
     #[test]

@@ -381,7 +381,7 @@ fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut VerifyReport) {
         if ended && kind != RecordKind::Resume {
             verified.found(log, Some(entry), "only a resumption can follow an end");
         }
-        if before.is_some_and(|before| before.ended_at > entry.ended_at) {
+        if before.is_some_and(|before| before.ended_at.seconds() > entry.ended_at.seconds()) {
             verified.found(log, Some(entry), "it is older than the record before it");
         }
         if kind == RecordKind::Unknown {

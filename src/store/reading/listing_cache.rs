@@ -18,7 +18,7 @@ use crate::store::refs::naming::SessionRefs;
 use crate::store::trailer_value::unescape;
 
 /// Changes with what a row holds.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// What an earlier listing left.
 #[derive(Debug, Default)]

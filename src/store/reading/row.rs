@@ -58,7 +58,7 @@ impl<'a> Row<'a> {
             iteration: fields.next()?.parse().ok()?,
             outcome: word(fields.next()?, Outcome::of_record)?,
             failure_class: word(fields.next()?, FailureClass::of_record)?,
-            ended_at: Timestamp::from_seconds(fields.next()?.parse().ok()?),
+            ended_at: Timestamp::from_ms(fields.next()?.parse().ok()?),
             duration_ms: Durations {
                 agent: known(fields.next()?)?,
                 validation: known(fields.next()?)?,
@@ -158,7 +158,7 @@ impl<'a> Row<'a> {
             agent_exit: self.exit()?.agent,
             cost: self.cost(),
             cause: self.cause(),
-            started_at: started.map(Timestamp::from_seconds),
+            started_at: started.map(Timestamp::from_ms),
             ended_at: self.ended_at,
         })
     }
@@ -188,7 +188,7 @@ impl<'a> Row<'a> {
         let (feature, phase, agent, model) = (owned()?, owned()?, owned()?, owned()?);
         let session: SessionId = rest.next()?.parse().ok()?;
         let parent = next(&mut rest)?;
-        let started_at = Timestamp::from_seconds(rest.next()?.parse().ok()?);
+        let started_at = Timestamp::from_ms(rest.next()?.parse().ok()?);
         let tokens = Tokens {
             input: next(&mut rest)?,
             cache_read: next(&mut rest)?,
@@ -288,7 +288,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     let _ = write!(to, "{}\t{commit}\t{}", kind.into_str(), iteration.unwrap_or_default());
     value(to, outcome.as_ref());
     value(to, failure_class.as_ref());
-    value(to, Some(&ended_at.seconds()));
+    value(to, Some(&ended_at.ms()));
     value(to, duration_ms.agent.as_ref());
     value(to, duration_ms.validation.as_ref());
     value(to, duration_ms.second.as_ref());
@@ -318,7 +318,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     words(to, model.as_deref());
     value(to, Some(session));
     value(to, parent.as_ref());
-    value(to, Some(&started_at.seconds()));
+    value(to, Some(&started_at.ms()));
     for count in [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output] {
         value(to, count.as_ref());
     }

@@ -25,7 +25,8 @@ impl Store {
         let tree = quarantine.write_tree(&BTreeMap::new())?;
         let author = self.repository().author.clone();
         let signature = Signature { author, authored_at: at, committed_at: at };
-        let commit = NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature) };
+        let commit =
+            NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature, at) };
         let commit = self.commit_tree(&quarantine, &tree, &commit)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
         self.refs().move_all(&[update], Reason { why: "clear", at })?;
@@ -35,6 +36,7 @@ impl Store {
     /// Returns when the progress of a feature was last cleared, if it ever was.
     pub fn progress_cleared_at(&self, feature: &str) -> Result<Option<Timestamp>> {
         let tip = self.refs().tip(&format!("{PREFIX}{}", slug(feature)))?;
-        tip.map(|tip| self.committed_at(&tip)).transpose()
+        let cleared_at = |tip| Ok(message::cleared_at(&self.message(&tip)?, self.committed_at(&tip)?));
+        tip.map(cleared_at).transpose()
     }
 }

@@ -68,6 +68,14 @@ impl Clock {
         }
     }
 
+    /// Returns how long a time takes in reality.
+    pub fn real(&self, time: Duration) -> Duration {
+        match self {
+            Self::System | Self::Stepping { .. } => time,
+            Self::Fast { rate, .. } => time / (*rate).max(1),
+        }
+    }
+
     /// Starts to measure a duration.
     pub fn stopwatch(&self) -> Stopwatch {
         let rate = match self {

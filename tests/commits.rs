@@ -212,3 +212,79 @@ fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() 
     assert_eq!(cut_off["outcome"], "interrupted");
     assert_eq!(cut_off["head_after"], scene.git("rev-parse HEAD"));
 }
+
+#[test]
+fn a_hook_that_changes_files_gets_one_more_attempt_with_them() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
+    scene.write("table", "old\n").write("mine", "a\n").write("staged", "a\n").commit("More");
+    // Formats what is committed, writes a tracked file anew, and touches what the user has not committed.
+    hook(
+        &scene,
+        "pre-commit",
+        "echo run >> .git/runs; grep -q formatted work-$RALPH_TASK && exit 0\n\
+         for file in work-$RALPH_TASK table mine staged; do echo formatted >> $file; done; echo 'files were changed' >&2; exit 1",
+    );
+    scene.write("mine", "b\n").write("staged", "b\n").git("add staged");
+    let run = scene.ralph("-n 1").code(4);
+    run.stdout_has(
+        "a hook refused the commit of T001 and changed table, work-T001: committed with that at the second attempt\n",
+    );
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "table", "work-T001"]);
+    assert_eq!(scene.git("show main:work-T001"), "1\nformatted");
+    assert_eq!(scene.git("diff --cached --name-only"), "staged");
+    assert_eq!(scene.git("show :staged"), "b");
+    assert_eq!(scene.read(".git/runs"), "run\nrun\n");
+    // One that refuses whatever it changed is asked twice, and no more.
+    hook(&scene, "pre-commit", "echo x >> work-$RALPH_TASK; echo 'never' >&2; exit 1");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("T002 is done, but not committed: `git commit` exited 1: never (also at the second attempt, with what a hook had changed: work-T002)");
+    assert_eq!(scene.read("work-T002"), "1\nx\nx\n");
+}
+
+/// A clock with which two minutes take four seconds.
+const FAST: &str = "2026-01-31T22:00:00Z x30";
+
+#[test]
+fn commits_that_wait_for_somebody_are_stopped_and_after_the_second_there_are_no_more() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four");
+    let program = scene.outside("gpg");
+    std::fs::write(&program, "#!/bin/sh\necho $$ >> ../gpg-pids; sleep 1000\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    scene.git("config gpg.program ../gpg");
+    scene.git("config commit.gpgSign true");
+    let head = scene.git("rev-parse HEAD");
+    let run = scene.call("-n 3").env("RALPH_TEST_CLOCK", FAST).run().code(4);
+    let waited = "`git commit` waited 2 min for `gpg` (`sleep`) and was stopped; ";
+    let run = run
+        .stdout_has(&format!("T001 is done, but not committed: {waited}the next commit takes the work along\n"))
+        .stdout_has(&format!("T002 is done, but not committed: {waited}it is the second, so this session makes no more commits\n"))
+        .stdout_has("T001, T002, T003 are done, and their work is not committed")
+        .stdout_lacks("T003 is done, but");
+    let pids = std::fs::read_to_string(scene.outside("gpg-pids")).unwrap();
+    assert_eq!(pids.lines().count(), 2, "{run}");
+    for pid in pids.lines() {
+        assert!(!std::path::Path::new("/proc").join(pid).exists(), "{pid} runs");
+    }
+    let uncommitted = scene.session().iteration(3)["uncommitted"].clone();
+    assert_eq!(uncommitted, "no more commits in this session: earlier ones waited for `gpg` (`sleep`)");
+    assert_eq!(scene.git("rev-parse HEAD"), head);
+    assert_eq!(scene.git("diff --cached --name-only"), "");
+    // The next start tries again, and its commit has all of the work.
+    scene.git("config commit.gpgSign false");
+    scene.call("resume").env("RALPH_TEST_CLOCK", "2026-02-01T08:00:00Z").run().code(0);
+    let all = ["specs/001-login/tasks.md", "work-T001", "work-T002", "work-T003", "work-T004"];
+    assert_eq!(files_of(&scene, "main"), all);
+}
+
+#[test]
+fn a_commit_that_is_made_counts_though_a_hook_behind_it_waits() {
+    let scene = ready("- [ ] T001 One");
+    // It puts back what it set aside.
+    hook(&scene, "post-commit", "trap 'echo 1 > ../back; exit 1' INT; sleep 1000");
+    let run = scene.call("").env("RALPH_TEST_CLOCK", FAST).run().code(0);
+    run.stdout_has("T001 is committed, but `git commit` waited 2 min for the hook `post-commit` (`sleep`) and was stopped\n")
+        .stdout_lacks("not committed");
+    assert!(scene.outside("back").exists());
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T001"]);
+    assert_eq!(scene.git("diff-index --cached --name-only HEAD"), "");
+}

@@ -20,6 +20,7 @@ class Night:
     goal: float = 1.0  # the share of correct work that must be recognised
     shown_by: int = 1  # so many runs that bring nothing show that more would bring nothing
     parser: str = "text"
+    rate: int = 0  # how much faster than real time the clock runs; 0: it steps
 
 
 ALL = []

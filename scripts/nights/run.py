@@ -23,6 +23,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import commits  # noqa: F401 (it adds its nights)
 import left_behind  # adds its nights
 import lists  # its nights come after those of nights.py
 import memory  # noqa: F401 (it adds its nights)
@@ -92,7 +93,8 @@ class Project:
             "LC_ALL": "C.UTF-8",
             "NIGHT": str(self.folder / "night"),
             "SPECKIT_RALPH_TRUST": "always",
-            "RALPH_TEST_CLOCK": f"2026-{1 + hour // 672:02}-{1 + hour // 24 % 28:02}T{hour % 24:02}:00:00Z",
+            "RALPH_TEST_CLOCK": f"2026-{1 + hour // 672:02}-{1 + hour // 24 % 28:02}T{hour % 24:02}:00:00Z"
+            + (f" x{self.night.rate}" if self.night.rate else ""),
         }
 
     def git(self, *words):

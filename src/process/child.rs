@@ -51,9 +51,12 @@ struct Grace {
     interrupt: Duration,
     /// From TERM to KILL: enough to end tools and save, short enough that Ctrl-C still feels like Ctrl-C.
     terminate: Duration,
+    /// Whether INT comes first whatever the reason, not after Ctrl-C alone.
+    always_interrupts: bool,
 }
 
-const GRACE: Grace = Grace { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) };
+const GRACE: Grace =
+    Grace { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3), always_interrupts: false };
 
 /// Time between two checks of streams and requests to stop; the end of the child itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
@@ -70,6 +73,19 @@ impl Child {
     /// If its streams cannot be made or watched. How it ended, or why it could not be started, is a value.
     pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<ChildExit> {
         self.run_with(GRACE, interrupt, on_tick)
+    }
+
+    /// The same for git with the hooks of the user: one that set files aside puts them back on INT, and not on TERM.
+    ///
+    /// # Errors
+    ///
+    /// As [`Child::run`].
+    pub fn run_with_hooks(
+        &self,
+        interrupt: &Interrupt,
+        on_tick: &mut dyn FnMut() -> Pulse,
+    ) -> Result<ChildExit> {
+        self.run_with(Grace { always_interrupts: true, ..GRACE }, interrupt, on_tick)
     }
 
     fn run_with(
@@ -245,7 +261,8 @@ impl RunningChild<'_> {
     fn stop(&mut self, reason: ExitReason) -> Result<Option<ExitStatus>> {
         // Listed before the first signal: a process that loses its parent is hard to find.
         self.tree.members();
-        if reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT {
+        let is_ctrl_c = reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT;
+        if is_ctrl_c || self.grace.always_interrupts {
             self.tree.interrupt_group(self.grace.interrupt, self.interrupt);
         }
         self.tree.ask_all(self.grace.terminate, self.interrupt);

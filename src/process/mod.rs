@@ -1,5 +1,6 @@
 //! Children: every program that we start is started, fed, watched and stopped here.
 
+mod activity;
 mod bounded;
 mod child;
 mod child_signal;
@@ -25,6 +26,7 @@ mod stream;
 mod system;
 mod tool;
 
+pub use activity::Activity;
 pub use bounded::was_cut_short;
 pub use child::{Child, ChildExit};
 pub use child_signal::wait_for_children;

@@ -48,6 +48,20 @@ fn list(which: &[&str]) -> Vec<Process> {
     String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_line).collect()
 }
 
+/// Returns the processor time of a process, to the second; zero if it is gone.
+pub(super) fn processor_time(pid: i32) -> Duration {
+    let ps = duct::cmd("ps", ["-o", "time=", "-p", &pid.to_string()]).dir("/").stdin_null().stderr_null();
+    parse_time(&ps.unchecked().read().unwrap_or_default())
+}
+
+/// Reads `[DAYS-]HOURS:MINUTES:SECONDS`, or `MINUTES:SECONDS.HUNDREDTHS`.
+fn parse_time(text: &str) -> Duration {
+    let (days, time) = text.trim().split_once('-').unwrap_or(("0", text.trim()));
+    let whole = time.split('.').next().unwrap_or_default();
+    let seconds = whole.split(':').try_fold(0, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?));
+    Duration::from_secs(seconds.unwrap_or(0) + days.parse::<u64>().unwrap_or(0) * 24 * 60 * 60)
+}
+
 /// Reads `PID PARENT GROUP SESSION STATE Sat Nov 21 20:45:12 2026 NAME`.
 fn parse_line(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
@@ -123,6 +137,19 @@ mod tests {
         assert!(!process.is_zombie);
         assert!(parse_line("17 1 16 15 Z+ Sat Nov 21 20:45:12 2026 gone").unwrap().is_zombie);
         assert!(parse_line("17 1 16 15 Ss Sat Nov").is_none());
+    }
+
+    #[test]
+    fn times_of_ps_are_read() {
+        for (text, seconds) in [
+            ("00:01:02\n", 62),
+            (" 2-03:00:01", 2 * 86400 + 3 * 3600 + 1),
+            ("  12:05.33", 725),
+            ("", 0),
+            ("-", 0),
+        ] {
+            assert_eq!(parse_time(text), Duration::from_secs(seconds), "{text}");
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl<'a> ProcessTree<'a> {
     }
 
     /// What a dead loop noted as its child's.
-    fn take_noted(&mut self) {
+    pub(super) fn take_noted(&mut self) {
         let Some(noted) = self.marker.note().and_then(Noted::read) else { return };
         let all = system::processes();
         let members = noted.members(&all);

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use camino::Utf8Path;
 
@@ -93,6 +94,15 @@ pub(super) fn process(pid: i32) -> Option<Process> {
         return linux::process(pid);
     }
     portable::process(pid)
+}
+
+/// Returns the processor time that a process used so far, with that of its children that have ended.
+pub(super) fn processor_time(pid: i32) -> Duration {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::processor_time(pid);
+    }
+    portable::processor_time(pid)
 }
 
 /// Returns true if two times of birth of one pid are those of one process.

@@ -10,7 +10,7 @@ use crate::process::kill_marked;
 use crate::record::{SessionId, Timestamp};
 
 const SHORT_GRACE: Grace =
-    Grace { interrupt: Duration::from_millis(300), terminate: Duration::from_millis(300) };
+    Grace { interrupt: Duration::from_millis(300), terminate: Duration::from_millis(300), ..GRACE };
 const LONG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder, and a marker that no other test has.
@@ -273,7 +273,7 @@ fn a_second_ctrl_c_kills_at_once() {
         }
         Pulse::Alive
     };
-    let patient = Grace { interrupt: LONG_TIMEOUT, terminate: LONG_TIMEOUT };
+    let patient = Grace { interrupt: LONG_TIMEOUT, terminate: LONG_TIMEOUT, ..GRACE };
     let started = Instant::now();
     let ended = child.run_with(patient, &interrupt, &mut on_tick).unwrap();
     assert_eq!(ended.exit, exit(137, ExitReason::Interrupted));

@@ -7,25 +7,25 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 use tasklist::TaskList;
 
-use crate::process::{Child, Pulse, create_private_dir};
+use crate::process::create_private_dir;
 use crate::record::{
     LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, Task, TaskName, join_files, join_truncated,
 };
-use crate::store::Store;
+use crate::store::{Slot, Store};
 use crate::worktree::{RawPath, StagedEntries, WorkTree};
 
+use super::git_commit::CommitPlan;
 use super::left_out;
 use super::pending::PendingCommit;
 use crate::session::running::{Ending, Running};
-use crate::session::settings::validation_limits;
 use crate::session::snapshot_taken::SnapshotTaken;
 use crate::session::units::{self, UnitTasks};
 
 /// Maximum number of paths or tasks that a message names.
-const MAX_NAMED: usize = 5;
+pub(super) const MAX_NAMED: usize = 5;
 
 /// The trailer that names the iteration.
-const ITERATION_TRAILER: &str = "Ralph-Made-In";
+pub(super) const ITERATION_TRAILER: &str = "Ralph-Made-In";
 
 /// The file in the scratch folder with all entries that were staged when a commit began.
 const STAGED_FILE: &str = "commit-staged";
@@ -49,6 +49,8 @@ pub(in crate::session) struct CommitSubject<'a> {
     pub closed: &'a [TaskName],
     pub tasks: &'a TaskList,
     pub iteration: u32,
+    /// Where the record of the iteration is put together.
+    pub slot: &'a Slot,
     pub environment: &'a [(String, String)],
 }
 
@@ -124,6 +126,12 @@ impl Running<'_> {
             let refused = Some(format!("the commit waits for all of {name}; still open: {open}"));
             return CommitResult { commit: None, refused };
         }
+        if outcome == Outcome::Success && work.is_off() {
+            work.uncommitted.push(done.task.name.clone());
+            let refused = Some(work.why_off());
+            self.work = Some(work);
+            return CommitResult { commit: None, refused };
+        }
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, taken, done),
             Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
@@ -169,18 +177,18 @@ impl Running<'_> {
         let mut made = None;
         let prepared = work_tree.prepare(&index, base.as_ref(), &paths)?;
         let left_out = work.left_out_of(taken, &prepared, &work_tree);
-        if prepared.has_changes {
-            let message = scratch.join("commit-message");
+        let message = scratch.join("commit-message");
+        let mut plan = CommitPlan { work_tree, index, message, base, paths, prepared };
+        if plan.prepared.has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
             let text = self.commit_message(done, &work.waiting) + &trailers;
-            std::fs::write(&message, text).with_context(|| format!("write {message}"))?;
+            std::fs::write(&plan.message, text).with_context(|| format!("write {}", plan.message))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
-            self.run_git_commit(&work_tree, &index, &message, done)?;
-            let commit = store.refs().head()?.filter(|commit| Some(commit) != prepared.head.as_ref());
-            let Some(commit) = commit else { bail!("git reported success, but HEAD did not move") };
-            if !work_tree.undo_unless_child(&prepared, &commit)? {
+            let commit = self.make_commit(work, &mut plan, &user_staged, done)?;
+            let CommitPlan { work_tree, base, paths, prepared, .. } = &plan;
+            if !work_tree.undo_unless_child(prepared, &commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");
             }
             if let Err(error) = work_tree.update_user_index(base.as_ref(), &commit, &user_staged) {
@@ -189,7 +197,7 @@ impl Running<'_> {
                 ));
             }
             StagedEntries::remove_file(&scratch.join(STAGED_FILE))?;
-            self.warn_about_preexisting_changes(work, &paths);
+            self.warn_about_preexisting_changes(work, paths);
             made = Some(commit);
         }
         self.warn_about_left_out(work, &left_out, done);
@@ -216,41 +224,6 @@ impl Running<'_> {
             done.task.name
         ));
         work.left_out.note(left_out);
-    }
-
-    fn run_git_commit(
-        &mut self,
-        work_tree: &WorkTree,
-        index: &Utf8Path,
-        message: &Utf8Path,
-        done: &CommitSubject<'_>,
-    ) -> Result<()> {
-        let (argv, variables) = work_tree.commit_command(index, message);
-        let scratch = self.local.spool.scratch();
-        let child = Child {
-            argv,
-            directory: work_tree.top().to_owned(),
-            environment: done.environment.iter().cloned().chain(variables).collect(),
-            defaults: Vec::new(),
-            removed: Vec::new(),
-            stdin: None,
-            stdout: scratch.join("commit-stdout"),
-            stderr: scratch.join("commit-stderr"),
-            marker: self.marker()?,
-            // Hooks may run the tests.
-            limits: validation_limits(&self.plan.config.settings),
-        };
-        let ended = child.run(self.plan.interrupt, &mut || Pulse::Alive).context("run `git commit`")?;
-        if ended.exit.code == 0 {
-            return Ok(());
-        }
-        // Hooks print errors on either stream.
-        let output =
-            [&child.stderr, &child.stdout].map(|path| std::fs::read(path).unwrap_or_default()).concat();
-        let (output, _) = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output));
-        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let reason = ended.exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
-        bail!("`git commit` exited {}{reason}: {}", ended.exit.code, last.trim());
     }
 
     /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
@@ -348,7 +321,7 @@ pub(in crate::session) fn finish_index_update(
 }
 
 /// Returns a list of paths for a message.
-fn display_paths(paths: &[RawPath]) -> String {
+pub(super) fn display_paths(paths: &[RawPath]) -> String {
     let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
     join_files(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}")
 }

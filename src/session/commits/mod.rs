@@ -1,5 +1,6 @@
 //! Commits of finished tasks on the user's branch, and what they leave out.
 
 pub(super) mod committing;
+mod git_commit;
 pub(super) mod left_out;
 pub(super) mod pending;

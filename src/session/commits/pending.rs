@@ -31,6 +31,8 @@ pub(in crate::session) struct PendingCommit {
     pub uncommitted: Vec<TaskName>,
     /// Tasks that are done, and wait for the rest of their story or phase.
     pub waiting: Vec<TaskName>,
+    /// What commits of this start waited for until they were stopped.
+    pub waited: Vec<String>,
     /// The branch that commits go to: the one that was checked out when the session began or was resumed.
     pub branch: Option<String>,
 }

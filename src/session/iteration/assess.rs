@@ -206,7 +206,7 @@ impl Running<'_> {
         if !orders_removal(&texts) {
             return Ok(0);
         }
-        let now = self.recorder.peek(&started.slot)?;
+        let (now, _) = self.recorder.peek(&started.slot)?;
         let changed = self.changed_since_trusted(&started.slot, &now)?;
         Ok(findings(&changed.files).removed_count() as u64)
     }

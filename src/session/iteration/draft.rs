@@ -66,6 +66,7 @@ impl Running<'_> {
             closed: &verdict.closed,
             tasks: &before,
             iteration: number,
+            slot: &slot,
             environment: &environment,
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);

@@ -90,12 +90,13 @@ impl Recorder<'_> {
         self.work_tree().contents_of(private_index, entries, max_bytes)
     }
 
-    /// Returns the work tree as it is now. The next snapshot is compared with what it would have been without this.
-    pub fn peek(&mut self, slot: &Slot) -> Result<ObjectId> {
+    /// Returns the work tree as it is now, and the files that changed since the last look. The next snapshot is compared
+    /// with what it would have been without this.
+    pub fn peek(&mut self, slot: &Slot) -> Result<(ObjectId, Vec<RawPath>)> {
         let before = self.work_tree.last_contents.clone();
         let looked = self.look(slot);
         self.work_tree.last_contents = before;
-        Ok(looked?.0)
+        looked.map(|(tree, taken)| (tree, taken.changed))
     }
 
     /// Takes the snapshot of a record again, as files were changed after the first one; compared with `before`, what the

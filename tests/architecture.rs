@@ -95,7 +95,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("cli/sync.rs", "bundles that the user names"),
     ("process/", "streams in the spool, and /proc"),
     ("session/ask.rs", "questions in the spool"),
-    ("session/commits/committing.rs", "messages in the spool"),
+    ("session/commits/", "messages and traces in the spool"),
     ("session/recover.rs", "the spool"),
     ("store/", "the git directory"),
     ("worktree/", "the private index, and checkouts of our own"),

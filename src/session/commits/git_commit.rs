@@ -14,7 +14,7 @@ use crate::process::{Activity, Child, Limits};
 use crate::record::{ExitReason, IfThere, ObjectId, join_files};
 use crate::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
 
-use super::committing::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
+use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
 use super::pending::PendingCommit;
 use crate::session::running::Running;
 use crate::session::settings::validation_limits;

@@ -3,4 +3,5 @@
 pub(super) mod committing;
 mod git_commit;
 pub(super) mod left_out;
+pub(super) mod message;
 pub(super) mod pending;

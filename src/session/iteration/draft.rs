@@ -15,7 +15,7 @@ use crate::record::{
 };
 use crate::store::Begin;
 
-use super::super::commits::committing::CommitSubject;
+use super::super::commits::message::CommitSubject;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
 use super::super::running::Running;

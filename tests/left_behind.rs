@@ -170,3 +170,45 @@ fn in_a_resumed_session_the_command_names_the_snapshot_of_the_resumption() {
     scene.ralph(["restore", state, "late notes.txt"]).code(0);
     assert_eq!(scene.read("late notes.txt"), "mine\n", "{text}");
 }
+
+#[test]
+fn what_no_snapshot_holds_is_said_once_in_show_and_by_restore() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").config("snapshot-max-file = '1KiB'");
+    scene.agent_sh(
+        "cat >/dev/null\nif [ $RALPH_TASK = T001 ]; then git init -q nested; echo small > grows; fi\n\
+         echo $RALPH_TASK >> nested/f; head -c 3000 /dev/zero > big; echo $RALPH_TASK > $RALPH_TASK.txt\n\
+         [ $RALPH_TASK = T001 ] || head -c 3000 /dev/zero > grows\n\
+         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
+    );
+    // What was there before is no news.
+    scene.write("mine", "x".repeat(3000)).commit("Ready");
+    scene.git("rm -q --cached mine");
+    let run = scene.ralph("").code(0);
+    let once = |words: &str| assert_eq!(run.text().matches(words).count(), 1, "{words}: {run}");
+    once(
+        "the snapshots lack big (too large), nested/ (a repository without a commit): `specify ralph restore` cannot bring that back\n  hint: have git ignore",
+    );
+    once("the snapshots lack grows (too large): ");
+    once("nested/");
+    run.stdout_lacks("mine (");
+    scene
+        .ralph("show 2")
+        .code(0)
+        .stdout_has("left out    big (too large), grows (too large), mine (too large), nested/");
+    for path in ["big", "T001.txt"] {
+        std::fs::remove_file(scene.path(path)).unwrap();
+    }
+    scene.write("grows", "small again\n");
+    let restored = scene.ralph("restore 2").code(0).stdout_has("1 file created, 0 changed, 0 removed\n");
+    restored
+        .stdout_has("  cannot be brought back: big (in no snapshot: too large)\n")
+        .stdout_has("  cannot be brought back: nested/ (in no snapshot: a repository without a commit)\n");
+    assert_eq!(scene.read("grows"), "small again\n");
+    scene
+        .ralph("restore 2 big T001.txt")
+        .code(0)
+        .stdout_has("nothing was restored: what the snapshot has of iteration 2 of session ");
+    scene.ralph("restore 2 --dry-run big").code(0).stdout_has("lack    big (in no snapshot: too large)\n");
+    scene.ralph("restore 2 no-such-file").code(1).stderr_has("`no-such-file` matches no file");
+}

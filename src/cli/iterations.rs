@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Error, Result, anyhow, bail};
 use camino::Utf8Path;
 
-use crate::record::{IterationName, LogEntry, ObjectId, RALPH, Which, did_you_mean};
+use crate::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
 use crate::store::{Remote, SessionLog, Store, cleaned_refs};
 use crate::view::style::one_line;
 
@@ -60,6 +60,19 @@ impl Point {
                 )
             }
             Some(_) | None => bail!("the snapshot of {self} is not here{}", self.how_to_fetch(store)),
+        }
+    }
+
+    /// Returns when the iteration ended.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        self.entry.as_ref().map(|entry| entry.ended_at)
+    }
+
+    /// Returns what the snapshot of an iteration lacks; of another moment this is not recorded.
+    pub fn left_out(&self, store: &Store) -> Result<Vec<LeftOut>> {
+        match (&self.between, &self.entry) {
+            (None, Some(entry)) => Ok(store.iteration(entry)?.left_out),
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::process::Tool;
 use crate::record::{IterationName, ObjectId, RALPH, join_truncated};
-use crate::session::{Force, Intent, PlannedRestore, Restore, Target, Why};
+use crate::session::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
 use crate::store::{Connection, RestorePoint, Store};
 use crate::tasks;
 use crate::view::restore::{self, Deed, RestorePlan};
@@ -97,12 +97,15 @@ fn to_point<'a>(
     intent: Intent,
 ) -> Result<PlannedRestore<'a>> {
     let files = point.files(store);
+    let left_out = point.left_out(store)?;
     let target = Target {
         snapshot: point.snapshot(store)?,
         session: point.log.id(),
         feature: point.log.feature(),
         name: point.to_string(),
         snapshots: here(store, point.log.iterations().filter_map(|entry| entry.snapshot.clone()))?,
+        left_out: &left_out,
+        ended_at: point.ended_at(),
         start: here(store, store.first_snapshot(&point.log)?)?.pop(),
         tasks: &files.tasks,
         progress: &files.progress,
@@ -165,7 +168,7 @@ fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
 
 fn show(planned: PlannedRestore<'_>, name: String, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
-    let left = planned.left.iter().map(|left| (Deed::Leave(left.why.reason()), left.path.clone()));
+    let left = planned.left.iter().map(|left| (deed_of_skipped(left), left.path.clone()));
     let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };
     if args.dry_run {
         print(|out| restore::write_plan(out, &plan, paint))
@@ -185,6 +188,13 @@ fn show(planned: PlannedRestore<'_>, name: String, args: &RestoreArgs, paint: Pa
         let force = if args.force { " --force" } else { "" };
         let undo = format!("{RALPH} restore --undo {}{force}", done.point.number);
         print(|out| restore::write_done(out, &plan, Some(&undo), paint))
+    }
+}
+
+fn deed_of_skipped(skipped: &SkippedPath) -> Deed {
+    match skipped.why {
+        Why::NoSnapshot(why) => Deed::Lack(why),
+        why => Deed::Leave(why.reason()),
     }
 }
 

@@ -234,8 +234,24 @@ impl LeftOut {
     /// A repository inside the work tree that is no submodule.
     pub const NESTED_REPOSITORY: &str = "nested repository";
 
+    /// Before the counts of a folder of very many or very large files.
+    pub const TOO_MUCH: &str = "too much: ";
+
     /// Before git's own words, where git could not read a file.
     pub const REFUSED: &str = "git refuses it: ";
+
+    /// Returns why the snapshot has no such file, in words for a list.
+    pub fn why(&self) -> &'static str {
+        match self.reason.as_str() {
+            Self::TOO_LARGE => "too large",
+            Self::CREDENTIALS => "looks like credentials",
+            Self::SUBMODULE_CHANGES => "uncommitted in a submodule",
+            Self::NESTED_REPOSITORY => "a repository without a commit",
+            _ if self.is_refused() => "git could not read it",
+            reason if reason.starts_with(Self::TOO_MUCH) => "too much in its folder",
+            _ => "unreadable",
+        }
+    }
 
     /// Returns true if the file was left out because git failed, not by a rule.
     pub fn is_refused(&self) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::record::{LeftOut, ObjectId, join_files};
+use crate::record::{LeftOut, ObjectId, RALPH, join_files};
 use crate::worktree::{Contents, PrivateIndex, WorkTree};
 
 use super::snapshot_taken::{SnapshotTaken, most_changed};
@@ -24,6 +24,8 @@ pub(super) struct WatchedWorkTree {
     dirty: BTreeSet<String>,
     /// Files that git failed to take, of which the user knows already.
     refused: BTreeSet<String>,
+    /// The same of files that rules leave out. `None` before the first look: what is there then is the user's.
+    left_out: Option<BTreeSet<String>>,
 }
 
 impl WatchedWorkTree {
@@ -34,6 +36,7 @@ impl WatchedWorkTree {
             last_left_out: Vec::new(),
             dirty: BTreeSet::new(),
             refused: BTreeSet::new(),
+            left_out: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl WatchedWorkTree {
         let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
         self.warn_of_submodules(&left_out, warnings);
         self.warn_of_refused(&left_out, warnings);
+        self.warn_of_left_out(&left_out, warnings);
         self.last_left_out.clone_from(&left_out);
         let progress = self.work_tree.relative(progress);
         let mut changed = match &self.last_contents {
@@ -82,6 +86,27 @@ impl WatchedWorkTree {
                     left.path
                 ));
             }
+        }
+    }
+
+    /// Warns once about each file that came since the first look, and that snapshots lack by a rule. Credentials are
+    /// meant to stay out.
+    fn warn_of_left_out(&mut self, left_out: &[LeftOut], warnings: &mut Vec<String>) {
+        let is_expected = |left: &&LeftOut| {
+            [LeftOut::CREDENTIALS, LeftOut::SUBMODULE_CHANGES].contains(&left.reason.as_str())
+        };
+        let by_rule = left_out.iter().filter(|left| !left.is_refused() && !is_expected(left));
+        let Some(known) = &mut self.left_out else {
+            self.left_out = Some(by_rule.map(|left| left.path.clone()).collect());
+            return;
+        };
+        let new = by_rule.filter(|left| known.insert(left.path.clone()));
+        let names: Vec<String> = new.map(|left| format!("{} ({})", left.path, left.why())).collect();
+        if !names.is_empty() {
+            let names = join_files(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
+            warnings.push(format!(
+                "the snapshots lack {names}: `{RALPH} restore` cannot bring that back\nhint: have git ignore what can be made again; `snapshot-max-file` takes larger files, a first commit takes a repository"
+            ));
         }
     }
 

@@ -51,10 +51,9 @@ impl Budget {
             *files += 1;
             *bytes += size;
         }
-        left_out.extend(
-            tops.iter()
-                .map(|(top, (files, bytes))| leave(top, &format!("too much: {files} files, {bytes} bytes"))),
-        );
+        left_out.extend(tops.iter().map(|(top, (files, bytes))| {
+            leave(top, &format!("{}{files} files, {bytes} bytes", LeftOut::TOO_MUCH))
+        }));
         taken
     }
 

@@ -4,12 +4,13 @@
 //! file changes: an interrupted one can be repeated or undone.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use crate::clock::Clock;
-use crate::record::{ObjectId, RALPH, Refusal, SessionId, join_files};
+use crate::record::{LeftOut, ObjectId, RALPH, Refusal, SessionId, Timestamp, join_files};
 use crate::store::{LoopLock, Restoration, RestorePoint, Store};
 use crate::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
 
@@ -50,6 +51,10 @@ pub struct Target<'a> {
     pub name: String,
     /// The snapshots of the session's iterations, in order: files in them may be removed.
     pub snapshots: Vec<ObjectId>,
+    /// What the snapshot lacks.
+    pub left_out: &'a [LeftOut],
+    /// When the iteration of the snapshot ended.
+    pub ended_at: Option<Timestamp>,
     /// The snapshot at the start of the session: files that are unchanged since may be removed, too.
     pub start: Option<ObjectId>,
     /// The feature's own files, from the top of the work tree.
@@ -95,6 +100,8 @@ pub enum Why {
     Repository,
     /// A sparse checkout keeps it out of the work tree.
     OutOfSight,
+    /// The snapshot lacks it, for this reason.
+    NoSnapshot(&'static str),
 }
 
 impl Why {
@@ -106,6 +113,7 @@ impl Why {
             Self::Edited => "the session began with another version of it; --force removes it",
             Self::Repository => "a repository of its own",
             Self::OutOfSight => "outside of the sparse checkout",
+            Self::NoSnapshot(why) => why,
         }
     }
 }
@@ -128,8 +136,13 @@ impl<'a> Restore<'a> {
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
         let paths = Paths { directory: self.directory, specs: target.paths };
-        if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, paths)? {
-            bail!("`{spec}` matches no file, neither now nor after {}", target.name);
+        let lacking = self.lacking(target)?;
+        for spec in target.paths {
+            let one = Paths { specs: std::slice::from_ref(spec), ..paths };
+            let is_unmatched = work_tree.unmatched(private_index, &target.snapshot, one)?.is_some();
+            if is_unmatched && !lacking.iter().any(|(asked, _)| *asked == Some(spec)) {
+                bail!("`{spec}` matches no file, neither now nor after {}", target.name);
+            }
         }
         let mut asked = here.differences(TreePair { from: now, to: &target.snapshot }, paths)?;
         asked.retain(|change| !work_tree.has_mode_already(change));
@@ -146,6 +159,13 @@ impl<'a> Restore<'a> {
                 Some(Why::Repository)
             } else if hidden.contains(&change.path) {
                 Some(Why::OutOfSight)
+            } else if change.is_removal() {
+                // It was there, and no snapshot says how.
+                target
+                    .left_out
+                    .iter()
+                    .find(|left| covers(left, &path))
+                    .map(|left| Why::NoSnapshot(left.why()))
             } else {
                 None
             }
@@ -173,6 +193,11 @@ impl<'a> Restore<'a> {
             bail!("{}", describe_blocking(&blocking));
         }
         refuse_endangered(&here, &changes)?;
+        for (_, lacked) in lacking {
+            if left.iter().all(|known| !covers(lacked, &known.path)) {
+                left.push(SkippedPath { path: lacked.path.clone(), why: Why::NoSnapshot(lacked.why()) });
+            }
+        }
         Ok(PlannedRestore {
             restore: self,
             here,
@@ -183,6 +208,29 @@ impl<'a> Restore<'a> {
             name: target.name.clone(),
             _lock: lock,
         })
+    }
+
+    /// Returns what is asked for and the snapshot lacks, each with the path by which the user asked for it. A file that
+    /// did not change since is no news.
+    fn lacking<'t>(self, target: &Target<'t>) -> Result<Vec<(Option<&'t String>, &'t LeftOut)>> {
+        let top = self.store.repository().work_tree()?;
+        let mut lacking = Vec::new();
+        for left in target.left_out.iter().filter(|left| left.reason != LeftOut::SUBMODULE_CHANGES) {
+            let asked = target.paths.iter().find(|spec| {
+                let path = self.directory.join(spec);
+                path.strip_prefix(top).is_ok_and(|path| {
+                    covers(left, path.as_str()) || Utf8Path::new(&left.path).starts_with(path)
+                })
+            });
+            let found = top.join(&left.path).symlink_metadata();
+            let is_unchanged = found.is_ok_and(|found| {
+                !found.is_dir() && target.ended_at.is_some_and(|ended| found.ctime() < ended.seconds())
+            });
+            if asked.is_some() || (target.paths.is_empty() && !is_unchanged) {
+                lacking.push((asked, left));
+            }
+        }
+        Ok(lacking)
     }
 
     /// Plans how to undo a restoration: its paths become what they were before it.
@@ -357,6 +405,12 @@ fn describe_blocking(blocking: &[SkippedPath]) -> String {
         "not restored, because files are in the way: {}\nhint: move them away, or name the files to restore",
         listed(&named)
     )
+}
+
+/// Returns true if `path` is the file that was left out, or in the folder that was.
+fn covers(left: &LeftOut, path: &str) -> bool {
+    let left = left.path.trim_end_matches('/');
+    left == "." || Utf8Path::new(path).starts_with(left)
 }
 
 /// Refuses to overwrite files that could not be restored.

@@ -1,7 +1,10 @@
 //! Short-lived tools whose whole output we read: mostly the git program.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -78,6 +81,13 @@ impl Captured {
         let line = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
         line.map_or_else(|| format!("exit code {}", self.code), str::to_owned)
     }
+}
+
+/// Returns true if a terminal controls us. Where none does, a child needs no session of its own to be without one, and
+/// the start of our own program in between can be spared.
+fn has_terminal() -> bool {
+    static HAS_TERMINAL: OnceLock<bool> = OnceLock::new();
+    *HAS_TERMINAL.get_or_init(|| File::open("/dev/tty").is_ok())
 }
 
 impl Tool {
@@ -194,7 +204,11 @@ impl Tool {
     /// Returns the call, without its streams.
     fn expression(&self) -> duct::Expression {
         let call = match launcher().filter(|_| self.has_own_session) {
-            Some(launcher) => launcher.start(&self.program, &self.arguments),
+            Some(launcher) if has_terminal() => launcher.start(&self.program, &self.arguments),
+            Some(_) => duct::cmd(&self.program, &self.arguments).before_spawn(|command| {
+                command.process_group(0);
+                Ok(())
+            }),
             None => duct::cmd(&self.program, &self.arguments),
         };
         let call = call.dir(&self.directory).unchecked();

@@ -4,12 +4,13 @@ use serde::Serialize;
 use strum::IntoStaticStr;
 
 use crate::record::{
-    FailureClass, FlaggedTask, Iteration, LOST, NotDone, Outcome, Session, Status, StopReason, TaskName,
-    Timestamp, lost_files,
+    FailureClass, FlaggedTask, Iteration, NeedKind, NotDone, Outcome, Session, Status, StopReason, Summary,
+    TaskName, Timestamp,
 };
 use crate::store::RemoteRun;
 use crate::view::ending;
 use crate::view::local_time::is_overnight;
+use crate::view::needs;
 use crate::view::status::InFlight;
 use crate::view::style::{Count, grouped};
 
@@ -166,23 +167,19 @@ fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
     }
 }
 
-/// What was left behind after the last attempt, and only a person can settle.
-fn left_behind(iterations: &[ReportIteration]) -> Option<Attention> {
-    let records = iterations.iter().map(|iteration| &iteration.record);
-    let last = records.rev().find(|record| record.exit.agent.is_some())?;
-    let states = last.git_state.iter().filter(|state| state.needs_you());
-    let states = states.map(|state| (state.since, state.text.clone()));
-    let lost = last.user_files.iter().filter(|file| file.is_gone());
-    let first_lost = lost.map(|file| file.since).min();
-    let lost = lost_files(&last.user_files).map(|what| format!("{LOST}: {what}"));
-    let all: Vec<(u32, String)> = states.chain(first_lost.zip(lost)).collect();
-    let (iterations, texts): (Vec<u32>, Vec<String>) = all.into_iter().unzip();
+/// What attempts left behind, and only a person can settle.
+fn left_behind(session: &Session, summary: &Summary) -> Option<Attention> {
+    let texts = needs::left_behind(summary);
+    let of_session = summary
+        .needs_you
+        .iter()
+        .filter(|need| matches!(need.why, NeedKind::Git | NeedKind::Files) && need.session == session.id);
     (!texts.is_empty()).then(|| Attention {
         level: Level::Bad,
         task: None,
         what: "Left behind by an attempt.".to_owned(),
         quote: Some(texts.join("; ")),
-        iterations,
+        iterations: of_session.filter_map(|need| need.iteration).collect(),
     })
 }
 
@@ -226,7 +223,7 @@ pub fn attention(
     session: &Session,
     iterations: &[ReportIteration],
     not_done: &[NotDone],
-    flagged: &[FlaggedTask],
+    summary: &Summary,
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
     let mut found = Vec::new();
@@ -243,7 +240,7 @@ pub fn attention(
         });
     }
     found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
-    found.extend(left_behind(iterations));
+    found.extend(left_behind(session, summary));
     // A loop that is about a file has no open task.
     if let (true, Some(iteration)) =
         (found.is_empty(), last.filter(|iteration| iteration.record.outcome == Outcome::Failure))
@@ -256,7 +253,7 @@ pub fn attention(
             iterations: vec![iteration.record.iteration],
         });
     }
-    found.extend(flagged.iter().map(|task| of_flagged(task, session)));
+    found.extend(summary.flagged.iter().map(|task| of_flagged(task, session)));
     found.extend(notable(iterations));
     if !session.hints.is_empty() {
         found.push(Attention {
@@ -275,8 +272,8 @@ pub fn attention(
 mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
-    use crate::record::FlagCode;
     use crate::record::samples::session;
+    use crate::record::{FlagCode, Need};
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
@@ -318,7 +315,7 @@ mod tests {
     #[test]
     fn flagged_tasks_are_counted_in_the_verdict_and_are_worth_a_look() {
         let session = session("completed", Some("completed"), (2, 0));
-        let flagged = [FlaggedTask {
+        let flagged = vec![FlaggedTask {
             task: "T1".to_owned(),
             session: session.id.clone(),
             iteration: Some(1),
@@ -327,7 +324,26 @@ mod tests {
         }];
         let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
         assert_eq!(of(&session, &[], &[], &flagged, now).verdict, "All 2 tasks done, 1 flagged");
-        let found = attention(&session, &iterations("T1+ T2+"), &[], &flagged, &[]);
+        let left = |why, cause: &str, session: &Session, iteration| Need {
+            why,
+            task: None,
+            cause: Some(cause.to_owned()),
+            session: session.id.clone(),
+            iteration: Some(iteration),
+        };
+        let needs_you = vec![
+            left(NeedKind::Git, "a merge is in progress", &session, 2),
+            left(NeedKind::Fails, "not left behind", &session, 1),
+        ];
+        let summary = Summary { flagged, needs_you, ..Summary::default() };
+        let found = attention(&session, &iterations("T1+ T2+"), &[], &summary, &[]);
+        let merge = Attention {
+            level: Level::Bad,
+            task: None,
+            what: "Left behind by an attempt.".to_owned(),
+            quote: Some("git: a merge is in progress".to_owned()),
+            iterations: vec![2],
+        };
         let expected = Attention {
             level: Level::Warning,
             task: Some("T1".to_owned()),
@@ -335,7 +351,7 @@ mod tests {
             quote: Some("no test ran".to_owned()),
             iterations: vec![1],
         };
-        assert_eq!(found, [expected]);
+        assert_eq!(found, [merge, expected]);
     }
 
     #[test]

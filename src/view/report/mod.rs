@@ -169,7 +169,7 @@ impl Report {
         let tasks = task_rows::of(&tasks, &iterations);
         let now = headline::Now { in_flight: in_flight.as_ref(), elsewhere: elsewhere.as_ref(), at: made_at };
         let headline = headline::of(&session, &iterations, &not_done, &summary.flagged, now);
-        let attention = headline::attention(&session, &iterations, &not_done, &summary.flagged, &tasks);
+        let attention = headline::attention(&session, &iterations, &not_done, &summary, &tasks);
         Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,

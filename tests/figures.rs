@@ -148,5 +148,5 @@ fn what_rules_captured_is_shown_and_summed_up() {
     let json = scene.ralph("stats --json").code(0).json();
     assert_eq!((&json["captured"][1]["name"], &json["captured"][1]["max"]), (&"ms".into(), &12.0.into()));
     let runs = |kind: &str| json["later_attempts"][kind]["runs"].as_u64().unwrap();
-    assert_eq!(runs("with_memory") + runs("without"), 1, "{json}");
+    assert_eq!(runs("with_history") + runs("without"), 1, "{json}");
 }

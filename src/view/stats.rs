@@ -72,13 +72,21 @@ pub fn write(
     Ok(())
 }
 
-/// What memory brought, where anything was tried again.
+/// What the history in prompts brought and how long it was, where anything was tried again.
 fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
-    let LaterAttempts { with_memory, without } = later;
-    if with_memory.runs + without.runs == 0 {
+    let LaterAttempts { with_history, without, history_tokens } = later;
+    if with_history.runs + without.runs == 0 {
         return Ok(());
     }
-    let kinds = [(with_memory, "with memory"), (without, "without memory")];
+    let length = match (history_tokens, history_tokens.checked_div(with_history.success)) {
+        (0, _) => String::new(),
+        (all, Some(each)) => {
+            format!(" ({} tokens of it, {} a success)", grouped(all as u64), grouped(each as u64))
+        }
+        (all, None) => format!(" ({} tokens of it)", grouped(all as u64)),
+    };
+    let with = format!("with history{length}");
+    let kinds = [(with_history, with.as_str()), (without, "without")];
     let tried = kinds.iter().filter(|(attempts, _)| attempts.runs > 0);
     let words: Vec<String> = tried
         .map(|(attempts, kind)| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))

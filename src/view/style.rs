@@ -129,6 +129,9 @@ pub fn span(duration: Duration) -> String {
 /// Text from outside, safe on a terminal, on one line: no control characters but tabs, and a sign in the place of what
 /// deceives.
 pub fn one_line(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let shown = |c: char| match c {
         '\t' => c,
         c if c.is_control() => ' ',

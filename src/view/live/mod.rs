@@ -38,13 +38,22 @@ pub struct Live<W> {
     paint: Paint,
     spinner: Option<Spinner>,
     root: String,
+    is_verbose: bool,
 }
 
 impl<W: Write> Live<W> {
     /// Paths of the agent below `root` are shown from there.
     pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving, root: &str) -> Self {
-        let lines = Lines::new(Vec::new(), paint, detail);
-        Self { out, lines, now: Now::default(), moving, paint, spinner: None, root: format!("{root}/") }
+        Self {
+            out,
+            lines: Lines::new(Vec::new(), paint, detail),
+            now: Now::default(),
+            moving,
+            paint,
+            spinner: None,
+            root: format!("{root}/"),
+            is_verbose: detail == Detail::Verbose,
+        }
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
@@ -54,7 +63,10 @@ impl<W: Write> Live<W> {
         if matches!(change, Redraw::Begun | Redraw::Over) {
             self.spinner = None;
         }
-        self.lines.fit(terminal_columns(io::stdout()));
+        // An agent may print millions of lines, and mostly none of them is shown.
+        if !matches!(event, Event::AgentEvent { .. }) || self.is_verbose {
+            self.lines.fit(terminal_columns(io::stdout()));
+        }
         self.lines.show(event)?;
         self.write_lines()?;
         match (change, &self.spinner) {
@@ -67,8 +79,11 @@ impl<W: Write> Live<W> {
         Ok(())
     }
 
-    /// The event with paths from the project's root, if its words have any.
+    /// The event with paths from the project's root, if it is one with words.
     fn with_short_paths(&self, event: &Event) -> Option<Event> {
+        if !matches!(event, Event::IterationRecorded { .. } | Event::AgentEvent { .. }) {
+            return None;
+        }
         let mut event = event.clone();
         let words = if let Event::IterationRecorded { record, .. } = &mut event {
             &mut record.facts.final_message

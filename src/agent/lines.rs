@@ -11,8 +11,8 @@ use crate::project_files::open_plain;
 /// Longest line that is handed on whole. No event of an agent comes near it; what is longer is shortened.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// How much is kept of each string in a line that is too long.
-const MAX_STRING_BYTES: usize = 64 << 10;
+/// How much is kept of each string in a line that is too long, as a part of the longest line: 64 KiB.
+const STRING_PART: usize = 256;
 
 /// Maximum number of bytes in one read, so that the caller gets to check the time.
 const MAX_READ_BYTES: usize = 4 << 20;
@@ -32,6 +32,11 @@ pub(super) struct LineReader {
 
 impl LineReader {
     pub(super) fn new(path: &Utf8Path) -> Self {
+        Self::with_longest(path, MAX_LINE_BYTES)
+    }
+
+    /// Reads lines of up to `longest` bytes whole.
+    pub(super) fn with_longest(path: &Utf8Path, longest: usize) -> Self {
         Self {
             path: path.to_owned(),
             file: None,
@@ -39,13 +44,13 @@ impl LineReader {
             line: Vec::new(),
             shortener: None,
             too_long: 0,
-            longest: MAX_LINE_BYTES,
+            longest,
         }
     }
 
-    /// Hands on the lines that were completed since the last call, as far as one helping goes.
-    pub(super) fn read_some(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.read_up_to(MAX_READ_BYTES, each).map(|_| ())
+    /// Hands on the lines that were completed since the last call, as far as one helping goes. Returns true if there may be more.
+    pub(super) fn read_some(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(self.read_up_to(MAX_READ_BYTES, each)? >= MAX_READ_BYTES)
     }
 
     /// Hands on all that is left, the last line even if nothing ends it.
@@ -107,14 +112,22 @@ impl LineReader {
     }
 }
 
-/// Leaves out the bulk of long strings, so that ids, numbers and the structure of an event are kept.
+/// Leaves out the bulk of an event, so that it can still be read: of each string what is beyond its start, and, once half of
+/// the room is full, of each list and object in the event what is beyond its first part.
 #[derive(Debug, Default)]
 struct Shortener {
     longest: usize,
     is_in_string: bool,
     is_escaped: bool,
     is_kept: bool,
-    kept: usize,
+    /// Bytes of the present string.
+    string_bytes: usize,
+    /// Open lists and objects.
+    depth: usize,
+    /// The depth at which the events are: 1, or 2 in a list of events. Their own fields are all kept.
+    event_depth: usize,
+    /// The depth of the list or object whose rest is left out, or 0.
+    skipped_depth: usize,
 }
 
 impl Shortener {
@@ -125,14 +138,40 @@ impl Shortener {
             self.is_escaped = self.is_in_string && *byte == b'\\' && !is_escaped;
             if is_quote {
                 self.is_in_string = !self.is_in_string;
-                self.kept = 0;
+                self.string_bytes = 0;
+            }
+            if !self.is_in_string {
+                self.structure(*byte, line.len());
             }
             // An escape is kept whole, or not at all.
-            self.is_kept = if is_escaped { self.is_kept } else { is_quote || self.kept < MAX_STRING_BYTES };
+            let is_start = is_quote || self.string_bytes < self.longest / STRING_PART;
+            self.is_kept = if is_escaped { self.is_kept } else { is_start && self.skipped_depth == 0 };
             if self.is_kept && line.len() < self.longest {
                 line.push(*byte);
             }
-            self.kept += usize::from(self.is_in_string);
+            self.string_bytes += usize::from(self.is_in_string);
+        }
+    }
+
+    fn structure(&mut self, byte: u8, length: usize) {
+        match byte {
+            b'{' | b'[' => {
+                if self.event_depth == 0 {
+                    self.event_depth = if byte == b'[' { 2 } else { 1 };
+                }
+                self.depth += 1;
+            }
+            b'}' | b']' => {
+                self.skipped_depth = if self.depth == self.skipped_depth { 0 } else { self.skipped_depth };
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' if self.skipped_depth == 0
+                && self.depth > self.event_depth.max(1)
+                && length > self.longest / 2 =>
+            {
+                self.skipped_depth = self.depth;
+            }
+            _ => {}
         }
     }
 }
@@ -192,12 +231,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
         let mut lines = LineReader::new(&path);
-        assert!(collect(|each| lines.read_some(each).unwrap()).is_empty());
+        assert!(collect(|each| assert!(!lines.read_some(each).unwrap())).is_empty());
         let mut file = File::create(&path).unwrap();
         file.write_all(b"one\ntw").unwrap();
-        assert_eq!(collect(|each| lines.read_some(each).unwrap()), ["one"]);
+        assert_eq!(collect(|each| assert!(!lines.read_some(each).unwrap())), ["one"]);
         file.write_all(b"o\n\nthr\xff").unwrap();
-        assert_eq!(collect(|each| lines.read_some(each).unwrap()), ["two", ""]);
+        assert_eq!(collect(|each| assert!(!lines.read_some(each).unwrap())), ["two", ""]);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["thr\u{fffd}"]);
     }
 
@@ -207,7 +246,7 @@ mod tests {
         let path = Utf8PathBuf::from_path_buf(folder.path().join("stream")).unwrap();
         let long = "x".repeat(200_000);
         std::fs::write(&path, format!("a\n{long}\nb\n{long}")).unwrap();
-        let mut lines = LineReader { longest: 1000, ..LineReader::new(&path) };
+        let mut lines = LineReader::with_longest(&path, 1000);
         let head = "x".repeat(1000);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &head, "b", &head]);
         assert_eq!(lines.too_long, 2);
@@ -216,6 +255,23 @@ mod tests {
         assert!(short.len() < 100_000 && short.ends_with("\",\"id\":\"7\"}"), "{}", short.len());
         let mut lines = LineReader::new(&path);
         assert_eq!(collect(|each| lines.read_rest(each).unwrap()), ["a", &long, "b", &long]);
+        let parts = r#"{"role":"x","list":[1,2,{"a":3,"b":4}]},"#.repeat(1000);
+        for (event, end) in [
+            (
+                format!(r#"{{"type":"e","messages":[{parts}0],"ok":true,"usage":{{"a":1,"b":2}}}}"#),
+                r#"],"ok":true,"usage":{"a":1}}"#,
+            ),
+            (
+                format!(r#"[{{"type":"e","messages":[{parts}0],"ok":true}},{{"type":"f"}}]"#),
+                r#"],"ok":true},{"type":"f"}]"#,
+            ),
+        ] {
+            let mut short = Vec::new();
+            Shortener { longest: 4096, ..Shortener::default() }.push(event.as_bytes(), &mut short);
+            let short = String::from_utf8(short).unwrap();
+            assert!(short.len() < 2200 && short.ends_with(end), "{short}");
+            serde_json::from_str::<serde_json::Value>(&short).unwrap();
+        }
     }
 
     #[test]

@@ -110,7 +110,8 @@ fn values(line: &str, start: usize) -> Option<Vec<Value>> {
 
 /// Returns the event that follows one which was cut: it begins where no value can, and takes the rest of the line.
 fn behind_a_broken_one(line: &str, start: usize) -> Option<Vec<Value>> {
-    let mut places = line.match_indices(r#"{"type":"#).map(|(at, _)| at).filter(|at| *at > start);
+    let is_start = |at: usize| line[at..].starts_with(r#"{"type""#) || line[at..].starts_with(r#"{"ts""#);
+    let mut places = line.match_indices('{').map(|(at, _)| at).filter(|at| *at > start && is_start(*at));
     places.find_map(|at| {
         let is_value = line[..at].trim_end().ends_with([':', ',', '[', '\\']);
         let event: Value = if is_value { None } else { serde_json::from_str(&line[at..]).ok() }?;
@@ -287,6 +288,10 @@ mod tests {
             (
                 br#"{"type":"x","message":{"te{"type":"result","ok":true}"#,
                 one(json!({"type": "result", "ok": true})),
+            ),
+            (
+                br#"{"ts":1,"type":"a","x":"cu{"ts": 2, "type": "done"}"#,
+                one(json!({"ts": 2, "type": "done"})),
             ),
             (br#"{"a":"C:\x\q\u12"}"#, one(json!({"a": "C:xq\u{fffd}12"}))),
         ] {

@@ -50,6 +50,7 @@ impl EventParser for PiParser {
             }
             "agent_end" => {
                 self.has_ended = true;
+                self.last_of(&event["messages"], transcript);
                 if transcript.failure().is_none() && self.reason == "stop" && !self.is_cut {
                     transcript.complete();
                 }
@@ -76,14 +77,27 @@ impl EventParser for PiParser {
 }
 
 impl PiParser {
+    /// Takes the last message once more, from the list of all: its own line may have been unreadable.
+    fn last_of(&mut self, messages: &Value, transcript: &mut Transcript) {
+        let message = messages.as_array().and_then(|messages| messages.last());
+        let Some(message) = message.filter(|message| text(message, "role") == "assistant") else { return };
+        if text(message, "stopReason") != self.reason {
+            self.end_of(message, transcript);
+            transcript.set_final_message(&texts(&message["content"]));
+        }
+    }
+
     fn message(&mut self, message: &Value, transcript: &mut Transcript) {
-        let spent = tokens(&message["usage"], TOKENS);
-        self.is_cut = is_nothing(&spent);
-        text(message, "stopReason").clone_into(&mut self.reason);
         transcript.set_model(&message["model"]);
         transcript.message(&texts(&message["content"]));
         transcript.add_cost(cost(&message["usage"]["cost"]["total"]));
-        transcript.add_tokens(&spent);
+        transcript.add_tokens(&tokens(&message["usage"], TOKENS));
+        self.end_of(message, transcript);
+    }
+
+    fn end_of(&mut self, message: &Value, transcript: &mut Transcript) {
+        self.is_cut = is_nothing(&tokens(&message["usage"], TOKENS));
+        text(message, "stopReason").clone_into(&mut self.reason);
         transcript.take_failure();
         if let Some(error) = message["errorMessage"].as_str() {
             transcript.fail(Failure::of_words(error));

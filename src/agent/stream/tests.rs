@@ -1,3 +1,6 @@
+mod damage_tests;
+mod form_tests;
+
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};

@@ -82,7 +82,6 @@ const ROOMS: &[(&str, &[&str])] = &[
 const OPENERS: &[(&str, &str)] = &[
     ("agent/lines.rs", "streams in the spool"),
     ("agent/launch.rs", "streams and prompts in the spool"),
-    ("agent/rollout.rs", "the agent's own logs in the home folder"),
     ("agent/script.rs", "what a scripted agent does, as an agent"),
     ("cli/approvals.rs", "approvals in the folder of the user's state"),
     ("cli/bisect.rs", "streams of a checkout of our own"),

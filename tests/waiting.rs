@@ -367,6 +367,8 @@ fn codex_and_gemini_tell_when_they_are_back() {
     // Codex in the file of its thread, as it says only "10:36 PM" elsewhere.
     let scene = Sandbox::new();
     let limit = r#"{"type":"event_msg","payload":{"type":"token_count","rate_limits":{"primary":{"used_percent":100.0,"resets_at":%s}}}}"#;
+    let spent = r#"{"type":"turn_context","payload":{"model":"gpt-x"}}
+{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":1500,"cached_input_tokens":500,"output_tokens":40}}}}"#;
     scene.program(
         "codex",
         &format!(
@@ -375,7 +377,7 @@ echo '{{"type":"thread.started","thread_id":"01a1-ffe5"}}'
 if [ "$RALPH_ITERATION" = 1 ]; then
     folder="$HOME/.codex/sessions/2026/11/21"; mkdir -p "$folder"
     now=$(date -u -d "$RALPH_TEST_CLOCK" +%s)
-    printf '{limit}\n' $((now + 4000)) > "$folder/rollout-2026-11-21T00-00-00-01a1-ffe5.jsonl"
+    {{ echo '{spent}'; printf '{limit}\n' $((now + 4000)); }} > "$folder/rollout-2026-11-21T00-00-00-01a1-ffe5.jsonl"
     echo '{{"type":"turn.failed","error":{{"message":"You’ve hit your usage limit, try again at 10:36 PM."}}}}'
     exit 1
 fi
@@ -385,6 +387,13 @@ echo '{{"type":"turn.completed","usage":{{}}}}'"#
     );
     let run = scene.ralph("--agent codex --json").code(0);
     assert!((3900..4003).contains(&seconds(&run)[0]), "{:?}", seconds(&run));
+    // And what a run that did not come to its end has spent, and with which model.
+    let iteration = scene.session().iteration(1);
+    assert_eq!(iteration["model"], "gpt-x");
+    assert_eq!(
+        iteration["tokens"],
+        json!({"input": 1000, "cache_read": 500, "cache_write": null, "output": 40})
+    );
 
     let scene = Sandbox::new();
     scene.program(

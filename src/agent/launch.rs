@@ -143,15 +143,21 @@ impl Launch {
         let mut failure = None;
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
+            let mut is_behind = false;
             if failure.is_none() {
                 let mut hear = |event: AgentEvent| {
                     watchdog.observe(&event);
                     say(event);
                 };
                 stream.set_time(stopwatch.elapsed_ms());
-                failure = lines.read_some(&mut |line| stream.line(line, &mut hear)).err();
+                match lines.read_some(&mut |line| stream.line(line, &mut hear)) {
+                    Ok(is_more) => is_behind = is_more,
+                    Err(error) => failure = Some(error),
+                }
             }
             match (watchdog.pulse(), stream.finished_lines()) {
+                // It may have ended well in what was not read yet.
+                (Pulse::Alive, _) if is_behind => Pulse::Busy,
                 (Pulse::Alive, Some(lines)) => Pulse::Finished { lines },
                 (pulse, _) => pulse,
             }
@@ -167,7 +173,14 @@ impl Launch {
             counts.map(|counts| StreamCounts { too_long: counts.too_long + lines.too_long, ..counts });
         // What did not exit by itself ended as its stream says.
         let code = if ended.exit.reason == Some(ExitReason::Lingered) { 0 } else { ended.exit.code };
-        let report = stream.finish(&End { code, stdout: turn.stdout })?;
+        let mut report = stream.finish(&End { code, stdout: turn.stdout })?;
+        if let (Some(home), Some(thread)) = (&self.codex_home, &report.thread) {
+            let rollout = rollout::of_thread(home, thread);
+            report.model = report.model.or(rollout.model);
+            // The stream has them only of a run that came to its end.
+            report.tokens = if report.tokens.is_unknown() { rollout.tokens } else { report.tokens };
+            report.resets_at = report.resets_at.or(rollout.resets_at);
+        }
         Ok(FollowedRun { ended, duration_ms, report, stream: counts, last_error: watchdog.last_error() })
     }
 
@@ -246,14 +259,13 @@ impl Launch {
         if !cause.class.is_some_and(FailureClass::is_transient) {
             return None;
         }
-        let by_log = || rollout::resets_at(self.codex_home.as_deref()?, run.report.thread.as_deref()?);
         let by_words = || {
             // The last message of a stopped run is about a retry, which does not matter any more.
             let words = cause.words.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
             let now = turn.clock.now();
             reset_time_in(words, now).filter(|at| *at > now)
         };
-        run.report.resets_at.or_else(by_log).or_else(by_words)
+        run.report.resets_at.or_else(by_words)
     }
 
     /// Returns the line that is given to the shell, where that is what is started.

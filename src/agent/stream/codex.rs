@@ -6,6 +6,7 @@ use super::command_result::ToolResult;
 use super::fields::{inclusive_tokens, text, texts};
 use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
+use crate::record::Tokens;
 
 const TOKENS: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];
@@ -23,7 +24,7 @@ impl EventParser for CodexParser {
             "turn.completed" => {
                 transcript.complete();
                 // The totals of the thread: the last one counts.
-                transcript.set_tokens(inclusive_tokens(&event["usage"], TOKENS));
+                transcript.set_tokens(codex_tokens(&event["usage"]));
             }
             "turn.failed" => failed(text(&event["error"], "message"), transcript),
             "error" => {
@@ -39,6 +40,11 @@ impl EventParser for CodexParser {
             _ => {}
         }
     }
+}
+
+/// Returns the tokens of a thread, as its stream and its own file have them.
+pub(in crate::agent) fn codex_tokens(usage: &Value) -> Tokens {
+    inclusive_tokens(usage, TOKENS)
 }
 
 fn failed(message: &str, transcript: &mut Transcript) {

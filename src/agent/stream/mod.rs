@@ -31,6 +31,7 @@ use crate::record::{AgentEvent, Parser, StreamCounts};
 use parser::OutputParser;
 use transcript::Transcript;
 
+pub(super) use codex::codex_tokens;
 pub(super) use copilot::usage_file;
 pub(super) use failure::{class_of, class_of_words};
 pub(super) use parser::End;

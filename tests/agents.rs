@@ -141,3 +141,28 @@ fn read_only_is_refused_before_anything_is_begun() {
         .stderr_has("\nhint: ");
     assert!(scene.sessions().is_empty());
 }
+
+#[test]
+fn a_damaged_stream_and_an_agent_that_stays_cost_no_verdict() {
+    let scene = Sandbox::new();
+    let script = r#"sed -i "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS"
+echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"Read","input":{"file_path":"a"}}]}}'
+echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"cu'
+printf '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"'
+head -c 17000000 /dev/zero | tr '\0' A
+printf '"}]}}\n'
+printf '%s\n' '{"type":"result","result":"half \ud83d"}'
+sleep 1000 & sleep 1000
+"#;
+    scene.agents_like_claude(&[("fake", script)]);
+    let complaint = "1 of 4 lines of the agent's output could not be read, 1 was longer than 16 MiB";
+    let run = scene.ralph("--idle-timeout 1s").code(0);
+    let said = run.text();
+    assert_eq!(said.matches(complaint).count(), 1, "{said}");
+    let iteration = scene.session().iteration(1);
+    assert_eq!((&iteration["outcome"], &iteration["exit_reason"]), (&json!("success"), &json!("lingered")));
+    assert_eq!(iteration["stream"], json!({"lines": 4, "unreadable": 1, "too_long": 1}));
+    let shown = scene.ralph("show 1").code(0);
+    shown.stdout_has(complaint).stdout_has("did not exit after its result");
+    scene.ralph("report --output -").code(0).stdout_has("output could not be read, 1 was longer than 16 MiB");
+}

@@ -181,10 +181,16 @@ pub struct StreamCounts {
 impl StreamCounts {
     /// Returns what could not be read as it was written, or `None` if all could.
     pub fn complaint(self) -> Option<String> {
-        let part = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let parts = [part(self.unreadable, "unreadable"), part(self.too_long, "too long")];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("of {} lines, {}", self.lines, parts.join(" and ")))
+        let Self { lines, unreadable, too_long } = self;
+        let of = format!("of {lines} lines of the agent's output");
+        let were = if too_long == 1 { "was" } else { "were" };
+        let shortened = format!("{were} longer than 16 MiB and read in part");
+        match (unreadable, too_long) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("{unreadable} {of} could not be read")),
+            (0, _) => Some(format!("{too_long} {of} {shortened}")),
+            _ => Some(format!("{unreadable} {of} could not be read, {too_long} {shortened}")),
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::record::{ExitReason, Iteration, LeftOut, Outcome, SecondRun, Tokens, join_truncated};
+use crate::record::{
+    ExitReason, Iteration, LeftOut, Outcome, SecondRun, StreamCounts, Tokens, join_truncated,
+};
 
 use super::evidence::{FLAG, compared};
 use super::left_behind;
@@ -130,6 +132,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
     }
     facts.extend(iteration.cost().shown().map(|cost| ("cost", cost)));
     facts.push(("ended", local_with_offset(iteration.ended_at)));
+    facts.extend(iteration.stream.and_then(StreamCounts::complaint).map(|words| ("stream", words)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
     facts.extend(judged(iteration));
     facts.extend(left_behind::lines(iteration).iter().map(|line| ("left", one_line(line))));
@@ -345,8 +348,31 @@ mod tests {
                 repeated: None,
                 afterwards: None,
             };
+            assert!(facts(&found).iter().all(|(name, _)| *name != "stream"));
             let has_agent = facts(&found).iter().any(|(name, _)| *name == "agent");
             assert_eq!(has_agent, expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_could_not_be_read_are_counted() {
+        for (lines, unreadable, too_long, expected) in [
+            (812, 0, 0, None),
+            (812, 1, 0, Some("1 of 812 lines of the agent's output could not be read")),
+            (812, 0, 1, Some("1 of 812 lines of the agent's output was longer than 16 MiB and read in part")),
+            (
+                9,
+                3,
+                2,
+                Some(
+                    "3 of 9 lines of the agent's output could not be read, 2 were longer than 16 MiB and read in part",
+                ),
+            ),
+        ] {
+            let stream = Some(StreamCounts { lines, unreadable, too_long });
+            let iteration = Iteration { stream, ..iteration(Outcome::Success) };
+            let shown = further_facts(&iteration).into_iter().find(|(name, _)| *name == "stream");
+            assert_eq!(shown.as_ref().map(|(_, words)| words.as_str()), expected);
         }
     }
 

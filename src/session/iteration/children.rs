@@ -30,7 +30,7 @@ impl Running<'_> {
         self.restore_spool(started)?;
         self.begin_phase(begin.iteration, Phase::Recording);
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
-            self.warn(format!("the agent's stream could not be read as it was written: {complaint}"));
+            self.warn(complaint);
         }
         self.warn_of_leftovers(&agent, validation.as_ref());
         Ok(Ran { agent, validation, tests, protected })

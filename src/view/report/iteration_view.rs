@@ -4,7 +4,9 @@ use minijinja::Value;
 use serde::Serialize;
 
 use crate::history::clusters::message;
-use crate::record::{Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, ToolCall, join_truncated};
+use crate::record::{
+    Claim, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, ToolCall, join_truncated,
+};
 use crate::view::evidence::{EvidenceWords, FLAG, compared};
 use crate::view::left_behind;
 use crate::view::local_time::{clock, local};
@@ -251,6 +253,7 @@ fn warnings(iteration: &ReportIteration) -> Vec<String> {
     if !record.reopened.is_empty() {
         warnings.push(format!("Opened again: {}.", one_line(&record.reopened.join(", "))));
     }
+    warnings.extend(record.stream.and_then(StreamCounts::complaint));
     let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
     if redacted > 0 {
         warnings.push(format!("{} were taken out of what is shown here.", Count(redacted, "secret")));

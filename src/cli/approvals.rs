@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::FileCommands;
+use crate::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
 use crate::record::{IfThere, Refusal, hex};
 
 use super::Context;
@@ -42,10 +43,11 @@ impl Approvals {
     }
 
     pub fn hold(&self, what: Approved<'_>) -> Result<bool> {
-        let text =
-            fs::read_to_string(&self.path).if_there().with_context(|| format!("read {}", self.path))?;
+        // Not a pipe, which would never answer.
+        let read = read_named(&self.path, MAX_DOCUMENT_BYTES).if_there();
+        let bytes = read.map_err(|error| explain("read", &self.path, error))?.unwrap_or_default();
         let digest = what.digest();
-        Ok(text.unwrap_or_default().lines().any(|line| line == digest))
+        Ok(String::from_utf8_lossy(&bytes).lines().any(|line| line == digest))
     }
 
     pub fn approve(&self, what: Approved<'_>) -> Result<()> {

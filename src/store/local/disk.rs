@@ -1,14 +1,15 @@
 //! Files that must survive a power cut: the only place that syncs.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
-use crate::record::IfThere;
+use crate::record::{IfThere, quoted_for_shell};
 use crate::repository::Sharing;
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.
@@ -39,14 +40,51 @@ pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
     }
 }
 
+/// How files of ours are opened: an agent may have put a pipe in the place of one, and to open that can take for ever.
+fn without_wait() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(OFlags::NONBLOCK.union(OFlags::NOCTTY).bits().cast_signed());
+    options
+}
+
+/// Opens a file of ours to read.
+///
+/// # Errors
+///
+/// If something else than a regular file has its place, too.
+pub fn open(path: &Utf8Path) -> io::Result<File> {
+    regular(without_wait().read(true).open(path)?, path)
+}
+
+/// Opens a file of ours to read, write and lock it. It is made with `mode` if it is not there.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_to_change(path: &Utf8Path, mode: u32) -> io::Result<File> {
+    let options = &mut without_wait();
+    options.read(true).write(true).create(true).truncate(false).mode(mode);
+    regular(options.open(path)?, path)
+}
+
+fn regular(file: File, path: &Utf8Path) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let remove = quoted_for_shell(path.as_str());
+    Err(io::Error::other(format!(
+        "not a regular file, though a file of ralph belongs there\nhint: `rm {remove}` removes it"
+    )))
+}
+
 /// Forces the content of a file to the disk.
 pub fn sync_file(path: &Utf8Path) -> Result<()> {
-    File::open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
+    open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
 }
 
 /// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
 pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
-    let synced = File::open(path).and_then(|file| file.sync_all());
+    let synced = without_wait().read(true).open(path).and_then(|file| file.sync_all());
     synced.if_there().map(drop).with_context(|| format!("sync {path}"))
 }
 
@@ -100,7 +138,9 @@ pub fn write_private(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
 fn write_with_mode(path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
     let draft = Utf8PathBuf::from(format!("{path}.new"));
     let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+        // Whatever has this name: a draft that a kill left, or what an agent put there.
+        fs::remove_file(&draft).if_there()?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, path)
@@ -125,7 +165,12 @@ pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 
 /// Reads a file; none if it is not there.
 pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
-    fs::read(path).if_there().with_context(|| format!("read {path}"))
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().if_there().with_context(|| format!("read {path}"))
 }
 
 /// Reads a file with JSON; none if it is not there.

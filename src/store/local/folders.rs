@@ -45,8 +45,8 @@ pub(in crate::store) fn forget_reports(repository: &Repository) -> Result<()> {
 /// loop said is gone.
 pub fn talk(repository: &Repository) -> Result<(Utf8PathBuf, File)> {
     let path = create(repository, "talk")?.join(repository.work_tree_name());
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-    let file = file.with_context(|| format!("create {path}"))?;
+    let opened = disk::open_to_change(&path, 0o666).and_then(|file| file.set_len(0).map(|()| file));
+    let file = opened.with_context(|| format!("create {path}"))?;
     Ok((path, file))
 }
 

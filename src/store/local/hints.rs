@@ -2,8 +2,6 @@
 //!
 //! All work trees share them. Every change is made under a lock, and readers see the file before it or after it.
 
-use std::fs::OpenOptions;
-
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -93,8 +91,7 @@ impl<'a> Hints<'a> {
     fn change(&self, change: impl FnOnce(&mut HintFile)) -> Result<()> {
         let folder = folders::create(self.repository, "hints")?;
         let lock_path = folder.join(LOCK);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
-        let lock = lock.with_context(|| format!("open {lock_path}"))?;
+        let lock = disk::open_to_change(&lock_path, 0o666).with_context(|| format!("open {lock_path}"))?;
         disk::share(&lock_path, self.repository.sharing)?;
         lock::wait_for(&lock, &lock_path)?;
         let before: HintFile = disk::read_json(&self.path)?.unwrap_or_default();

@@ -1,8 +1,7 @@
 //! The identity of this clone: a random key in its git directory, which is never recorded, sent or copied by git.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result, anyhow};
 use camino::Utf8PathBuf;
@@ -60,7 +59,8 @@ impl Identity {
 
     /// Writes the key again if it is not there any more, or another one. Returns true if that was so.
     pub fn keep(&self, repository: &Repository) -> Result<bool> {
-        if Self::find(repository)?.as_ref() == Some(self) {
+        // What cannot be read is not the key, whatever an agent put there.
+        if Self::find(repository).ok().flatten().as_ref() == Some(self) {
             return Ok(false);
         }
         let path = path(repository);
@@ -79,14 +79,7 @@ impl Identity {
         let path = path(repository);
         let folder = path.parent().context("find the folder of the key")?;
         create_private_dir(folder)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .with_context(|| format!("open {path}"))?;
+        let mut file = disk::open_to_change(&path, 0o600).with_context(|| format!("open {path}"))?;
         // Two loops in two work trees may begin at the same time, and must get the same key.
         lock::wait_for(&file, &path)?;
         let key = read_or_write(&mut file).with_context(|| format!("write {path}"))?;

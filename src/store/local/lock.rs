@@ -1,6 +1,6 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
@@ -30,8 +30,7 @@ pub struct Holder {
 
 /// Takes a lock that is held as long as the file is open. `None` if another process has it.
 pub(in crate::store) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    let file = file.with_context(|| format!("open {path}"))?;
+    let file = disk::open_to_change(path, 0o666).with_context(|| format!("open {path}"))?;
     Ok(has_locked(&file, FlockOperation::NonBlockingLockExclusive, path)?.then_some(file))
 }
 
@@ -42,7 +41,7 @@ pub(in crate::store) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
 
 /// Returns true if no process holds the lock on a file. Writes nothing.
 pub(in crate::store) fn is_free(path: &Utf8Path) -> Result<bool> {
-    let opened = File::open(path).if_there().with_context(|| format!("open {path}"))?;
+    let opened = disk::open(path).if_there().with_context(|| format!("open {path}"))?;
     let Some(file) = opened else { return Ok(true) };
     has_locked(&file, FlockOperation::NonBlockingLockShared, path)
 }
@@ -73,13 +72,7 @@ impl LoopLock {
     pub fn take(repository: &Repository) -> Result<Self> {
         let path = Self::path(repository, &repository.work_tree_name());
         create_private_dir(path.parent().unwrap_or(&path))?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .with_context(|| format!("open {path}"))?;
+        let file = disk::open_to_change(&path, 0o666).with_context(|| format!("open {path}"))?;
         for made in path.ancestors().take(3) {
             disk::share(made, repository.sharing)?;
         }
@@ -141,14 +134,14 @@ impl LoopLock {
     pub(in crate::store) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for path in disk::children(&repository.ralph_dir().join("loops"))? {
-            let mut file = File::open(&path).with_context(|| format!("open {path}"))?;
+            let mut file = disk::open(&path).with_context(|| format!("open {path}"))?;
             holders.extend(read_holder(&mut file));
         }
         Ok(holders)
     }
 
     fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
-        let mut file = File::open(path).with_context(|| format!("open {path}"))?;
+        let mut file = disk::open(path).with_context(|| format!("open {path}"))?;
         let is_free = has_locked(&file, FlockOperation::NonBlockingLockShared, path)?;
         Ok(if is_free { None } else { read_holder(&mut file) })
     }

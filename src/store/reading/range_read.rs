@@ -1,6 +1,5 @@
 //! Parts of the files of a record or of the spool: what a reader needs who shows a screenful of a big one.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
@@ -8,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::record::{IfThere, ObjectId};
 
+use crate::store::local::disk;
 use crate::store::{Slot, Store};
 
 /// Which part of a file.
@@ -111,7 +111,7 @@ impl Slot {
     /// As [`Store::part`], of an iteration that is not a commit yet.
     pub fn part(&self, name: &str, ask: Ask, most: u64) -> Result<FilePart> {
         let path = self.path(name);
-        let opened = File::open(&path).if_there().with_context(|| format!("open {path}"))?;
+        let opened = disk::open(&path).if_there().with_context(|| format!("open {path}"))?;
         let Some(mut file) = opened else { return Ok(FilePart::default()) };
         let mut read = || -> std::io::Result<FilePart> {
             let total = file.metadata()?.len();
@@ -131,7 +131,7 @@ impl Slot {
         let read = || -> std::io::Result<Vec<u8>> {
             let length = part.range.start.min(most);
             let mut bytes = Vec::new();
-            let mut file = File::open(&path)?;
+            let mut file = disk::open(&path)?;
             file.seek(SeekFrom::Start(part.range.start - length))?;
             file.take(length).read_to_end(&mut bytes)?;
             Ok(bytes)
@@ -142,7 +142,7 @@ impl Slot {
     /// Copies what is there of a file.
     pub fn copy_file(&self, name: &str, to: &mut dyn Write) -> Result<()> {
         let path = self.path(name);
-        let copied = File::open(&path).and_then(|mut file| std::io::copy(&mut file, to)).if_there();
+        let copied = disk::open(&path).and_then(|mut file| std::io::copy(&mut file, to)).if_there();
         copied.map(drop).with_context(|| format!("copy {path}"))
     }
 }

@@ -20,7 +20,7 @@ use crate::record::{IfThere, RALPH, Refusal, SessionId, join_truncated};
 use crate::store::{Remote, RunningIteration};
 
 use super::own_command::{GIT_PROGRAM, hook_command};
-use super::{Context, ExitCode, Json, emit, note, say, stdout};
+use super::{Context, ExitCode, Json, emit, note, say, stdout, warn};
 
 #[derive(Debug, Subcommand)]
 pub enum HooksAction {
@@ -122,9 +122,16 @@ impl Folder {
             let (files, git_dir) = (repository.project_files()?, repository.common_dir.clone());
             return Ok(Self { path, runner, top, files, git_dir, command });
         }
-        Err(Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"))
-            .with_hint("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
-            .into())
+        let refusal =
+            Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"));
+        // git says where a link leads, and `core.hooksPath` would lead there, too.
+        let usual = repository.common_dir.join("hooks");
+        Err(if usual.canonicalize_utf8().is_ok_and(|usual| usual == path) {
+            refusal.with_hint(format!("{usual} is a link; put a folder in its place to use separate hooks"))
+        } else {
+            refusal.with_hint("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
+        }
+        .into())
     }
 
     fn of(&self, hook: Hook) -> Utf8PathBuf {
@@ -174,6 +181,21 @@ impl Folder {
         }
     }
 
+    /// Refuses a hook of the git directory that is a link out of it: other programs may run what it leads to.
+    fn refuse_link(&self, path: &Utf8Path) -> Result<()> {
+        if !self.is_of_git(path) || !path.is_symlink() {
+            return Ok(());
+        }
+        let target = path.canonicalize_utf8();
+        if target.as_ref().is_ok_and(|target| target.starts_with(&self.git_dir)) {
+            return Ok(());
+        }
+        let target = target.or_else(|_| path.read_link_utf8()).with_context(|| format!("read {path}"))?;
+        Err(Refusal::new(format!("{path} is a link to {target}, which is not changed through it"))
+            .with_hint("put a file in its place that calls the other, or choose other hooks with --only")
+            .into())
+    }
+
     fn remove(&self, path: &Utf8Path) -> Result<()> {
         let removed = if self.is_of_git(path) { fs::remove_file(path) } else { self.files.remove(path) };
         removed.map_err(|error| explain("remove", path, error))
@@ -196,6 +218,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
     let mut planned = Vec::new();
     for hook in wanted {
         let path = folder.of(hook);
+        folder.refuse_link(&path)?;
         let text = folder.read(&path)?;
         let is_run = folder.runner == Runner::Husky
             || path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0);
@@ -271,6 +294,10 @@ fn remove(context: &Context) -> Result<ExitCode> {
         let Some(text) = folder.read(&path)? else { continue };
         match without(&text) {
             Some(rest) if rest == text => continue,
+            _ if folder.refuse_link(&path).is_err() => {
+                warn(&format!("{path} is a link out of the git directory: its block is not removed"));
+                continue;
+            }
             Some(rest) => folder.write(&path, &rest, None)?,
             None => folder.remove(&path)?,
         }

@@ -129,7 +129,9 @@ impl Tool {
 
     /// The git program as the user called it, with `GIT_DIR` and `git -c` in force: for discovery alone.
     pub fn git_as_called(directory: &Utf8Path) -> Self {
-        let tool = Self::new("git", directory);
+        let mut tool = Self::new("git", directory);
+        // With it `git config` reads one file alone, which is not what git itself goes by.
+        tool.environment.push(("GIT_CONFIG".into(), None));
         // Unit tests stand for a call from a plain shell, also where a hook of git's starts them.
         if cfg!(test) { tool.without_local_variables() } else { tool }
     }

@@ -304,6 +304,9 @@ fn an_invalid_filter_is_a_usage_error() {
     for (words, complaint) in [
         ("log --where task", "expected FIELD=VALUE, as in `captured.port=8080`"),
         ("log --where =x", "is not the name of a field"),
+        ("log --where otcome=success", "unknown field `otcome`, did you mean `outcome`?"),
+        ("log --where exit.agnt=1", "unknown field `exit.agnt`, did you mean `exit.agent`?"),
+        ("log --format otcome", "unknown field `otcome`, did you mean `outcome`?"),
         ("log --class rate_limits", "did you mean `rate_limit`?"),
         ("log --exit fine", "`fine` is not an exit code; expected N, agent=N or validation=N"),
         ("log --format captured.", "unknown field"),

@@ -7,7 +7,7 @@ use anyhow::{Error, Result, bail};
 use serde_json::Value;
 
 use crate::record::{Exits, FailureClass, did_you_mean};
-use crate::view::fields::{is_value, lookup};
+use crate::view::fields::{CAPTURED, compared, is_of_any_record, is_value, values};
 
 /// `FIELD=VALUE`: a field of the JSON, and what it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,15 @@ impl FromStr for Condition {
         if field.is_empty() || field.split('.').any(str::is_empty) {
             bail!("`{field}` is not the name of a field, as `captured.port` or `exit.agent` are");
         }
+        if !is_of_any_record(field) {
+            match did_you_mean(field, compared()) {
+                Some(near) => bail!("unknown field `{field}`, did you mean `{near}`?"),
+                None => {
+                    let names: Vec<_> = compared().collect();
+                    bail!("unknown field `{field}`; expected one of {} and {CAPTURED}NAME", names.join(", "))
+                }
+            }
+        }
         Ok(Self { field: field.to_owned(), value: value.to_owned() })
     }
 }
@@ -52,8 +61,8 @@ impl Condition {
 
     /// Returns true if the condition holds of JSON that may lack the field; `None` if it does.
     pub fn holds(&self, json: &Value) -> Option<bool> {
-        let value = lookup(json, &self.field).filter(|value| !value.is_null())?;
-        Some(is_value(value, &self.value))
+        let values = values(json, &self.field);
+        if values.is_empty() { None } else { Some(values.iter().any(|value| is_value(value, &self.value))) }
     }
 }
 
@@ -123,11 +132,16 @@ mod tests {
             ("task", None),
             ("=x", None),
             ("a..b=x", None),
+            ("tool_calls.is_error=true", Some(("tool_calls.is_error", "true"))),
+            ("nothing=x", None),
         ] {
             let read = text.parse::<Condition>().ok();
             let read = read.as_ref().map(|read| (read.field.as_str(), read.value.as_str()));
             assert_eq!(read, expected, "{text}");
         }
+        let error = |text: &str| text.parse::<Condition>().unwrap_err().to_string();
+        assert_eq!(error("otcome=x"), "unknown field `otcome`, did you mean `outcome`?");
+        assert!(error("zzz=x").starts_with("unknown field `zzz`; expected one of name, subject,"));
         let condition: Condition = "exit.agent=1".parse().unwrap();
         assert_eq!(condition.holds(&json!({"exit": {"agent": 1}})), Some(true));
         assert_eq!(condition.holds(&json!({"exit": {"agent": 2}})), Some(false));

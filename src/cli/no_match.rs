@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::record::join_truncated;
 use crate::store::{Row, SessionRows};
-use crate::view::fields::{as_text, lookup};
+use crate::view::fields::{self, as_text};
 use crate::view::local_time::local_minute;
 use crate::view::style::{cut, one_line};
 
@@ -116,11 +116,12 @@ fn values<'r>(
 
 /// Returns the values of a field that may be a list.
 fn field(record: Option<&Value>, name: &str) -> Vec<String> {
-    match record.and_then(|record| lookup(record, name)) {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items.iter().map(|item| as_text(Some(item))).collect(),
-        Some(value) => vec![as_text(Some(value))],
-    }
+    let values = record.map(|record| fields::values(record, name)).unwrap_or_default();
+    let texts = values.into_iter().flat_map(|value| match value {
+        Value::Array(items) => items.iter().map(|item| as_text(Some(item))).collect(),
+        value => vec![as_text(Some(value))],
+    });
+    texts.collect()
 }
 
 /// Returns the flags that are given, but for those that search whole records.

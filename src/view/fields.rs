@@ -74,6 +74,50 @@ pub const FIELDS: &[&str] = &[
     FILES_CHANGED,
 ];
 
+/// The other keys of the record: `log --where` compares what is in them, too.
+const RECORD_KEYS: &[&str] = &[
+    "schema",
+    "branch",
+    "loop_type",
+    "task_text",
+    "unit_tasks",
+    "error",
+    "resets_at",
+    "claims",
+    "evidence",
+    "duration_ms.second",
+    "exit_reason",
+    "validation_command",
+    "agent_version",
+    "tool_calls",
+    "stream",
+    "learnings",
+    "decisions",
+    "approaches",
+    "facts",
+    "commits",
+    "left_out",
+    "uncommitted",
+    "restored_to",
+    "kept_paths",
+    "git_state",
+    "user_files",
+    "redactions",
+    "hints",
+    "memory",
+];
+
+/// Returns true if a record can have such a field. What is inside of a key is not looked at, but for those of [`FIELDS`].
+pub fn is_of_any_record(name: &str) -> bool {
+    let key = name.split('.').next().unwrap_or(name);
+    is_field(name) || RECORD_KEYS.contains(&name) || RECORD_KEYS.contains(&key)
+}
+
+/// Returns the names that `log --where` takes, but for what is inside of other fields.
+pub fn compared() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().chain(RECORD_KEYS).copied()
+}
+
 /// Returns true if `name` is one of [`FIELDS`], or what a rule of the user's captured.
 pub fn is_field(name: &str) -> bool {
     FIELDS.contains(&name) || name.strip_prefix(CAPTURED).is_some_and(|rule| !rule.is_empty())
@@ -91,6 +135,22 @@ pub fn lookup<'a>(record: &'a Value, name: &str) -> Option<&'a Value> {
         return record.get("facts")?.get("captured")?.get(rule);
     }
     name.split('.').try_fold(record, |value, key| value.get(key))
+}
+
+/// Returns the values of a field that are known: of a list of objects, that of each.
+pub fn values<'a>(record: &'a Value, name: &str) -> Vec<&'a Value> {
+    let mut found = match lookup(record, name) {
+        Some(value) => vec![value],
+        None => name.split('.').fold(vec![record], |values, key| {
+            let inside = |value: &'a Value| match value {
+                Value::Array(items) => items.iter().filter_map(|item| item.get(key)).collect(),
+                value => Vec::from_iter(value.get(key)),
+            };
+            values.into_iter().flat_map(inside).collect()
+        }),
+    };
+    found.retain(|value| !value.is_null());
+    found
 }
 
 /// A value for people; what is not known is empty.
@@ -149,6 +209,38 @@ mod tests {
         ] {
             let found = lookup(&record, name).is_some_and(|value| is_value(value, text));
             assert_eq!(found, is_it, "{name}={text}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_a_list_has_the_values_of_all_items() {
+        let record =
+            json!({"tool_calls": [{"is_error": false}, {"is_error": true}, {}], "exit": {"agent": null}});
+        let texts = |name| values(&record, name).into_iter().map(Value::to_string).collect::<Vec<_>>();
+        assert_eq!(texts("tool_calls.is_error"), ["false", "true"]);
+        assert_eq!(texts("exit.agent"), [""; 0]);
+        assert_eq!(texts("nothing.at.all"), [""; 0]);
+    }
+
+    #[test]
+    fn every_key_of_a_record_is_known_and_no_other() {
+        let source = include_str!("../record/iteration.rs");
+        let (_, fields) = source.split_once("pub struct Iteration {\n").unwrap();
+        let (fields, _) = fields.split_once("\n}").unwrap();
+        let keys: Vec<&str> =
+            fields.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
+        assert!(keys.len() > 40, "{keys:?}");
+        for key in &keys {
+            let is_known = compared().any(|name| name.split('.').next() == Some(*key));
+            assert!(is_known, "{key} is not in RECORD_KEYS");
+        }
+        for name in
+            ["captured.port", "tool_calls.is_error", "exit.agent", "facts.levels.loose", "tests.failed"]
+        {
+            assert!(is_of_any_record(name), "{name}");
+        }
+        for name in ["nothing", "exit.agnt", "exit", "captured.", "agnt", "duration_ms"] {
+            assert!(!is_of_any_record(name), "{name}");
         }
     }
 

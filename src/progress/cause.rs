@@ -297,9 +297,22 @@ fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a cause without words that are said twice in a row: `error: error: x`, `a::test: a::test - x`.
+fn without_echo(line: &str) -> String {
+    let parts: Vec<&str> = line.split(": ").collect();
+    let is_echoed = |at: usize| {
+        let part = parts[at];
+        let rest = parts.get(at + 1).and_then(|next| next.strip_prefix(part));
+        part.contains(char::is_alphabetic)
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" - "))
+    };
+    let kept: Vec<&str> = (0..parts.len()).filter(|at| !is_echoed(*at)).map(|at| parts[at]).collect();
+    kept.join(": ")
+}
+
 /// Returns the text on one line of at most [`MAX_CAUSE_CHARS`] characters.
 pub fn bounded(text: &str) -> String {
-    let line = one_line(text);
+    let line = without_echo(&one_line(text));
     match line.char_indices().nth(MAX_CAUSE_CHARS) {
         Some(_) => line.chars().take(MAX_CAUSE_CHARS - 1).chain(['…']).collect(),
         None => line,

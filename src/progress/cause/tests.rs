@@ -395,6 +395,24 @@ fn interruptions_skips_and_successes() {
 }
 
 #[test]
+fn a_cause_says_nothing_twice_in_a_row() {
+    for (text, expected) in [
+        ("error: error: no such file", "error: no such file"),
+        (
+            "auth::test_validate: auth::test_validate - left 1, right 2",
+            "auth::test_validate - left 1, right 2",
+        ),
+        ("agent exited 1: error: error: error: x", "agent exited 1: error: x"),
+        ("left: 1: 1", "left: 1: 1"),
+        ("a: ab - c", "a: ab - c"),
+        ("test: tests failed", "test: tests failed"),
+        ("x", "x"),
+    ] {
+        assert_eq!(bounded(text), expected);
+    }
+}
+
+#[test]
 fn a_cause_is_one_line_of_bounded_length() {
     let long = "é\u{7}\r\n".repeat(300);
     let iteration = Iteration {

@@ -70,7 +70,7 @@ impl Running<'_> {
                 plan.paths.extend(changed.iter().cloned());
                 plan.prepared = plan.work_tree.prepare(&plan.index, plan.base.as_ref(), &plan.paths)?;
                 if !plan.prepared.has_changes {
-                    bail!("{reason}, and the hook took the changes back");
+                    bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
                 }
                 ended = self.run_git_commit(plan, done)?;
             }
@@ -167,9 +167,10 @@ impl Running<'_> {
         // Hooks print errors on either stream.
         let output = [&child.stderr, &child.stdout].map(|path| fs::read(path).unwrap_or_default()).concat();
         let (output, _) = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output));
-        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map_or(String::new(), |line| format!(": {line}"));
         let reason = exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
-        let reason = format!("`git commit` exited {}{reason}: {}", exit.code, last.trim());
+        let reason = format!("`git commit` exited {}{reason}{last}", exit.code);
         Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none() })
     }
 }

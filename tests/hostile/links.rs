@@ -331,6 +331,79 @@ fn hooks_are_written_through_no_link_out_of_the_repository() {
 }
 
 #[test]
+fn hooks_of_the_git_directory_are_written_through_no_link_out_of_it() {
+    let scene = Sandbox::new();
+    let private = private(&scene);
+    // Hooks are what it writes here.
+    scene.agent_uses_git();
+    // A hook that is a link, and one that leads nowhere.
+    let hook = ".git/hooks/post-commit";
+    for target in [private.as_path(), &scene.outside("home/not-there")] {
+        let _absent = fs::remove_file(scene.path(hook));
+        link(&scene, target, hook);
+        let refused = scene.ralph("hooks install").code(3);
+        refused.stderr_has(&format!("post-commit is a link to {}, which is not changed", target.display()));
+        assert!(!scene.path(".git/hooks/prepare-commit-msg").exists(), "nothing is written by halves");
+        scene.ralph("hooks install --only prepare-commit-msg").code(0);
+        scene.ralph("hooks uninstall").code(0);
+    }
+    // A folder that is a link: out of the repository, and into the work tree.
+    fs::rename(scene.path(".git/hooks"), scene.outside("hooks")).unwrap();
+    link(&scene, &scene.outside("hooks"), ".git/hooks");
+    fs::remove_file(scene.outside("hooks/post-commit")).unwrap();
+    let refused = scene.ralph("hooks install").code(3).stderr_has("for other repositories too");
+    refused.stderr_has("is a link; put a folder in its place");
+    assert!(!scene.outside("hooks/post-commit").exists());
+    fs::remove_file(scene.path(".git/hooks")).unwrap();
+    fs::create_dir(scene.path("githooks")).unwrap();
+    link(&scene, &scene.path("githooks"), ".git/hooks");
+    let installed = scene.ralph("hooks install").code(0);
+    installed.stdout_has(&format!("installed in {}", scene.path("githooks/post-commit").display()));
+    is_untouched(&private);
+    assert!(!scene.outside("home/not-there").exists());
+}
+
+/// A pipe that nobody writes to: who opens it as a file waits without end.
+fn pipe(path: &Path) {
+    let _absent = fs::remove_file(path);
+    assert!(std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo runs").success());
+}
+
+#[test]
+fn pipes_in_the_place_of_files_of_ours_hold_nobody_up() {
+    let scene = Sandbox::with_succeeding_agent(2);
+    scene.ralph("-n 1").code(4);
+    scene.ralph("hint later").code(0);
+    scene.ralph("report").code(0);
+    let mut files = Vec::new();
+    let mut folders = vec![scene.path(".git/ralph")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    assert!(files.len() > 4, "{files:?}");
+    // Each ends, whatever it says: a call that does not is the failure.
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        for words in ["status", "hint", "hint more", "memory", "stats", "resume -n 1"] {
+            pipe(&file);
+            scene.call(words).run();
+        }
+        let _absent = fs::remove_file(&file);
+        fs::write(&file, bytes).unwrap();
+    }
+    let hints = scene.path(".git/ralph/hints/001-login.json");
+    pipe(&hints);
+    scene
+        .ralph("hint")
+        .code(1)
+        .stderr_has("not a regular file, though a file of ralph belongs there\nhint: `rm ");
+    fs::remove_file(&hints).unwrap();
+}
+
+#[test]
 fn a_template_outside_the_project_counts_only_where_the_user_permits_it() {
     let scene = Sandbox::with_succeeding_agent(1);
     let private = private(&scene);

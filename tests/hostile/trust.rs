@@ -224,6 +224,35 @@ fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_the_approvals_holds_nobody_up() {
+    let scene = cloned();
+    let approvals = scene.outside("home/.local/state/specify-ralph/trust");
+    unapproved(&scene, "trust").env("XDG_STATE_HOME", "").run().code(0);
+    let file = fs::read_dir(&approvals).unwrap().next().expect("something was approved").unwrap().path();
+    fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    for (words, code) in [("-n 1", 3), ("trust --show", 1), ("trust", 1), ("trust --revoke", 0), ("trust", 0)]
+    {
+        let run = unapproved(&scene, words).env("XDG_STATE_HOME", "").run().code(code);
+        assert!(code == 0 || run.talk().contains(file.to_str().unwrap()), "{run}");
+    }
+    assert!(!scene.outside("owned").exists());
+}
+
+#[test]
+fn another_file_for_git_config_changes_no_setting() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    let other = scene.outside("other");
+    fs::write(&other, "[ralph]\n\tmaxIterations = 77\n\tallowLinks = /\n").unwrap();
+    scene.git("config ralph.maxIterations 33");
+    let shown = scene.call("config").env("GIT_CONFIG", &other).run().code(0);
+    shown
+        .stdout_has("git config ralph.maxIterations (local)")
+        .stdout_lacks("77")
+        .stdout_lacks("allowLinks = /");
+}
+
+#[test]
 fn rules_that_arrive_with_a_clone_hide_no_command_and_show_no_secret() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let scene = cloned();

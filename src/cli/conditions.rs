@@ -42,13 +42,11 @@ impl FromStr for Condition {
             bail!("`{field}` is not the name of a field, as `captured.port` or `exit.agent` are");
         }
         if !is_of_any_record(field) {
-            match did_you_mean(field, compared()) {
-                Some(near) => bail!("unknown field `{field}`, did you mean `{near}`?"),
-                None => {
-                    let names: Vec<_> = compared().collect();
-                    bail!("unknown field `{field}`; expected one of {} and {CAPTURED}NAME", names.join(", "))
-                }
+            if let Some(near) = did_you_mean(field, compared()) {
+                bail!("unknown field `{field}`, did you mean `{near}`?");
             }
+            let names: Vec<_> = compared().collect();
+            bail!("unknown field `{field}`; expected one of {} and {CAPTURED}NAME", names.join(", "));
         }
         Ok(Self { field: field.to_owned(), value: value.to_owned() })
     }

@@ -241,6 +241,12 @@ impl Repository {
         Self { home, ..self }
     }
 
+    /// The same, with links permitted as these values of `ralph.allowLinks` say.
+    #[must_use]
+    pub fn permitting_links<'a>(self, values: impl Iterator<Item = &'a str>) -> Self {
+        Self { allowed_links: values.map(str::to_owned).collect(), ..self }
+    }
+
     /// Returns the files of the work tree.
     pub fn project_files(&self) -> Result<ProjectFiles> {
         let values = self.allowed_links.iter().map(String::as_str);

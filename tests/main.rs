@@ -45,6 +45,7 @@ mod refuse;
 mod report;
 mod repository_layouts;
 mod restore_and_bisect;
+mod resuming;
 mod run;
 mod sandbox;
 mod scope;

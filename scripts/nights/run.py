@@ -29,6 +29,7 @@ import lists  # its nights come after those of nights.py
 import memory  # noqa: F401 (it adds its nights)
 import nights
 import providers  # adds its nights
+import resuming  # noqa: F401 (it adds its nights)
 import streams  # noqa: F401 (it adds its nights)
 from night import CHECK, PRELUDE
 

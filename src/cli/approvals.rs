@@ -43,17 +43,31 @@ impl Approvals {
     }
 
     pub fn hold(&self, what: Approved<'_>) -> Result<bool> {
+        self.hold_since(0, what)
+    }
+
+    /// Returns true if it was approved since there were `count` lines of approvals. After they were all taken back, each
+    /// is new.
+    pub fn hold_since(&self, count: usize, what: Approved<'_>) -> Result<bool> {
+        let (text, digest) = (self.read()?, what.digest());
+        let skipped = if count > text.lines().count() { 0 } else { count };
+        Ok(text.lines().skip(skipped).any(|line| line == digest))
+    }
+
+    /// Returns how many lines of approvals there are.
+    pub fn count(&self) -> Result<usize> {
+        Ok(self.read()?.lines().count())
+    }
+
+    fn read(&self) -> Result<String> {
         // Not a pipe, which would never answer.
         let read = read_named(&self.path, MAX_DOCUMENT_BYTES).if_there();
         let bytes = read.map_err(|error| explain("read", &self.path, error))?.unwrap_or_default();
-        let digest = what.digest();
-        Ok(String::from_utf8_lossy(&bytes).lines().any(|line| line == digest))
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// Approves it, once more too: then it is approved since whatever was before.
     pub fn approve(&self, what: Approved<'_>) -> Result<()> {
-        if self.hold(what)? {
-            return Ok(());
-        }
         let folder = self.path.parent().unwrap_or(Utf8Path::new("/"));
         fs::DirBuilder::new()
             .recursive(true)

@@ -87,6 +87,12 @@ impl Context {
         Ok(Self { store: store.into(), ..self.clone() })
     }
 
+    /// Returns the same context with links permitted as these values of `ralph.allowLinks` say, and no others.
+    pub fn permitting_links<'a>(&self, values: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let store = self.store()?.clone().permitting_links(values);
+        Ok(Self { store: store.into(), ..self.clone() })
+    }
+
     /// Returns the caller's clock.
     pub fn clock(&self) -> Result<Clock> {
         Clock::new(self.environment.text(Clock::VARIABLE))

@@ -17,8 +17,8 @@ use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, accept, agents, bisect, clean, completions, config, control, demo, diff,
     doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack,
-    play_script, rebuild, report, restore, run, show, stats, status, stdout, sync, tasks, trust, tui, util,
-    web,
+    play_script, rebuild, report, restore, resume, run, show, stats, status, stdout, sync, tasks, trust, tui,
+    util, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -104,10 +104,10 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         use_portable_processes();
     }
     match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
-        Action::Run(args) if args.tui => tui::with_loop(arguments, args.settings.flags(), &context),
+        Action::Run(args) if args.tui => tui::run_beside(arguments, args.settings.flags(), &context),
         Action::Run(args) => run::run(&args, &context),
-        Action::Resume(args) if args.tui => tui::with_loop(arguments, args.settings.flags(), &context),
-        Action::Resume(args) => run::resume(&args, &context),
+        Action::Resume(args) if args.tui => tui::resume_beside(arguments, &args, &context),
+        Action::Resume(args) => resume::run(&args, &context),
         Action::Stop(args) => control::stop(&args, &context),
         Action::Accept(args) => accept::run(&args, &context),
         Action::Hint(args) => hint::hint(&args, &context),

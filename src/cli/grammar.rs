@@ -10,11 +10,12 @@ use crate::record::{CANONICAL, RALPH, with_command};
 
 use super::args::ReadArgs;
 use super::context::Everywhere;
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
     Json, accept, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hint, hooks, init, log,
-    memory, notes, play_script, rebuild, report_output, restore, show, status, sync, tasks, trust, util, web,
+    memory, notes, play_script, rebuild, report_output, restore, resume, show, status, sync, tasks, trust,
+    util, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -34,7 +35,7 @@ pub enum Action {
     /// Run the loop until all tasks are done (the default)
     Run(Box<RunArgs>),
     /// Resume an unfinished session
-    Resume(Box<run::ResumeArgs>),
+    Resume(Box<resume::ResumeArgs>),
     /// Stop the running loop after its iteration
     Stop(control::StopArgs),
     /// Count a task as done although its last attempt was refused

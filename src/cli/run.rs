@@ -4,14 +4,13 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::config::{self, Config, FlagInput};
+use crate::config::Config;
 use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
-use crate::record::{Baseline, Event, RALPH, Refusal, Scope, SessionName, Status, TaskCounts};
+use crate::record::{Baseline, Event, Refusal, Scope, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
-use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
@@ -21,10 +20,10 @@ use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::echo::{Echo, Listener};
 use super::output::records;
 use super::pack::Packer;
-use super::settings::terminal_redactor;
+use super::settings::{layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
-use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, sessions, summary, warn};
+use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, summary, warn};
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -78,34 +77,6 @@ pub struct TalkArgs {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
-pub struct ResumeArgs {
-    /// Session to resume [default: the latest unfinished one]
-    #[arg(value_name = "SESSION")]
-    pub session: Option<SessionName>,
-    /// Feature, by path or by name
-    #[arg(long, value_name = "FEATURE")]
-    pub feature: Option<String>,
-    /// Resume although commands, agents or completion rules changed since the session began
-    #[arg(long)]
-    pub accept_changed_commands: bool,
-    /// Exit with 5 if all tasks are done, but some are flagged
-    #[arg(long)]
-    pub fail_on_flags: bool,
-    #[command(flatten)]
-    pub force: ForceArgs,
-    /// Resume SESSION although it seems to run on another machine
-    #[arg(long, requires = "session")]
-    pub take_over: bool,
-    #[command(flatten)]
-    pub talk: TalkArgs,
-    /// Show the loop in the terminal UI; leaving it does not stop the loop
-    #[arg(long, conflicts_with_all = ["verbose", "quiet", "json"])]
-    pub tui: bool,
-    #[command(flatten)]
-    pub settings: SettingArgs,
-}
-
 /// How a run speaks.
 #[derive(Debug, Clone, Copy)]
 pub struct Voice {
@@ -135,7 +106,12 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// With `--fail-on-flags`, a run after which all is done, but some tasks are flagged, ends like one that is stuck.
-fn code_of_flags(code: ExitCode, feature: &Feature, scope: &Scope, context: &Context) -> Result<ExitCode> {
+pub fn code_of_flags(
+    code: ExitCode,
+    feature: &Feature,
+    scope: &Scope,
+    context: &Context,
+) -> Result<ExitCode> {
     if code != ExitCode::Done {
         return Ok(code);
     }
@@ -163,95 +139,7 @@ fn warn_of_another_feature(feature: &Feature) {
     }
 }
 
-pub fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
-    let store = context.store()?;
-    let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
-    let refs = unfinished(store, &choice, args.take_over)?;
-    let log = store.session(&refs)?;
-    let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
-    let begun = newest_begin.and_then(|entry| store.readable_session(entry));
-    if begun.is_none() && !args.accept_changed_commands {
-        return Err(Refusal::new(format!(
-            "cannot read the commands that session {} began with",
-            refs.session
-        ))
-        .with_hint("if the present ones are right, add `--accept-changed-commands`")
-        .into());
-    }
-    let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
-    let feature = context.recorded_feature(&path)?;
-    let scope = begun.as_ref().and_then(|begun| begun.scope.clone()).unwrap_or_default();
-    let loop_type = begun.as_ref().map(|begun| begun.loop_type.clone());
-    let mut flags = Flags { loop_type, ..args.settings.flags() };
-    // Flags of this call win over what the session began with.
-    flags.settings.splice(0..0, begun.iter().flat_map(|begun| kept_settings(&begun.configuration)));
-    let keeps = begun.filter(|_| !args.accept_changed_commands).map(Box::new);
-    if let Some(begun) = &keeps {
-        flags.keep_commands(begun, context).map_err(refusal)?;
-    }
-    let request = RunRequest {
-        scope,
-        resume: Some(refs),
-        keeps,
-        flags,
-        is_forced: args.force.force,
-        ..RunRequest::default()
-    };
-    let scope = request.scope.clone();
-    let code = start(&feature, request, context, voice(args.talk, context.paint))?;
-    if args.fail_on_flags { code_of_flags(code, &feature, &scope, context) } else { Ok(code) }
-}
-
-/// Where a session stops and how much it does at once belong to its scope: both are as when the session
-/// began.
-fn kept_settings(configuration: &Value) -> Vec<FlagInput> {
-    let kept = |key: &str| {
-        let value = configuration.get(key)?;
-        let value = if value.is_null() { "none" } else { value.as_str()? };
-        // A later version may know more words.
-        config::check(key, value).ok()?;
-        Some(FlagInput::new("the session", key, value))
-    };
-    ["stop-at", "unit"].into_iter().filter_map(kept).collect()
-}
-
-/// Returns the session to resume: the one that is named, or the latest that did not complete.
-///
-/// # Errors
-///
-/// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
-fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
-    let running = sessions::running(store)?;
-    let found = sessions::chosen(store, choice).map_err(refusal)?;
-    let status = |log: &SessionLog| sessions::status(store, log, &running);
-    let is_open = |log: &&SessionLog| {
-        let (status, elsewhere) = status(log);
-        // What runs on another machine is taken by its id alone.
-        status != Status::Completed && (elsewhere.is_none() || choice.session.is_some())
-    };
-    let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
-        return Err(Refusal::new("no recorded session can be resumed")
-            .with_hint(format!("start one with `{RALPH}`"))
-            .into());
-    };
-    let (status, hint) = match status(log) {
-        (_, Some(elsewhere)) if !is_taken_over => {
-            let hint = format!(
-                "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",
-                log.id()
-            );
-            (elsewhere.to_string(), hint)
-        }
-        (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
-            return Ok(log.refs.clone());
-        }
-        (Status::Completed, None) => ("completed".to_owned(), format!("start a new one with `{RALPH}`")),
-        (Status::Running, None) => ("running".to_owned(), format!("`{RALPH} status` says where")),
-    };
-    Err(Refusal::new(format!("session {} is {status}", log.id())).with_hint(hint).into())
-}
-
-fn voice(talk: TalkArgs, paint: Paint) -> Voice {
+pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {
     let detail = match talk {
         TalkArgs { verbose: true, .. } => Detail::Verbose,
         TalkArgs { quiet: true, .. } => Detail::Quiet,
@@ -272,8 +160,11 @@ pub fn refuse_within_iteration(context: &Context) -> Result<()> {
 pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
     let store = context.store()?;
-    let settings =
-        Settings::read(feature, context, request.flags.clone(), &request.scope).map_err(refusal)?;
+    let layers = match &request.kept {
+        Some(layers) => layers.clone(),
+        None => layers_in(context, request.flags.clone()).map_err(refusal)?,
+    };
+    let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
     if request.resume.is_none()
@@ -290,9 +181,6 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let moving = moving(voice, &context.environment);
     let mut ready = Ready::new(settings, !is_finished, context).map_err(refusal)?;
     if !is_finished {
-        if let Some(begun) = &request.keeps {
-            ready.refuse_changed_commands(store, begun)?;
-        }
         ready.check(feature, context, request.is_forced)?;
     }
     let interrupt = Interrupt::install()?;

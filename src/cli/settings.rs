@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 use redact_stream::Redactor;
+use serde::{Deserialize, Serialize};
 
 use crate::config::{
     ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
@@ -18,7 +19,7 @@ use super::{Context, Project, refusal};
 pub const FILE: &str = ".specify/ralph.toml";
 
 /// The flags that are settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flags {
     pub settings: Vec<FlagInput>,
     pub agent_command: Option<String>,
@@ -26,11 +27,57 @@ pub struct Flags {
     pub loop_type: Option<String>,
 }
 
+/// All layers, as they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layers {
+    /// The text of the project's file.
+    pub file: Option<String>,
+    pub git: Vec<GitInput>,
+    pub environment: Vec<(String, String)>,
+    pub flags: Flags,
+}
+
+impl Layers {
+    fn read(project: &Project, git: Vec<GitInput>, context: &Context, flags: Flags) -> Result<Self> {
+        let file = match read_file(project)?.map(String::from_utf8).transpose() {
+            Ok(file) => file,
+            Err(error) => {
+                // It says where.
+                config_of(Some(error.as_bytes()), &Self::default())?;
+                return Err(error.into());
+            }
+        };
+        Ok(Self { file, git, environment: environment(context)?, flags })
+    }
+
+    pub fn config(&self) -> Result<Config> {
+        config_of(self.file.as_deref().map(str::as_bytes), self)
+    }
+
+    /// Returns the values that permit links to lead out of the work tree.
+    pub fn allowed_links(&self) -> impl Iterator<Item = &str> {
+        let set = self.git.iter().filter(|input| input.key == ALLOW_LINKS);
+        set.map(|input| input.value.as_deref().unwrap_or("true"))
+    }
+}
+
+fn config_of(file: Option<&[u8]>, layers: &Layers) -> Result<Config> {
+    let Layers { git, environment, flags, .. } = layers.clone();
+    Config::read(&Inputs {
+        file: file.map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes }),
+        git,
+        environment,
+        flags: flags.settings,
+        agent_command: flags.agent_command,
+        loop_type: flags.loop_type,
+    })
+}
+
 /// Returns the project of the context, in a repository or not, and its configuration.
 pub fn load_here(context: &Context, flags: Flags) -> Result<(Project, Config)> {
     let git = git(context)?;
     let project = allowing(context.project()?, &git, context)?;
-    let config = read(read_file(&project)?.as_deref(), git, context, flags)?;
+    let config = Layers::read(&project, git, context, flags)?.config()?;
     Ok((project, config))
 }
 
@@ -40,9 +87,8 @@ pub fn project(context: &Context) -> Result<Project> {
 }
 
 fn allowing(project: Project, git: &[GitInput], context: &Context) -> Result<Project> {
-    let set = git.iter().filter(|input| input.key == ALLOW_LINKS);
-    let values = set.map(|input| input.value.as_deref().unwrap_or("true"));
-    let folders = allowed_folders(values, context.home().as_deref())?;
+    let layers = Layers { git: git.to_vec(), ..Layers::default() };
+    let folders = allowed_folders(layers.allowed_links(), context.home().as_deref())?;
     Ok(Project { files: project.files.allowing(&folders), ..project })
 }
 
@@ -52,17 +98,6 @@ fn read_file(project: &Project) -> Result<Option<Vec<u8>>> {
     read.map_err(|error| refusal(explain("read", &path, error)))
 }
 
-fn read(file: Option<&[u8]>, git: Vec<GitInput>, context: &Context, flags: Flags) -> Result<Config> {
-    Config::read(&Inputs {
-        file: file.map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes }),
-        git,
-        environment: environment(context)?,
-        flags: flags.settings,
-        agent_command: flags.agent_command,
-        loop_type: flags.loop_type,
-    })
-}
-
 /// Returns what takes secrets out of what is printed; `None` if the user wants to see everything.
 pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
     config.settings.redaction_terminal.then(|| redactor(&config.settings)).transpose()
@@ -70,15 +105,25 @@ pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
 
 /// Returns the effective configuration of the project that a repository holds.
 pub fn load_in(context: &Context, flags: Flags) -> Result<(Project, Config)> {
+    let config = layers_in(context, flags)?.config()?;
+    Ok((project_in(context)?, config))
+}
+
+/// Returns the project that a repository holds.
+pub fn project_in(context: &Context) -> Result<Project> {
     let files = context.store()?.repository().project_files()?;
-    let project = Project { root: context.project_root()?, files };
-    let config = read(read_file(&project)?.as_deref(), git(context)?, context, flags)?;
-    Ok((project, config))
+    Ok(Project { root: context.project_root()?, files })
+}
+
+/// Returns all layers for the project that a repository holds.
+pub fn layers_in(context: &Context, flags: Flags) -> Result<Layers> {
+    Layers::read(&project_in(context)?, git(context)?, context, flags)
 }
 
 /// Returns the configuration without the project's file, which may have come with a clone.
 pub fn load_without_file(context: &Context) -> Result<Config> {
-    read(None, git(context)?, context, Flags::default())
+    let layers = Layers { git: git(context)?, environment: environment(context)?, ..Layers::default() };
+    layers.config()
 }
 
 fn git(context: &Context) -> Result<Vec<GitInput>> {

@@ -1,6 +1,6 @@
 //! From flags and settings to everything that a session needs, checked before anything is begun.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
@@ -15,13 +15,13 @@ use crate::session::{
     self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replay, Replayed,
     progress_strategy,
 };
-use crate::store::{Identity, SessionLog, SessionRefs, Store};
+use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
 
 use super::agents::agent_settings;
-use super::changed_commands::Comparison;
 use super::own_command::own_program;
-use super::settings::load_in;
+use super::resumption::Kept;
+use super::settings::{Layers, layers_in, project_in};
 use super::{Context, ExitCode, Flags, Project, session_end};
 
 /// What a call asks for beyond the configuration.
@@ -33,14 +33,15 @@ pub struct RunRequest {
     pub retries_skipped: bool,
     /// Go on though something is in the way that may.
     pub is_forced: bool,
-    /// The record of the session whose commands must be those that are set.
-    pub keeps: Option<Box<Session>>,
     pub flags: Flags,
+    /// All layers of a session that is resumed, instead of the flags and of what is set now.
+    pub kept: Option<Layers>,
 }
 
 /// What the project says, before any agent is asked for.
 pub struct Settings {
     pub(super) config: Config,
+    layers: Layers,
     project: Project,
     template: Template,
     job: Job,
@@ -49,14 +50,19 @@ pub struct Settings {
 impl Settings {
     /// Reads the settings, and refuses a task list that a loop can do nothing with.
     pub fn read(feature: &Feature, context: &Context, flags: Flags, scope: &Scope) -> Result<Self> {
-        let (project, config) = load_in(context, flags)?;
+        Self::of(feature, context, layers_in(context, flags)?, scope)
+    }
+
+    /// Does the same with all layers.
+    pub fn of(feature: &Feature, context: &Context, layers: Layers, scope: &Scope) -> Result<Self> {
+        let (project, config) = (project_in(context)?, layers.config()?);
         match config.loop_type.until {
             Until::Tasks => check_tasks(feature, scope)?,
             Until::Validation => check_validation(&config, scope)?,
         }
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
-        Ok(Self { config, project, template, job })
+        Ok(Self { config, layers, project, template, job })
     }
 
     /// Returns true if it is done when the tasks are.
@@ -194,6 +200,8 @@ pub struct Ready {
     pub(super) template: Template,
     job: Job,
     clock: Clock,
+    /// What a resumption begins with.
+    kept: Vec<u8>,
 }
 
 /// An agent with its settings.
@@ -205,7 +213,7 @@ pub(super) struct PreparedAgent {
 impl Ready {
     /// Finds the agents, unless no task is open, so that none is needed.
     pub fn new(settings: Settings, needs_agents: bool, context: &Context) -> Result<Self> {
-        let Settings { config, project, template, job } = settings;
+        let Settings { config, layers, project, template, job } = settings;
         let mut ready = Self {
             config,
             project,
@@ -215,10 +223,14 @@ impl Ready {
             template,
             job,
             clock: context.clock()?,
+            kept: Vec::new(),
         };
         if needs_agents {
             ready.find_agents(&context.lookup())?;
         }
+        let is_detected = ready.config.settings.agent.is_empty();
+        let kept = Kept::new(&layers, if is_detected { &ready.names } else { &[] }, context);
+        ready.kept = serde_json::to_vec_pretty(&kept).context("serialize the settings")?;
         Ok(ready)
     }
 
@@ -239,12 +251,6 @@ impl Ready {
             }
         }
         Ok(())
-    }
-
-    /// Refuses to resume a session with other commands than those that it began with. Runs nothing.
-    pub fn refuse_changed_commands(&self, store: &Store, begun: &Session) -> Result<()> {
-        let identity = Identity::find(store.repository())?;
-        Comparison::new(begun, &self.config, &self.names, identity.as_ref())?.refuse_changes()
     }
 
     /// Notifies the user that the session is over, in the ways that are configured.
@@ -281,7 +287,6 @@ impl Ready {
         request: RunRequest,
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
-        let commands = self.config.commands(&self.names).into_iter();
         Ok(Plan {
             store,
             feature,
@@ -290,7 +295,7 @@ impl Ready {
             agents: self.candidates(),
             template: self.template.clone(),
             capture_rules: session::capture_rules(&self.config.settings)?,
-            commands: commands.map(|command| (command.key, command.value)).collect(),
+            kept_settings: self.kept.clone(),
             scope: request.scope,
             resume: request.resume,
             retries_skipped: request.retries_skipped,

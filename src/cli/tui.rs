@@ -30,6 +30,7 @@ use crate::view::tui::{
 
 use super::hint::{asking_task, feature_of};
 use super::own_command::own_program;
+use super::resume::{ResumeArgs, Resumption};
 use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
 use super::settings::{load_in, terminal_redactor};
@@ -59,14 +60,32 @@ pub fn run(only: &OnlySessions, context: &Context) -> Result<ExitCode> {
     Ok(left_by(left))
 }
 
+/// Starts the loop of `run` beside the screen.
+pub fn run_beside(arguments: &[OsString], flags: Flags, context: &Context) -> Result<ExitCode> {
+    with_loop(arguments, context, |context| trust::require(&load_in(context, flags)?.1, context))
+}
+
+/// Starts the loop of `resume` beside the screen.
+pub fn resume_beside(arguments: &[OsString], args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
+    with_loop(arguments, context, |context| {
+        let resumption = Resumption::of(args, context)?;
+        let (config, context) = resumption.config()?;
+        trust::require(&config, context)
+    })
+}
+
 /// Starts the loop that `arguments` ask for beside the screen, in a process that outlives it.
-pub fn with_loop(arguments: &[OsString], flags: Flags, context: &Context) -> Result<ExitCode> {
+fn with_loop(
+    arguments: &[OsString],
+    context: &Context,
+    ask: impl FnOnce(&Context) -> Result<()>,
+) -> Result<ExitCode> {
     // The screen says what is left out.
     let context = context.without_warnings()?;
     check_terminal(&context)?;
     super::run::refuse_within_iteration(&context)?;
     // Asks at the terminal while there still is one: a loop beside a screen has none.
-    trust::require(&load_in(&context, flags)?.1, &context)?;
+    ask(&context)?;
     let mut host = TuiHost::new(context)?;
     let (path, talk) = folders::talk(host.store.repository())?;
     let mut argv = own_program()?;

@@ -42,6 +42,16 @@ impl Config {
         self.values.iter().any(|setting| setting.key == key && setting.origin != Origin::Default)
     }
 
+    /// Returns the value of a setting as it is, secrets included: never to be shown or recorded.
+    pub fn exact(&self, key: &str) -> Option<Json> {
+        let rest = key.strip_prefix("agents.").unwrap_or_default();
+        let variable = self.agents.iter().find_map(|(name, agent)| {
+            agent.env.get(rest.strip_prefix(name.as_str())?.strip_prefix(".env.")?)
+        });
+        let plain = || Some(self.values.iter().find(|setting| setting.key == key)?.value.to_json());
+        variable.map(|text| text.as_str().into()).or_else(plain)
+    }
+
     /// Returns the idle timeout for agents that are plain commands: a silent script is normal, so only one that was
     /// set.
     pub fn silence_of_commands(&self) -> Option<Duration> {

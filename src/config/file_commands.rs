@@ -6,21 +6,9 @@ use serde_json::Value as Json;
 use super::agents::AgentSettings;
 use super::file::Contents;
 use super::origin::Origin;
+use super::sides::{Side, side};
 use super::value::Value;
 use super::values::Setting;
-
-/// Such settings, apart from those of agents.
-const NAMES: &[&str] = &[
-    "validation.command",
-    "validation.pass",
-    "validation.refuse",
-    "validation.protect",
-    "progress.command",
-    "history.summarize",
-];
-
-/// What all such settings below a table begin with.
-const TABLES: &[&str] = &["hooks.", "redaction."];
 
 /// A setting that runs or redirects something, or decides what counts as done.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,11 +22,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// Returns true if it is not set in any layer.
-    pub fn is_default(&self) -> bool {
-        self.origin == Origin::Default
-    }
-
     fn of(setting: &Setting) -> Self {
         let shown = setting.value.to_json();
         Self { key: setting.key.clone(), value: shown.to_string(), shown, origin: setting.origin.clone() }
@@ -77,12 +60,8 @@ impl FileCommands {
     }
 }
 
-/// Returns true if a setting can run or redirect something, apart from those of agents.
-pub(super) fn can_run(key: &str) -> bool {
-    NAMES.contains(&key) || TABLES.iter().any(|table| key.starts_with(table))
-}
-
+/// Returns true if a setting needs an approval, apart from those of agents.
 fn is_command(Setting { key, value, .. }: &Setting) -> bool {
     let is_own_way = key == "history.summarize" && *value == Value::Text("local".to_owned());
-    can_run(key) && !is_own_way && *value != Value::Unset
+    !key.starts_with("agents.") && side(key) == Side::Approved && !is_own_way && *value != Value::Unset
 }

@@ -5,6 +5,8 @@ use std::mem::discriminant;
 
 use anyhow::{Result, anyhow};
 use camino::Utf8Path;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::record::did_you_mean;
 
@@ -17,7 +19,7 @@ use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::Origin;
 use super::settings::{self, KEYS, Settings};
-use super::spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
+use super::spelling::{GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::{Raw, Value};
 use super::values::{Setting, Values};
 
@@ -30,7 +32,7 @@ pub struct FileInput<'a> {
 }
 
 /// One line of `git config --list`, in git's order. Keys that are not ours are passed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitInput {
     pub key: String,
     /// None for a key without `=`, which git takes for true.
@@ -39,7 +41,7 @@ pub struct GitInput {
 }
 
 /// One flag of the command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagInput {
     /// As the user knows it: `--max-iterations`.
     pub flag: String,
@@ -48,10 +50,38 @@ pub struct FlagInput {
     pub value: String,
 }
 
+impl GitInput {
+    /// Returns the name of the setting that it is in the file's spelling; `None` if it is none.
+    pub fn setting(&self) -> Option<String> {
+        from_git(&self.key).map(|(name, _)| name)
+    }
+}
+
 impl FlagInput {
     pub fn new(flag: &str, key: &str, value: &str) -> Self {
         Self { flag: flag.to_owned(), key: key.to_owned(), value: value.to_owned() }
     }
+
+    /// Returns the flag that sets `key` to a recorded value; `None` if no flag can.
+    pub fn of_record(flag: &str, key: &str, recorded: &Json) -> Option<Self> {
+        let text = match (recorded, settings::find(key)?.kind) {
+            (Json::Null, _) => "none".to_owned(),
+            (Json::Array(list), kind) => {
+                let texts: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
+                texts.join(if kind == ValueKind::Patterns { "\n" } else { "," })
+            }
+            (Json::String(text), _) => text.clone(),
+            (other, _) => other.to_string(),
+        };
+        // A later version may know more words, and what was joined may come apart in other places.
+        let read = settings::find(key)?.read(&Raw::Bare(text.clone())).ok()?;
+        (read.to_json() == *recorded).then(|| Self::new(flag, key, &text))
+    }
+}
+
+/// Returns the name of the setting that a variable of the environment is in the file's spelling; `None` if it is none.
+pub fn setting_of_variable(variable: &str) -> Option<String> {
+    from_variable(variable).map(|(name, _)| name)
 }
 
 /// All layers.
@@ -152,7 +182,7 @@ impl Layers {
     fn git(&mut self, pairs: &[GitInput]) -> Result<()> {
         for GitInput { key, value, scope } in pairs {
             let lower = key.to_ascii_lowercase();
-            if !lower.starts_with(GIT_PREFIX) || lower == ALLOW_LINKS {
+            if !lower.starts_with(GIT_PREFIX) || GIT_ONLY.contains(&lower.as_str()) {
                 continue;
             }
             let origin = Origin::Git { key: key.clone(), scope: scope.clone() };

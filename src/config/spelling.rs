@@ -13,6 +13,9 @@ pub const GIT_PREFIX: &str = "ralph.";
 /// must not permit what its own links do.
 pub const ALLOW_LINKS: &str = "ralph.allowlinks";
 
+/// What stands in git's configuration alone.
+pub(super) const GIT_ONLY: &[&str] = &[ALLOW_LINKS];
+
 /// `progress.max-entries` as `ralph.progress.maxEntries`.
 pub fn git_name(name: &str) -> String {
     let mut text = GIT_PREFIX.to_owned();

@@ -2,6 +2,7 @@
 
 mod agent_setup;
 mod baseline;
+mod budget;
 mod closing;
 mod cost;
 mod did_you_mean;
@@ -34,6 +35,7 @@ mod word;
 
 pub use agent_setup::{Parser, Permissions, PromptVia};
 pub use baseline::{Baseline, TrustedState};
+pub use budget::Budget;
 pub use closing::{Changes, Closing, DiffStat, NotDone};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;

@@ -82,8 +82,9 @@ pub struct Session {
     /// Names the clone in which it runs: host names change, and two machines may have the same.
     #[serde(default)]
     pub machine: Option<String>,
-    /// For each setting that runs something or decides what is done, a hash that only that clone can make.
-    #[serde(default)]
+    /// In records of earlier versions: for each setting that runs something or decides what is done, a hash that only that
+    /// clone can make.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, String>,
     pub tool_version: String,
 }

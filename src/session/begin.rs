@@ -1,5 +1,7 @@
 //! How a session begins, or is resumed: its id, its record, its place in the spool.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::TaskList;
@@ -13,7 +15,9 @@ use crate::record::{
     Session, SessionId, Status, TaskName, Timestamp, Tokens,
 };
 use crate::repository::Repository;
-use crate::store::{Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written};
+use crate::store::{
+    Control, Holder, Identity, KeptSettings, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written,
+};
 use crate::tasks::select;
 use crate::worktree::WorkTree;
 
@@ -208,6 +212,8 @@ impl<'a> NewSession<'a> {
             &previous,
         )?;
         self.session.user_files = redacted(self.recorder.redactor(), &self.user_files.names())?;
+        // Before the session is recorded: whoever can resume it finds them.
+        KeptSettings::of(plan.store.repository(), &self.session.id).keep(&plan.kept_settings)?;
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
         note_last_written(plan.store.repository(), &self.session.feature, &self.session.id)?;
         Ok(measured)
@@ -328,11 +334,7 @@ fn new_session(
         user_files: Vec::new(),
         host: host_name(),
         machine: Some(identity.machine()),
-        commands: plan
-            .commands
-            .iter()
-            .map(|(name, value)| (name.clone(), identity.fingerprint(name, value)))
-            .collect(),
+        commands: BTreeMap::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -57,13 +57,14 @@ use crate::record::{
 use crate::store::{LoopLock, PassedStates, Store};
 use crate::tasks;
 
-use decide::{Bounds, Decision, Goal, all_done};
+use decide::{Bounds, Decision, Goal};
 use running::{Ending, NextStep, Running};
 
 pub use accept::{Accepted, accept};
 pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;
+pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use left_behind::remains;
@@ -350,6 +351,7 @@ impl Running<'_> {
             let hints = self.session.hints.join("; ");
             self.warn(format!("hints that no prompt had wait for the next run: {hints}"));
         }
+        self.keep_settings()?;
         let is_settled = self.recorder.settle_progress();
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);

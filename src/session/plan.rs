@@ -1,7 +1,5 @@
 //! What is decided before a session starts.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
@@ -33,8 +31,8 @@ pub struct Plan<'a> {
     pub template: Template,
     /// What to note down of outputs.
     pub capture_rules: Rules,
-    /// Values of settings that run something or decide what is done; a resumption compares them. Never shown.
-    pub commands: BTreeMap<String, String>,
+    /// What a resumption begins with, exactly. May hold secrets: never shown.
+    pub kept_settings: Vec<u8>,
     /// The part of the task list to work on.
     pub scope: Scope,
     /// Take this session up again instead of starting one.

@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::process::Marker;
 use crate::progress::ProgressStrategy;
 use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
-use crate::store::{Identity, LoopLock, Spool};
+use crate::store::{Identity, KeptSettings, LoopLock, Spool};
 
 use super::agents::active::ActiveAgent;
 use super::commits::pending::PendingCommit;
@@ -130,6 +130,11 @@ impl Running<'_> {
         }
         let baseline = self.session.baseline.as_ref().filter(|_| self.past.ground.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
+    }
+
+    /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
+    pub fn keep_settings(&self) -> Result<bool> {
+        KeptSettings::of(self.plan.store.repository(), &self.session.id).keep(&self.plan.kept_settings)
     }
 
     /// Returns the mark by which every descendant of this session is found and stopped.

@@ -13,6 +13,7 @@ use crate::repository::Repository;
 
 use super::LoopLock;
 use super::local::disk;
+use super::local::kept_settings::FOLDER;
 use super::local::lock::{is_free, try_to_hold};
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
@@ -41,13 +42,19 @@ struct Finder<'a> {
 }
 
 /// Returns leftovers older than a number of days.
-pub(super) fn find(repository: &Repository, days: u32, now: Timestamp) -> Result<Vec<Leftover>> {
+pub(super) fn find(
+    repository: &Repository,
+    recorded: &[SessionId],
+    days: u32,
+    now: Timestamp,
+) -> Result<Vec<Leftover>> {
     let alive = LoopLock::holders(repository)?.into_iter().map(|holder| holder.session).collect();
     let mut finder = Finder { repository, days, now, alive, found: Vec::new() };
     finder.kept()?;
     finder.of_gone_work_trees()?;
     finder.spools()?;
     finder.requests()?;
+    finder.settings(recorded)?;
     finder.drafts()?;
     for dir in Scratch::dead(repository)? {
         finder.add(dir, "left by a command that was killed");
@@ -160,9 +167,23 @@ impl Finder<'_> {
         Ok(())
     }
 
+    /// Settings of sessions whose records are gone, or never came to be.
+    fn settings(&mut self, recorded: &[SessionId]) -> Result<()> {
+        for path in disk::children(&self.dir(FOLDER))? {
+            let session = path.file_name().and_then(|name| name.strip_suffix(".json")?.parse().ok());
+            let is_needed = session.is_some_and(|session: SessionId| {
+                recorded.contains(&session) || self.alive.contains(&session)
+            });
+            if !is_needed && self.is_older(&path, MIN_AGE_DAYS) {
+                self.add(path, "settings of a session that is not recorded");
+            }
+        }
+        Ok(())
+    }
+
     /// Files that were to be renamed in the next moment.
     fn drafts(&mut self) -> Result<()> {
-        for folder in ["last", "sync", "kept"] {
+        for folder in ["last", "sync", "kept", FOLDER] {
             for path in disk::children(&self.dir(folder))? {
                 let is_listed = self.found.iter().any(|leftover| leftover.path == path);
                 if path.extension() == Some("new") && !is_listed && self.is_older(&path, MIN_AGE_DAYS) {

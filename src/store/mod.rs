@@ -40,6 +40,7 @@ pub use local::folders;
 pub use local::git_locks::{git_locks, lock_name, remove_abandoned_lock};
 pub use local::hints::Hints;
 pub use local::identity::{Identity, random_bytes};
+pub use local::kept_settings::KeptSettings;
 pub use local::last_written::{last_written, newest_written, note_last_written};
 pub use local::lock::{Holder, LoopLock};
 pub use local::passed::PassedStates;
@@ -117,6 +118,13 @@ impl Store {
 
     pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
         Self { repository, syncing, unreadable: Unreadable::default() }
+    }
+
+    /// Returns the same records, in a work tree whose links may lead where these values of `ralph.allowLinks` say.
+    #[must_use]
+    pub fn permitting_links<'a>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
+        self.repository = self.repository.permitting_links(values);
+        self
     }
 
     pub fn repository(&self) -> &Repository {

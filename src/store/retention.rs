@@ -11,6 +11,7 @@ use crate::record::{ObjectId, RecordKind, SessionId, Timestamp};
 
 use super::leftovers::{self, Leftover, is_older};
 use super::local::control::Control;
+use super::local::kept_settings::KeptSettings;
 use super::local::last_written::last_of_all;
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
@@ -112,7 +113,8 @@ impl Store {
                 plan.aside.extend(self.refs().below(INCOMING_PREFIX)?);
             }
             plan.restorations = plan.aside.iter().map(|(name, _)| name.clone()).collect();
-            plan.leftovers = leftovers::find(self.repository(), days, rules.now)?;
+            let recorded: Vec<_> = self.session_names()?.into_iter().map(|refs| refs.session).collect();
+            plan.leftovers = leftovers::find(self.repository(), &recorded, days, rules.now)?;
         }
         let going: Vec<&(String, ObjectId)> =
             plan.sessions.iter().flat_map(|going| &going.refs).chain(&plan.aside).collect();
@@ -161,6 +163,7 @@ impl Store {
             self.notes().forget(&going.session, at)?;
             self.forget_listing()?;
             Control::of(self.repository(), &going.session).clear()?;
+            KeptSettings::of(self.repository(), &going.session).remove()?;
         }
         Ok(())
     }

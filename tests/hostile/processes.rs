@@ -164,7 +164,7 @@ fn a_stop_ends_a_snapshot_that_hangs_in_a_filter_and_the_session_is_recorded() {
         assert!(!is_alive(&pid), "{how}");
         assert_eq!(scene.session().end()["status"], "interrupted", "{how}");
         scene.agent_script("[[turn]]\ndo = [{ tick = \"current\" }]");
-        scene.ralph("resume --accept-changed-commands").code(0);
+        scene.ralph("resume --fresh-settings").code(0);
     }
 }
 

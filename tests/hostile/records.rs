@@ -296,7 +296,7 @@ fn records_of_sessions_that_cannot_be_read_stop_no_command() {
         let is_end = number % 2 == 0;
         let commit = if is_end { commits.lines().next() } else { commits.lines().last() };
         rewrite(&scene, &name, &[(commit.unwrap().to_owned(), mutation.clone())]);
-        let words = if is_end { "resume --accept-changed-commands -n 1" } else { "status" };
+        let words = if is_end { "resume -n 1" } else { "status" };
         let run = scene.ralph(words);
         assert!([0, 1, 4].contains(&run.code) && !run.talk().contains("panicked"), "{mutation:?}: {run}");
     }

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use super::records::{File, Mutation, rewrite};
 use crate::sandbox::{Run, Sandbox, WILLING_AGENT};
 
 /// Says that all is done, and does nothing.
@@ -17,21 +16,14 @@ fn judged() -> Sandbox {
     scene
 }
 
-/// The resumption is refused because of `key`, and nothing was run or recorded.
+/// What was planted does not count in the resumption, which names `key` with what the session has and where it differs.
 #[track_caller]
-fn is_refused(scene: &Sandbox, words: &str, key: &str, origin: &str) -> Run {
-    let before = scene.session().iterations().len();
-    let run = scene.ralph(words).code(3);
-    assert!(run.talk().contains("began with other commands than those that are set now"), "{run}");
+fn is_kept(scene: &Sandbox, words: &str, key: &str, value: &str, origin: &str) -> Run {
+    let run = scene.ralph(words);
     let line =
-        run.talk().lines().find(|line| line.trim_start().starts_with(&format!("{key}: "))).map(str::to_owned);
+        run.talk().lines().find(|line| line.starts_with(&format!("warning: {key} "))).map(str::to_owned);
     let line = line.unwrap_or_else(|| panic!("{key} is not named: {run}"));
-    assert!(line.contains(origin), "{line}");
-    assert!(
-        run.talk().contains("hint: if these changes are yours, add `--accept-changed-commands`"),
-        "{run}"
-    );
-    assert_eq!(scene.session().iterations().len(), before);
+    assert!(line.contains(value) && line.contains(origin) && line.contains(": --fresh-settings "), "{line}");
     run
 }
 
@@ -39,37 +31,59 @@ fn is_refused(scene: &Sandbox, words: &str, key: &str, origin: &str) -> Run {
 fn a_validation_that_was_planted_in_the_file_does_not_judge_a_resumed_session() {
     let scene = judged();
     scene.validate("true");
-    let run = is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
-    assert!(run.talk().contains(r#"validation.command: "test -e work" -> "true""#), "{run}");
-    scene.ralph("resume --accept-changed-commands").code(0);
-    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "success"]);
+    let run = is_kept(
+        &scene,
+        "resume -n 1",
+        "validation.command",
+        "is \"test -e work\"; ",
+        "the file says \"true\" now",
+    );
+    run.code(4);
+    scene.ralph("resume -n 1 --fresh-settings").code(0).stderr_has(
+        "warning: validation.command is \"true\" now (.specify/ralph.toml:1); the session began with \"test -e work\"",
+    );
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure", "success"]);
 }
 
 #[test]
-fn what_was_accepted_once_is_not_asked_for_again() {
+fn what_was_taken_anew_is_kept_from_then_on() {
     let scene = judged();
     scene.validate("test -e nothing");
-    scene.ralph("resume -n 1 --accept-changed-commands").code(4);
-    scene.ralph("resume -n 1").code(4);
+    scene.ralph("resume -n 1 --fresh-settings").code(4);
+    scene.ralph("resume -n 1").code(4).stderr("");
     scene.validate("test -e work");
-    is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
+    is_kept(&scene, "resume -n 1", "validation.command", "is \"test -e nothing\"; ", "the file says").code(4);
 }
 
 #[test]
-fn a_validation_that_was_planted_in_gits_configuration_does_not_judge_a_resumed_session() {
+fn what_was_planted_in_gits_configuration_does_not_count_in_a_resumed_session() {
     let scene = Sandbox::new();
-    let plants = "git config ralph.validation.command true\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n";
+    fs::write(scene.outside("secret"), "TOP-SECRET\n").unwrap();
+    let plants = "git config ralph.validation.command true\ngit config ralph.trust always\n\
+        git config ralph.hooks.onFinish 'touch ../owned'\ngit config ralph.redaction.allow .+\n\
+        git config ralph.allowLinks /\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n\
+        rm -f \"$RALPH_PROGRESS\"; ln -s \"$PWD/../secret\" \"$RALPH_PROGRESS\"\n";
     scene.agent_sh(plants).validate("test -e work").agent_uses_git().commit("An agent");
+    scene.journal_differs().skip_final_fsck();
     // The session that runs goes on with what it began with.
     scene.ralph("-n 2").code(4);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure"]);
-    is_refused(&scene, "resume", "validation.command", "git config ralph.validation.command (local)");
-    scene.git("config --unset ralph.validation.command");
-    scene.ralph("resume -n 1").code(4);
+    let refused = scene.ralph("resume -n 1").code(3);
+    assert!(refused.talk().contains("ralph.allowLinks is none; git's configuration says / now"), "{refused}");
+    fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
+    let place = "git config ralph.validation.command (local) says \"true\" now";
+    let run = is_kept(&scene, "resume -n 1", "validation.command", "is \"test -e work\"; ", place).code(4);
+    for key in ["hooks.on-finish is none; ", "redaction.allow is none; "] {
+        assert!(run.talk().contains(key), "{run}");
+    }
+    assert!(!scene.outside("owned").exists());
+    assert_eq!(fs::read_to_string(scene.outside("secret")).unwrap(), "TOP-SECRET\n");
 }
 
 #[test]
-fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
+fn hooks_agents_and_rules_that_were_planted_are_named_and_do_not_count() {
+    let scene = judged();
+    let file = scene.read(".specify/ralph.toml");
     for (planted, key) in [
         ("hooks.on-finish = 'touch ../owned'", "hooks.on-finish"),
         ("progress.command = 'touch ../owned'", "progress.command"),
@@ -78,110 +92,78 @@ fn hooks_agents_and_rules_that_were_planted_are_refused_by_name() {
         ("untick = false", "untick"),
         ("permissions = 'read-only'", "permissions"),
         ("redaction.allow = ['.+']", "redaction.allow"),
-        ("redaction.rules = ['finished']", "redaction.rules"),
+        ("skip-after = 9", "skip-after"),
     ] {
-        let scene = judged();
-        scene.config(planted);
-        is_refused(&scene, "resume", key, ".specify/ralph.toml:1");
+        scene.write(".specify/ralph.toml", format!("{planted}\n{file}"));
+        is_kept(&scene, "resume -n 1", key, "is ", "the file says ").code(4);
         assert!(!scene.outside("owned").exists(), "{planted}");
     }
-    for (table, key) in [
-        ("[agents.fake]\ncommand = ['sh', 'evil.sh']\n", "agents.fake.command"),
-        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nparser = 'claude'\n", "agents.fake.parser"),
-        (
-            "[agents.fake]\ncommand = ['sh', 'agent.sh', '{prompt_file}']\nprompt = 'file'\n",
-            "agents.fake.prompt",
-        ),
-        ("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.PATH = '/evil'\n", "agents.fake.env.PATH"),
-    ] {
-        let scene = Sandbox::new();
-        scene.agent_sh("exit 0\n").commit("An agent");
-        scene.ralph("-n 1").code(4);
-        scene.agent(table);
-        is_refused(&scene, "resume", key, ".specify/ralph.toml:");
-    }
-}
-
-#[test]
-fn a_variable_of_an_agent_is_compared_and_neither_shown_nor_recorded() {
     let scene = Sandbox::new();
-    let with =
-        |value: &str| format!("[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.SETTING = '{value}'\n");
-    scene.agent_sh("exit 0\n").agent(&with("first-value")).commit("An agent");
+    let table = "[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.SETTING = 'first-value'\n";
+    scene.agent_sh("echo $SETTING > value\n").agent(table).commit("An agent");
     scene.ralph("-n 1").code(4);
-    scene.ralph("resume -n 1").code(4);
-    let recorded = scene.session().end();
-    let hash = recorded["commands"]["agents.fake.env.SETTING"].as_str().unwrap().to_owned();
-    assert!(hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{recorded}");
-    assert!(!recorded.to_string().contains("first-value"));
-    scene.agent(&with("other-value"));
-    let run = is_refused(&scene, "resume", "agents.fake.env.SETTING", ".specify/ralph.toml:");
-    assert!(!run.talk().contains("-value"), "{run}");
-    // The hash is of no use to who tries values: it is made with a key that stays here.
-    let key = fs::read(scene.path(".git/ralph/key")).unwrap();
-    assert_eq!(key.len(), 32);
-    // Without the key nothing can be compared, and what is hidden counts as changed.
-    scene.agent(&with("first-value"));
-    scene.ralph("resume -n 1").code(4);
-    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
-    let id = scene.session().id().to_owned();
-    let run = is_refused(&scene, &format!("resume {id}"), "agents.fake.env.SETTING", ".specify/ralph.toml:");
-    assert!(run.talk().contains("cannot be compared"), "{run}");
+    for (planted, key) in [
+        (table.replace("'agent.sh'", "'evil.sh'"), "agents.fake.command"),
+        (format!("{table}parser = 'claude'\n"), "agents.fake.parser"),
+        (table.replace("first-value", "other-value"), "agents.fake.env.SETTING"),
+        (format!("{table}env.PATH = '/evil'\n"), "agents.fake.env.PATH"),
+    ] {
+        scene.agent(&planted);
+        let run = is_kept(&scene, "resume -n 1", key, "", "the file").code(4);
+        assert!(!run.talk().contains("-value"), "{run}");
+        assert_eq!(scene.read("value"), "first-value\n", "{key}");
+    }
+    let (mode, kept) = kept_settings(&scene);
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(kept.contains("first-value") && !scene.session().end().to_string().contains("first-value"));
+    scene.ralph(["clean", "--session", scene.session().id(), "--yes"]).code(0);
+    assert!(fs::read_dir(scene.path(".git/ralph/settings")).unwrap().next().is_none());
+}
+
+/// The mode and the text of the settings that the session keeps.
+fn kept_settings(scene: &Sandbox) -> (u32, String) {
+    let path = scene.path(&format!(".git/ralph/settings/{}.json", scene.session().id()));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
+    (mode, fs::read_to_string(path).unwrap())
 }
 
 #[test]
-fn a_flag_that_changes_a_command_needs_the_same_word() {
+fn settings_that_an_agent_changes_where_they_are_kept_are_written_again() {
+    let scene = Sandbox::new();
+    scene.agent_sh("for f in .git/ralph/settings/*; do sed -i 's/test -e work/true/' \"$f\"; done\n");
+    scene.validate("test -e work").commit("An agent");
+    scene.ralph("-n 1").code(4).stdout_has("the settings of this session in ");
+    assert!(kept_settings(&scene).1.contains("test -e work"));
+    // Where they are gone, what is set now counts only if the record says the same.
+    let path = scene.path(&format!(".git/ralph/settings/{}.json", scene.session().id()));
+    fs::remove_file(&path).unwrap();
+    scene.validate("true");
+    let run = scene.ralph("resume -n 1").code(3);
+    assert!(run.talk().contains("validation.command is \"true\" (.specify/ralph.toml:1)"), "{run}");
+    scene.validate("test -e work");
+    scene.ralph("resume -n 1").code(4).stderr_has("its settings are those of its record");
+}
+
+#[test]
+fn flags_of_a_resumption_win_and_the_old_flag_says_what_replaced_it() {
     let scene = judged();
-    is_refused(&scene, "resume --validate true", "validation.command", "(--validate)");
-    is_refused(&scene, "resume --agent-command true", "agent", "(--agent-command)");
-    scene.ralph("resume --validate true --accept-changed-commands").code(0);
+    scene.ralph("resume --accept-changed-commands").code(2).stderr_has("--fresh-settings");
+    scene.ralph("resume --validate true").code(0).stderr("");
 }
 
 #[test]
-fn what_decides_nothing_may_be_changed_between_a_session_and_its_resumption() {
-    let scene = judged();
-    scene.config("timeout = '5m'\nskip-after = 9\nprogress.max-entries = 2\nremote = 'origin'\ncapture.port = 'port (\\d+)'\n");
-    scene.write("work", "");
-    scene.ralph("resume -n 2 --model other").code(0);
-}
-
-#[test]
-fn a_session_of_an_older_version_is_compared_as_far_as_it_is_recorded() {
+fn a_session_of_an_older_version_goes_on_with_what_its_record_vouches_for() {
     let scene = judged();
     scene.skip_final_fsck();
-    let record = scene.session();
-    let json = scene.git(["show", &format!("{}:session.json", record.refname())]);
-    let mut json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    for field in ["machine", "commands"] {
-        json.as_object_mut().unwrap().remove(field);
-    }
-    let root = scene.git(["rev-list", "--max-parents=0", record.refname()]);
-    let file = File::Bytes(json.to_string().into_bytes());
-    let mutation = Mutation { files: vec![("session.json", file)], ..Mutation::default() };
-    rewrite(&scene, record.refname(), &[(root, mutation)]);
-    scene.ralph("resume -n 1").code(4).stderr("");
+    fs::remove_dir_all(scene.path(".git/ralph/settings")).unwrap();
+    scene.ralph("resume -n 1").code(4).stderr_has("was recorded by an earlier version");
+    fs::remove_dir_all(scene.path(".git/ralph/settings")).unwrap();
     scene.validate("true");
-    is_refused(&scene, "resume", "validation.command", ".specify/ralph.toml:1");
-}
-
-#[test]
-fn a_secret_that_an_option_names_is_compared_as_it_is_recorded_and_not_shown() {
-    let scene = Sandbox::new();
-    let with = |file: &str| {
-        format!(
-            "[agents.fake]\ncommand = ['sh', '{file}', '--password', 'correct-horse-7']\nenv.API_TOKEN = 'x'\n"
-        )
-    };
-    scene.agent_sh("exit 0\n").agent(&with("agent.sh")).commit("An agent");
-    scene.ralph("-n 1").code(4);
-    // Without the key nothing but the record is there to compare with.
-    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
-    let resume = format!("resume {}", scene.session().id());
-    let run = is_refused(&scene, &resume, "agents.fake.env.API_TOKEN", "cannot be compared");
-    assert!(!run.talk().contains("agents.fake.command"), "{run}");
-    scene.agent(&with("./agent.sh"));
-    let run = is_refused(&scene, &resume, "agents.fake.command", ".specify/ralph.toml:");
-    assert!(!run.talk().contains("correct-horse-7"), "{run}");
+    let id = scene.session().id().to_owned();
+    let run = scene.ralph("resume").code(3);
+    assert!(run.talk().contains("the session began with \"test -e work\""), "{run}");
+    assert!(run.talk().contains(&format!("resume {id} --fresh-settings`")), "{run}");
+    scene.ralph("resume --fresh-settings").code(0);
 }
 
 /// A project that arrived with a clone, whose file names commands that leave a trace.
@@ -422,19 +404,14 @@ fn an_artifact_of_a_loop_type_lies_in_the_project() {
 }
 
 #[test]
-fn a_resumed_session_keeps_the_commands_of_its_flags_if_this_clone_vouches_for_them() {
+fn a_resumed_session_keeps_the_commands_of_its_flags() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 A\n- [ ] T002 B\n- [ ] T003 C\n");
     scene.write("agent.sh", "sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n").commit("An agent");
     scene.ralph(["-n", "1", "--agent-command", "sh agent.sh", "--validate", "test -e agent.sh"]).code(4);
-    scene.ralph("resume -n 1").code(4);
+    let run = scene.ralph("resume -n 1").code(4);
+    assert!(run.talk().contains("kept from the session: "), "{run}");
     let second = scene.session().iteration(2);
     assert_eq!((&second["agent"], &second["outcome"]), (&"command".into(), &"success".into()));
     assert_eq!(second["validation_command"], "test -e agent.sh");
-    // What is set now is compared, not replaced.
-    is_refused(&scene, "resume --validate true", "validation.command", "(--validate)");
-    // Without the key of this clone, the record is but a claim.
-    fs::remove_file(scene.path(".git/ralph/key")).unwrap();
-    scene.ralph("resume").code(3);
-    assert_eq!(scene.session().iterations().len(), 2);
 }

@@ -187,7 +187,7 @@ pub fn whole_session() -> Scene {
 pub fn resumption() -> Scene {
     Scene {
         name: "a resumption",
-        words: "resume --json -n 2 --accept-changed-commands",
+        words: "resume --json -n 2 --fresh-settings",
         opening: Opening::Limited,
         // From there on it is a session like any other.
         until: Some("/2/prompt.md"),

@@ -93,6 +93,12 @@ impl Running<'_> {
             let folder = self.plan.store.repository().ralph_dir();
             self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
         }
+        if self.keep_settings()? {
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!(
+                "the settings of this session in {folder} were changed while it ran; they are back"
+            ));
+        }
         if let Err(error) = self.local.lock.hold_on(self.plan.store.repository()) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }

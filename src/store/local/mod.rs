@@ -6,6 +6,7 @@ pub mod folders;
 pub(super) mod git_locks;
 pub(super) mod hints;
 pub(super) mod identity;
+pub(super) mod kept_settings;
 pub(super) mod last_written;
 pub(super) mod lock;
 pub(super) mod passed;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 use crate::store::local::control::Control;
 use crate::store::local::disk;
+use crate::store::local::kept_settings::KeptSettings;
 use crate::store::local::spool::Spool;
 use crate::store::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use crate::store::retention::{ASIDE, is_of};
@@ -80,6 +81,7 @@ impl Purge<'_> {
         store.forget_listing()?;
         let notes = store.notes().forget(session, at)?;
         Control::of(store.repository(), session).clear()?;
+        KeptSettings::of(store.repository(), session).remove()?;
         if let Some(spool) = Spool::of(store.repository(), session)? {
             spool.remove(store.repository())?;
         }

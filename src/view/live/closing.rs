@@ -162,7 +162,7 @@ fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
             let does = if task.asks { "answer it" } else { "tell its next attempts something" };
             (hint_command(RALPH, &task.task), does)
         }));
-        let resume = format!("{RALPH} resume {id}");
+        let resume = format!("{RALPH} resume {id}{}", session.budget().flags_to_go_on());
         // A hint that names it says what comes first.
         if !closing.hint.iter().any(|hint| hint.contains(&resume)) {
             next.push((resume, "go on from here"));

@@ -107,7 +107,7 @@ fn commands(report: &Report) -> Vec<String> {
         Some(task) => hint_command(RALPH_ELSEWHERE, &task.task),
         None => format!("{RALPH_ELSEWHERE} hint 'TEXT'"),
     };
-    let resume = format!("{RALPH_ELSEWHERE} resume {id}");
+    let resume = format!("{RALPH_ELSEWHERE} resume {id}{}", report.session.budget().flags_to_go_on());
     match report.session.status {
         Status::Completed => Vec::new(),
         Status::Running => vec![hint],

@@ -1,0 +1,344 @@
+//! `specify ralph resume`: a session goes on with the settings that it began with.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::config::Config;
+use crate::feature::Feature;
+use crate::process::host_name;
+use crate::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason, Tokens};
+use crate::session;
+use crate::store::{Identity, KeptSettings, SessionLog, SessionRefs, Store};
+use crate::tasks;
+use crate::view::style::one_line;
+
+use super::approvals::{Approvals, Approved};
+use super::args::SettingArgs;
+use super::resumption::{self, Comparison, FRESH, Kept, Winner};
+use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
+use super::settings::{FILE, Layers, layers_in};
+use super::setup::RunRequest;
+use super::{Context, ExitCode, Flags, note, refusal, sessions, warn};
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Session to resume [default: the latest unfinished one]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<SessionName>,
+    /// Feature, by path or by name
+    #[arg(long, value_name = "FEATURE")]
+    pub feature: Option<String>,
+    /// Take the settings from files, git's configuration and the environment as they are now, instead of those that the
+    /// session began with
+    #[arg(long)]
+    pub fresh_settings: bool,
+    /// Refused: `--fresh-settings` took its place
+    #[arg(long, hide = true)]
+    pub accept_changed_commands: bool,
+    /// Exit with 5 if all tasks are done, but some are flagged
+    #[arg(long)]
+    pub fail_on_flags: bool,
+    #[command(flatten)]
+    pub force: ForceArgs,
+    /// Resume SESSION although it seems to run on another machine
+    #[arg(long, requires = "session")]
+    pub take_over: bool,
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    /// Show the loop in the terminal UI; leaving it does not stop the loop
+    #[arg(long, conflicts_with_all = ["verbose", "quiet", "json"])]
+    pub tui: bool,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+}
+
+/// A session that can go on, and its settings.
+pub struct Resumption {
+    refs: SessionRefs,
+    feature: Feature,
+    scope: Scope,
+    layers: Layers,
+    /// With the links that the session permits.
+    context: Context,
+    /// What is to be said: what differs from the files, and what comes from flags of the start.
+    lines: Vec<String>,
+    kept_flags: Vec<String>,
+    budget: Budget,
+}
+
+pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
+    if args.accept_changed_commands {
+        note(format_args!(
+            "error: `--accept-changed-commands` is no more: a session keeps its settings\nhint: `{RALPH} resume {FRESH}` takes \
+             those that are set now"
+        ));
+        return Ok(ExitCode::Usage);
+    }
+    let Resumption { refs, feature, scope, layers, context, lines, kept_flags, budget } =
+        Resumption::of(args, context)?;
+    lines.iter().for_each(|line| warn(line));
+    if !kept_flags.is_empty() && !args.talk.quiet {
+        note(format_args!("kept from the session: {}", kept_flags.join(", ")));
+    }
+    if let Some(spent) = budget.spent()
+        && has_open_tasks(&feature, &scope).map_err(refusal)?
+    {
+        let id = &refs.session;
+        let command = format!("`{RALPH} resume {id}{}`", budget.flags_to_go_on());
+        let refusal = Refusal::new(format!("session {id} has spent {spent}"));
+        return Err(refusal.with_hint(format!("{command} goes on")).into());
+    }
+    let request = RunRequest {
+        scope: scope.clone(),
+        resume: Some(refs),
+        kept: Some(layers),
+        is_forced: args.force.force,
+        ..RunRequest::default()
+    };
+    let code = start(&feature, request, &context, voice(args.talk, context.paint))?;
+    if args.fail_on_flags { code_of_flags(code, &feature, &scope, &context) } else { Ok(code) }
+}
+
+/// Where no task is open there is nothing to spend on.
+fn has_open_tasks(feature: &Feature, scope: &Scope) -> Result<bool> {
+    let list = tasks::read(&feature.files, &feature.tasks_path)?;
+    let part = tasks::part_of(&list, scope, &feature.tasks_path)?;
+    Ok(!session::all_done(&list, part.as_ref()))
+}
+
+impl Resumption {
+    /// Finds the session, and works out its settings. Says nothing, changes nothing.
+    pub fn of(args: &ResumeArgs, context: &Context) -> Result<Self> {
+        let store = context.store()?;
+        let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
+        let refs = unfinished(store, &choice, args.take_over)?;
+        let log = store.session(&refs)?;
+        let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
+        let begun = newest_begin.and_then(|entry| store.readable_session(entry));
+        let resumer = Resumer { args, context, refs: &refs, log: log.as_ref(), begun: begun.as_ref() };
+        let Resolved { layers, lines, kept_flags } = resumer.settings().map_err(refusal)?;
+        let context = context.permitting_links(layers.allowed_links())?;
+        let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
+        let feature = context.recorded_feature(&path)?;
+        let settings = layers.config().map_err(refusal)?.settings;
+        let mut cost = None;
+        let mut tokens = Tokens::default();
+        for entry in log.iter().flat_map(SessionLog::iterations) {
+            tokens = tokens.plus(&entry.tokens);
+            cost = entry.cost().usd.map_or(cost, |usd| Some(usd + cost.unwrap_or_default()));
+        }
+        let budget = Budget {
+            cost,
+            max_cost: settings.max_cost,
+            tokens: tokens.total(),
+            max_tokens: settings.max_tokens,
+        };
+        let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();
+        Ok(Self { refs, feature, scope, layers, context, lines, kept_flags, budget })
+    }
+
+    /// Returns the settings and where they count, for a question before the loop starts.
+    pub fn config(&self) -> Result<(Config, &Context)> {
+        Ok((self.layers.config()?, &self.context))
+    }
+}
+
+/// The settings of a resumption, and what is to be said of them.
+struct Resolved {
+    layers: Layers,
+    lines: Vec<String>,
+    kept_flags: Vec<String>,
+}
+
+struct Resumer<'a> {
+    args: &'a ResumeArgs,
+    context: &'a Context,
+    refs: &'a SessionRefs,
+    log: Option<&'a SessionLog>,
+    begun: Option<&'a Session>,
+}
+
+impl Resumer<'_> {
+    fn settings(&self) -> Result<Resolved> {
+        let id = &self.refs.session;
+        let now = layers_in(self.context, Flags::default())?;
+        let file = KeptSettings::of(self.context.store()?.repository(), id);
+        let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
+        let unreadable = || Refusal::new(format!("cannot read the settings that session {id} began with"));
+        match (file.read()?, self.begun) {
+            (Some(bytes), _) => match serde_json::from_slice(&bytes) {
+                Ok(kept) => self.from_kept(&kept, &now),
+                Err(_) if self.args.fresh_settings => self.from_kept(&Kept::default(), &now),
+                Err(error) => Err(Refusal::new(format!("{}: {error}", unreadable())).with_hint(fresh).into()),
+            },
+            (None, Some(begun)) => self.from_record(begun, &now, fresh),
+            (None, None) if self.args.fresh_settings => self.from_kept(&Kept::default(), &now),
+            (None, None) => Err(unreadable().with_hint(fresh).into()),
+        }
+    }
+
+    fn from_kept(&self, kept: &Kept, now: &Layers) -> Result<Resolved> {
+        let call = self.args.settings.flags();
+        let (winner, mut why) = self.winner(kept, now)?;
+        let layers = resumption::resumed(&kept.layers, now, winner, &call)?;
+        let config = layers.config()?;
+        let mut lines = Vec::new();
+        if winner != Winner::Nothing
+            && let Ok(start) = kept.layers.config()
+        {
+            lines = Comparison { config: &config, other: &start, call: &call }.with_start()?;
+            if !lines.is_empty() {
+                lines.splice(0..0, why.take());
+            }
+        }
+        let (differing, kept_flags) = self.unlike_now(&layers, &config, now, &call)?;
+        lines.extend(differing);
+        Ok(Resolved { layers, lines, kept_flags })
+    }
+
+    /// Returns what wins over the settings of the start, and why.
+    fn winner(&self, kept: &Kept, now: &Layers) -> Result<(Winner, Option<String>)> {
+        if self.args.fresh_settings {
+            return Ok((Winner::Now, None));
+        }
+        let why = |what: &str| {
+            Some(format!("{what}: what {FILE} says of it counts, and what was changed there since"))
+        };
+        let (about, why): (&[&str], _) = match self.log.and_then(|log| log.tip().stop_reason) {
+            Some(StopReason::ValidationUnusable) => {
+                (&["validation."], why("the session ended because its validation could not be used"))
+            }
+            Some(StopReason::AgentUnusable) => {
+                (&["agent", "agents.", "model"], why("the session ended because its agent could not be used"))
+            }
+            _ if self.was_approved_since(kept, now)? => {
+                let why = "was approved since the session began: what was changed there counts";
+                (&[], Some(format!("{FILE} {why}")))
+            }
+            _ => return Ok((Winner::Nothing, None)),
+        };
+        Ok((Winner::File { about }, why))
+    }
+
+    /// Returns true if the user approved the commands of the file as they are now, and the session began with others.
+    fn was_approved_since(&self, kept: &Kept, now: &Layers) -> Result<bool> {
+        let (Ok(before), Ok(now)) = (kept.layers.config(), now.config()) else { return Ok(false) };
+        if before.file_commands == now.file_commands || now.file_commands.all().is_empty() {
+            return Ok(false);
+        }
+        let Ok(approvals) = Approvals::of(self.context) else { return Ok(false) };
+        approvals.hold_since(kept.approvals, Approved::Commands(&now.file_commands))
+    }
+
+    /// Returns how the settings differ from those that are set now, a line each, and which flags of the start count.
+    fn unlike_now(
+        &self,
+        layers: &Layers,
+        config: &Config,
+        now: &Layers,
+        call: &Flags,
+    ) -> Result<(Vec<String>, Vec<String>)> {
+        let loop_type = config.loop_type.name.clone();
+        let set = Layers { flags: Flags { loop_type: Some(loop_type), ..Flags::default() }, ..now.clone() }
+            .config();
+        let set = match set {
+            Ok(set) => set,
+            Err(error) => {
+                let error = format!("{error:#}");
+                let error = error.lines().next().unwrap_or_default();
+                return Ok((
+                    vec![format!("the settings of now cannot be read, and do not count: {error}")],
+                    Vec::new(),
+                ));
+            }
+        };
+        let found = Comparison { config, other: &set, call }.with_now()?;
+        let mut lines = found.lines;
+        let links = |layers: &Layers| {
+            let links: Vec<String> = layers.allowed_links().map(one_line).map(Into::into).collect();
+            if links.is_empty() { "none".to_owned() } else { links.join(", ") }
+        };
+        if links(layers) != links(now) {
+            lines.push(format!(
+                "ralph.allowLinks is {}; git's configuration says {} now: {FRESH} takes it",
+                links(layers),
+                links(now)
+            ));
+        }
+        Ok((lines, found.kept))
+    }
+
+    /// Takes what the record has. What runs, judges or sends comes from here, unless the key of this clone vouches for it.
+    fn from_record(&self, begun: &Session, now: &Layers, fresh: String) -> Result<Resolved> {
+        let id = &self.refs.session;
+        let identity = Identity::find(self.context.store()?.repository())?;
+        let is_ours = match (&begun.machine, &identity) {
+            (Some(machine), Some(own)) => *machine == own.machine(),
+            (Some(_), None) => false,
+            (None, _) => begun.host == host_name(),
+        };
+        let loop_type = Flags { loop_type: Some(begun.loop_type.clone()), ..Flags::default() };
+        let set = Layers { flags: loop_type, ..now.clone() }.config()?;
+        let layers = Layers { flags: resumption::of_record(begun, identity.as_ref(), &set), ..now.clone() };
+        let kept = Kept { layers, approvals: 0 };
+        let (winner, _) = self.winner(&kept, now)?;
+        let call = self.args.settings.flags();
+        let layers = resumption::resumed(&kept.layers, now, winner, &call)?;
+        let config = layers.config()?;
+        let unlike = resumption::unlike_record(begun, &config, &call)?;
+        if is_ours && winner == Winner::Nothing && !unlike.is_empty() {
+            let message = format!(
+                "the exact settings of session {id} are not kept here, and what runs or judges is set to something else \
+                 now:\n  {}",
+                unlike.join("\n  ")
+            );
+            return Err(Refusal::new(message).with_hint(fresh).into());
+        }
+        let why = if is_ours {
+            "was recorded by an earlier version, or what it kept is gone: its settings are those of its record"
+        } else {
+            "began in another clone: its settings are those of its record, and what runs, judges or sends is set here"
+        };
+        let mut lines = vec![format!("session {id} {why}")];
+        lines.extend(unlike);
+        let (differing, kept_flags) = self.unlike_now(&layers, &config, now, &call)?;
+        lines.extend(differing);
+        Ok(Resolved { layers, lines, kept_flags })
+    }
+}
+
+/// Returns the session to resume: the one that is named, or the latest that did not complete.
+///
+/// # Errors
+///
+/// If there is none, or if the chosen one is completed, or runs, here or elsewhere (unless it is to be taken over).
+fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
+    let running = sessions::running(store)?;
+    let found = sessions::chosen(store, choice).map_err(refusal)?;
+    let status = |log: &SessionLog| sessions::status(store, log, &running);
+    let is_open = |log: &&SessionLog| {
+        let (status, elsewhere) = status(log);
+        // What runs on another machine is taken by its id alone.
+        status != Status::Completed && (elsewhere.is_none() || choice.session.is_some())
+    };
+    let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
+        return Err(Refusal::new("no recorded session can be resumed")
+            .with_hint(format!("start one with `{RALPH}`"))
+            .into());
+    };
+    let (status, hint) = match status(log) {
+        (_, Some(elsewhere)) if !is_taken_over => {
+            let hint = format!(
+                "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",
+                log.id()
+            );
+            (elsewhere.to_string(), hint)
+        }
+        (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
+            return Ok(log.refs.clone());
+        }
+        (Status::Completed, None) => ("completed".to_owned(), format!("start a new one with `{RALPH}`")),
+        (Status::Running, None) => ("running".to_owned(), format!("`{RALPH} status` says where")),
+    };
+    Err(Refusal::new(format!("session {} is {status}", log.id())).with_hint(hint).into())
+}

@@ -1,0 +1,352 @@
+//! The settings of a session that is resumed: those that it began with, unless flags of this call set others.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::{Config, FlagInput, Origin, Setting, Side, Value as Set, setting_of_variable, side};
+use crate::record::Session;
+use crate::session;
+use crate::store::Identity;
+
+use super::approvals::Approvals;
+use super::settings::Layers;
+use super::{Context, Flags};
+
+/// Says so of the agents that were found at the start without a setting.
+pub const DETECTED: &str = "detected at the start";
+
+/// Says so of what a record has.
+const RECORDED: &str = "the session";
+
+/// The limit that belongs to one call, if a flag gave it.
+const OWN_LIMIT: &str = "max-iterations";
+
+/// How much of a value a message shows, in characters.
+const MAX_VALUE_CHARS: usize = 160;
+
+/// What wins over the settings that a session began with, beside the flags of this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Winner {
+    Nothing,
+    /// What was changed in the project's file since, and all that it says of these keys.
+    File {
+        about: &'static [&'static str],
+    },
+    /// Everything as it is set now. Flags that the session began with set what nothing else sets.
+    Now,
+}
+
+/// What a session keeps for its resumption.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Kept {
+    pub layers: Layers,
+    /// How many lines of approvals there were.
+    pub approvals: usize,
+}
+
+impl Kept {
+    /// Returns what is kept of these settings; `agents` are those that were found without a setting.
+    pub fn new(layers: &Layers, agents: &[String], context: &Context) -> Self {
+        // Without a folder for approvals there is none.
+        let approvals = Approvals::of(context).and_then(|approvals| approvals.count()).unwrap_or_default();
+        Self { layers: kept(layers, agents), approvals }
+    }
+}
+
+/// Returns what a session keeps of these layers for its resumption. `agents` are those that were found without a setting.
+fn kept(layers: &Layers, agents: &[String]) -> Layers {
+    let mut kept = layers.clone();
+    kept.flags.settings.retain(|input| input.key != OWN_LIMIT);
+    if !agents.is_empty() {
+        kept.flags.settings.push(FlagInput::new(DETECTED, "agent", &agents.join(",")));
+    }
+    kept
+}
+
+/// Puts together the layers of a resumption: what was kept, what is set now, and the flags of this call.
+pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Result<Layers> {
+    let mut layers = kept.clone();
+    let loop_type = &kept.flags.loop_type;
+    match winner {
+        Winner::Nothing => {}
+        Winner::File { about } => {
+            let is_about = |key: &str| {
+                about.iter().any(|name| key == *name || name.ends_with('.') && key.starts_with(name))
+            };
+            let before = of_file(kept, loop_type)?;
+            let said = of_file(now, loop_type)?;
+            let wins = said.iter().filter(|setting| {
+                is_about(&setting.key)
+                    || !before.iter().any(|old| (&old.key, &old.value) == (&setting.key, &setting.value))
+            });
+            let wins: BTreeSet<&str> = wins.map(|setting| setting.key.as_str()).collect();
+            let is_kept = |key: Option<String>| key.is_none_or(|key| !wins.contains(key.as_str()));
+            layers.git.retain(|input| is_kept(input.setting()));
+            layers.environment.retain(|(variable, _)| is_kept(setting_of_variable(variable)));
+            drop_flags(&mut layers.flags, |key| wins.contains(key));
+            if is_about("agent") {
+                layers.flags.settings.retain(|input| input.flag != DETECTED);
+            }
+            layers.file.clone_from(&now.file);
+        }
+        Winner::Now => {
+            let set =
+                Layers { flags: Flags { loop_type: loop_type.clone(), ..Flags::default() }, ..now.clone() };
+            let set = set.config()?;
+            drop_flags(&mut layers.flags, |key| set.is_set(key));
+            layers.flags.settings.retain(|input| input.flag != DETECTED);
+            layers = Layers { flags: layers.flags, ..now.clone() };
+        }
+    }
+    if layers.file != kept.file {
+        // That approved the file as it was.
+        layers.flags.settings.retain(|input| input.key != "trust");
+    }
+    let is_set_by_call = |key: &str| {
+        call.agent_command.is_some() && key == "agent" || call.settings.iter().any(|input| input.key == key)
+    };
+    drop_flags(&mut layers.flags, is_set_by_call);
+    layers.flags.settings.extend(call.settings.iter().cloned());
+    layers.flags.agent_command = call.agent_command.clone().or(layers.flags.agent_command);
+    Ok(layers)
+}
+
+/// Returns what the project's file alone sets.
+fn of_file(layers: &Layers, loop_type: &Option<String>) -> Result<Vec<Setting>> {
+    let flags = Flags { loop_type: loop_type.clone(), ..Flags::default() };
+    let config = Layers { file: layers.file.clone(), flags, ..Layers::default() }.config()?;
+    let is_of_file = |setting: &Setting| matches!(setting.origin, Origin::File { .. });
+    Ok(config.values.into_iter().filter(is_of_file).collect())
+}
+
+fn drop_flags(flags: &mut Flags, is_dropped: impl Fn(&str) -> bool) {
+    flags.settings.retain(|input| !is_dropped(&input.key));
+    if is_dropped("agent") {
+        flags.agent_command = None;
+    }
+}
+
+/// Returns the flags for what the record of a session has of its settings, where its exact settings are not kept. What runs,
+/// judges or sends is taken only where the key of this clone vouches for it, as earlier versions recorded it.
+pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> Flags {
+    let mut flags = Flags { loop_type: Some(begun.loop_type.clone()), ..Flags::default() };
+    let own = identity.filter(|own| begun.machine == Some(own.machine()) && !begun.commands.is_empty());
+    let is_vouched = |key: &str, exact: &str| {
+        own.is_some_and(|own| begun.commands.get(key) == Some(&own.fingerprint(key, exact)))
+    };
+    let was_unset = |key: &str| own.is_some() && !begun.commands.contains_key(key);
+    for (key, value) in begun.configuration.as_object().into_iter().flatten() {
+        let is_known = match side(key) {
+            Side::Plain => !value.to_string().contains("[redacted:"),
+            Side::Approved | Side::Widens => {
+                is_vouched(key, &value.to_string()) || value.is_null() && was_unset(key)
+            }
+        };
+        // What is set so needs no flag: a flag would count as a wish of the user's.
+        if is_known && key != OWN_LIMIT && now.exact(key).as_ref() != Some(value) {
+            flags.settings.extend(FlagInput::of_record(RECORDED, key, value));
+        }
+    }
+    let agents = recorded_agents(begun);
+    let line = begun
+        .configuration
+        .get("agents.command.command")
+        .filter(|line| agents == ["command"] && is_vouched("agents.command.command", &line.to_string()));
+    flags.agent_command = line.and_then(Value::as_str).map(str::to_owned);
+    let is_set = flags.agent_command.is_some() || now.settings.agent == agents;
+    if !is_set && is_vouched("agent", &agents.join("\n")) {
+        flags.settings.push(FlagInput::new(RECORDED, "agent", &agents.join(",")));
+    }
+    flags
+}
+
+/// Returns those that worked; of detected ones a record names the first.
+fn recorded_agents(begun: &Session) -> Vec<String> {
+    let listed = begun.configuration.get("agent").and_then(Value::as_array);
+    let listed = listed.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    listed.unwrap_or_else(|| vec![begun.agent.clone()])
+}
+
+/// Returns what runs, judges or sends and is set to something else than the record has, a line each.
+pub fn unlike_record(begun: &Session, config: &Config, call: &Flags) -> Result<Vec<String>> {
+    let redactor = session::redactor(&config.settings)?;
+    let mut recorded = begun.configuration.as_object().cloned().unwrap_or_default();
+    recorded.insert("agent".to_owned(), recorded_agents(begun).into());
+    let mut lines = Vec::new();
+    for setting in config.values.iter().filter(|setting| side(&setting.key) != Side::Plain) {
+        let Setting { key, value, origin } = setting;
+        let is_new_default = !recorded.contains_key(key) && *origin == Origin::Default;
+        let is_detected = key == "agent" && *value == Set::Unset;
+        let is_of_call = is_of_call(key, call);
+        if is_new_default || is_detected || is_of_call || key == "trust" || !is_in_use(key, config) {
+            continue;
+        }
+        let old = recorded.get(key).cloned().unwrap_or_default();
+        let now = session::redacted(&redactor, &Map::from_iter([(key.clone(), value.to_json())]))?;
+        if now.get(key) != Some(&old) {
+            let now = now.get(key).cloned().unwrap_or_default();
+            lines.push(format!(
+                "{key} is {} ({origin}); the session began with {}",
+                shown(&now),
+                shown(&old)
+            ));
+        }
+    }
+    Ok(lines)
+}
+
+/// Two configurations, to be told apart.
+pub struct Comparison<'a> {
+    /// The one that is in force.
+    pub config: &'a Config,
+    pub other: &'a Config,
+    /// Flags of this call: what they set is known.
+    pub call: &'a Flags,
+}
+
+/// What differs, to be said.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// What is set to something else now.
+    pub lines: Vec<String>,
+    /// What a flag set at the start and nothing sets now.
+    pub kept: Vec<String>,
+}
+
+impl Comparison<'_> {
+    /// Returns how the settings in force differ from those that are set now.
+    pub fn with_now(&self) -> Result<Differences> {
+        let mut found = Differences::default();
+        for Difference { key, ours, other } in self.differences()? {
+            let origin = ours.as_ref().map(|(_, origin)| origin);
+            let is_flag = matches!(origin, Some(Origin::Flag { .. }));
+            let is_detected = matches!(origin, Some(Origin::Flag { flag }) if flag == DETECTED);
+            let value = |found: &Option<(String, Origin)>| {
+                found.as_ref().map_or_else(|| "none".to_owned(), |(value, _)| value.clone())
+            };
+            let now = other.as_ref().filter(|(_, origin)| *origin != Origin::Default);
+            match now {
+                Some((new, origin)) if value(&ours) == *new => {
+                    found
+                        .lines
+                        .push(format!("{key} has another value in {} now: {FRESH} takes it", place(origin)));
+                }
+                Some((new, origin)) => found.lines.push(format!(
+                    "{key} is {}; {} says {new} now: {FRESH} takes it",
+                    value(&ours),
+                    place(origin)
+                )),
+                None if is_detected => {}
+                None if is_flag => found.kept.push(format!("{key} {}", value(&ours))),
+                None => found.lines.push(format!(
+                    "{key} is {}; {} does not set it now: {FRESH} drops it",
+                    value(&ours),
+                    origin.map_or_else(String::new, place)
+                )),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns what is in force and was set to something else at the start, a line each.
+    pub fn with_start(&self) -> Result<Vec<String>> {
+        let line = |Difference { key, ours, other }: Difference| {
+            let text = |found: Option<(String, Origin)>| match found {
+                Some((value, origin)) => (value, origin.to_string()),
+                None => ("none".to_owned(), Origin::Default.to_string()),
+            };
+            let ((new, origin), (old, _)) = (text(ours), text(other));
+            if new == old {
+                format!("{key} was changed since the session began ({origin})")
+            } else {
+                format!("{key} is {new} now ({origin}); the session began with {old}")
+            }
+        };
+        Ok(self.differences()?.into_iter().map(line).collect())
+    }
+
+    fn differences(&self) -> Result<Vec<Difference>> {
+        let redactor = session::redactor(&self.config.settings)?;
+        let ours = self.config.values.iter().map(|setting| setting.key.as_str());
+        let others = self.other.values.iter().map(|setting| setting.key.as_str());
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for key in ours.chain(others).filter(|key| seen.insert(*key)) {
+            if is_of_call(key, self.call) || !is_in_use(key, self.config) {
+                continue;
+            }
+            let exact = |config: &Config| config.exact(key).unwrap_or_default();
+            if exact(self.config) == exact(self.other) {
+                continue;
+            }
+            let side = |config: &Config| -> Result<Option<(String, Origin)>> {
+                let Some(setting) = config.values.iter().find(|setting| setting.key == key) else {
+                    return Ok(None);
+                };
+                let map = Map::from_iter([(key.to_owned(), setting.value.to_json())]);
+                let map = session::redacted(&redactor, &map)?;
+                let value = map.into_iter().next().map_or(Value::Null, |(_, value)| value);
+                Ok(Some((shown(&value), setting.origin.clone())))
+            };
+            found.push(Difference {
+                key: key.to_owned(),
+                ours: side(self.config)?,
+                other: side(self.other)?,
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// One setting with two values as they may be shown, each with where it comes from.
+struct Difference {
+    key: String,
+    ours: Option<(String, Origin)>,
+    other: Option<(String, Origin)>,
+}
+
+/// The flag that takes all settings as they are set now.
+pub const FRESH: &str = "--fresh-settings";
+
+/// Returns true if a setting is of this type of loop, and of an agent that works in it.
+fn is_in_use(key: &str, config: &Config) -> bool {
+    let is_of = |rest: &str, name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    match (key.strip_prefix("agents."), key.strip_prefix("loop.")) {
+        (Some(rest), _) => config.settings.agent.iter().any(|agent| is_of(rest, agent)),
+        // Other settings of the type are in force under their own names.
+        (_, Some(rest)) => is_of(rest, &config.loop_type.name) && side(key) != Side::Plain,
+        (None, None) => true,
+    }
+}
+
+/// Returns true if a flag of this call sets it.
+fn is_of_call(key: &str, call: &Flags) -> bool {
+    let is_agent = key == "agent" || key.starts_with("agents.command.");
+    call.agent_command.is_some() && is_agent || call.settings.iter().any(|input| input.key == key)
+}
+
+fn place(origin: &Origin) -> String {
+    match origin {
+        Origin::Default | Origin::File { .. } => "the file".to_owned(),
+        Origin::Git { .. } | Origin::Environment { .. } | Origin::Flag { .. } => origin.to_string(),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "none".to_owned(),
+        // 3.0 is what nobody typed.
+        Value::Number(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
+        value => value.to_string(),
+    };
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

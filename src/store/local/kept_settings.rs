@@ -1,0 +1,52 @@
+//! The settings that a session began with, exactly: `<common git dir>/ralph/settings/<session>.json`, for the user alone.
+//!
+//! They may hold secrets, which the record has not. No remote and no clone ever gets them.
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+
+use crate::project_files::{MAX_DOCUMENT_BYTES, open_plain, read_at_most};
+use crate::record::SessionId;
+use crate::repository::Repository;
+
+use super::{disk, folders};
+
+/// The folder of the files of all sessions.
+pub(in crate::store) const FOLDER: &str = "settings";
+
+/// The settings of one session.
+#[derive(Debug)]
+pub struct KeptSettings<'a> {
+    repository: &'a Repository,
+    path: Utf8PathBuf,
+}
+
+impl<'a> KeptSettings<'a> {
+    pub fn of(repository: &'a Repository, session: &SessionId) -> Self {
+        let path = repository.ralph_dir().join(FOLDER).join(format!("{session}.json"));
+        Self { repository, path }
+    }
+
+    /// Returns them; `None` if this clone has none of this session.
+    pub fn read(&self) -> Result<Option<Vec<u8>>> {
+        let read = || match open_plain(&self.path)? {
+            Some(mut file) => read_at_most(&mut file, MAX_DOCUMENT_BYTES).map(Some),
+            None => Ok(None),
+        };
+        read().with_context(|| format!("read {}", self.path))
+    }
+
+    /// Writes them, if they are not there as they are. Returns true if that was so.
+    pub fn keep(&self, bytes: &[u8]) -> Result<bool> {
+        if self.read()?.as_deref() == Some(bytes) {
+            return Ok(false);
+        }
+        folders::create(self.repository, FOLDER)?;
+        disk::write_private(&self.path, bytes)?;
+        Ok(true)
+    }
+
+    pub fn remove(&self) -> Result<bool> {
+        disk::remove_file_if_there(&self.path)
+    }
+}

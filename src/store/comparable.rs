@@ -55,17 +55,68 @@ impl RecordReader<'_> {
     }
 }
 
+/// A file in which two snapshots differ, by what it holds in each; `None` where it is not there.
+pub type DifferingFile = (Vec<u8>, [Option<ObjectId>; 2]);
+
+impl RecordReader<'_> {
+    /// Returns the files in which two snapshots differ, or `None` if they are not here, or have more entries in folders that
+    /// differ than `budget`, which is lowered by those that were read.
+    pub fn differing_files(
+        &self,
+        before: &ObjectId,
+        after: &ObjectId,
+        budget: &mut usize,
+    ) -> Result<Option<Vec<DifferingFile>>> {
+        let mut found = Vec::new();
+        if !self.has(before)? || !self.has(after)? {
+            return Ok(None);
+        }
+        let mut folders =
+            vec![(Vec::new(), [Some(root(&self.git, before)?), Some(root(&self.git, after)?)], 0)];
+        let comparison = Comparison { git: &self.git, known: HashMap::new() };
+        while let Some((path, [before, after], depth)) = folders.pop() {
+            let (Some(before), Some(after)) = (comparison.entries(before), comparison.entries(after)) else {
+                return Ok(None);
+            };
+            let Some(left) = budget.checked_sub(before.len() + after.len()).filter(|_| depth <= MAX_DEPTH)
+            else {
+                *budget = 0;
+                return Ok(None);
+            };
+            *budget = left;
+            for (name, sides) in differing_entries([before, after]) {
+                let path = [&path, name.as_slice()].concat();
+                let of_kind = |wants_folder: bool| {
+                    sides.map(|side| {
+                        side.filter(|(_, is_folder)| *is_folder == wants_folder).map(|(id, _)| id)
+                    })
+                };
+                let [folder, file] = [of_kind(true), of_kind(false)];
+                if file.iter().any(Option::is_some) {
+                    let [before, after] = file.map(|id| id.map(|id| objects::from_gix(&id)).transpose());
+                    found.push((path.clone(), [before?, after?]));
+                }
+                if folder.iter().any(Option::is_some) {
+                    folders.push(([path.as_slice(), b"/"].concat(), folder, depth + 1));
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+}
+
+/// Returns the tree of a commit, or the tree itself.
+fn root(git: &gix::Repository, id: &ObjectId) -> Result<gix::ObjectId> {
+    let id = objects::to_gix(id)?;
+    Ok(read_commit(git, &id).map_or(id, |commit| commit.tree))
+}
+
 fn is_comparable(git: &gix::Repository, before: &ObjectId, after: &ObjectId) -> Result<bool> {
     if before == after {
         return Ok(true);
     }
-    let root = |id: &ObjectId| -> Result<gix::ObjectId> {
-        let id = objects::to_gix(id)?;
-        // A tree is compared as it is.
-        Ok(read_commit(git, &id).map_or(id, |commit| commit.tree))
-    };
     let mut comparison = Comparison { git, known: HashMap::new() };
-    Ok(comparison.differing(Some(root(before)?), Some(root(after)?), 0).is_some())
+    Ok(comparison.differing(Some(root(git, before)?), Some(root(git, after)?), 0).is_some())
 }
 
 type Pair = (Option<gix::ObjectId>, Option<gix::ObjectId>);
@@ -93,14 +144,8 @@ impl Comparison<'_> {
         if depth > MAX_DEPTH || self.known.len() as u64 > MAX_DIFFERING_FILES {
             return None;
         }
-        let mut entries: BTreeMap<Vec<u8>, [Option<(gix::ObjectId, bool)>; 2]> = BTreeMap::new();
-        for (side, tree) in [before, after].into_iter().enumerate() {
-            for (name, id, is_folder) in self.entries(tree)? {
-                entries.entry(name).or_default()[side] = Some((id, is_folder));
-            }
-        }
         let mut count = 0;
-        for sides in entries.into_values().filter(|[before, after]| before != after) {
+        for sides in differing_entries([self.entries(before)?, self.entries(after)?]).into_values() {
             let folder = |side: Option<(gix::ObjectId, bool)>| {
                 side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id)
             };
@@ -116,7 +161,7 @@ impl Comparison<'_> {
     }
 
     /// Returns name, object and kind of what is in a folder; nothing if it is not here, which git itself will say.
-    fn entries(&self, tree: Option<gix::ObjectId>) -> Option<Vec<(Vec<u8>, gix::ObjectId, bool)>> {
+    fn entries(&self, tree: Option<gix::ObjectId>) -> Option<Vec<FolderEntry>> {
         let Some(tree) = tree else { return Some(Vec::new()) };
         let Ok(Some(header)) = self.git.try_find_header(tree) else { return Some(Vec::new()) };
         if header.size() > MAX_TREE_BYTES {
@@ -131,6 +176,23 @@ impl Comparison<'_> {
                 .collect(),
         )
     }
+}
+
+/// Name, object, and whether it is a folder.
+type FolderEntry = (Vec<u8>, gix::ObjectId, bool);
+
+/// Returns what is not the same in two folders, by name.
+fn differing_entries(
+    folders: [Vec<FolderEntry>; 2],
+) -> BTreeMap<Vec<u8>, [Option<(gix::ObjectId, bool)>; 2]> {
+    let mut entries: BTreeMap<Vec<u8>, [Option<(gix::ObjectId, bool)>; 2]> = BTreeMap::new();
+    for (side, folder) in folders.into_iter().enumerate() {
+        for (name, id, is_folder) in folder {
+            entries.entry(name).or_default()[side] = Some((id, is_folder));
+        }
+    }
+    entries.retain(|_, [before, after]| before != after);
+    entries
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ mod tests;
 mod trailer_value;
 mod verify;
 
-pub use comparable::TOO_LARGE;
+pub use comparable::{DifferingFile, TOO_LARGE};
 pub use copies::{Copies, RepairCounts};
 pub use files::{FileProof, Manifest};
 pub use leftovers::Leftover;

@@ -21,6 +21,9 @@ pub struct ChangedFile {
     pub added: Option<u64>,
     pub removed: Option<u64>,
     pub status: FileStatus,
+    /// What the file held; `None` if there was none, or of a commit of another repository.
+    pub before: Option<ObjectId>,
+    pub after: Option<ObjectId>,
 }
 
 impl ChangedFile {
@@ -29,7 +32,14 @@ impl ChangedFile {
         let mut fields = line.splitn(3, |&byte| byte == b'\t');
         let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
         let (added, removed) = (number(), number());
-        Some(Self { path: fields.next()?.to_vec(), added, removed, status: FileStatus::Modified })
+        Some(Self {
+            path: fields.next()?.to_vec(),
+            added,
+            removed,
+            status: FileStatus::Modified,
+            before: None,
+            after: None,
+        })
     }
 
     /// As a record has it.
@@ -60,7 +70,7 @@ pub fn changed_between(git: Tool, before: &ObjectId, after: &ObjectId) -> Result
 
 /// Reads `:MODE MODE ID ID STATUS NUL PATH NUL` of each file, and after all of these the lines of each.
 fn read(output: &[u8]) -> Vec<ChangedFile> {
-    let mut statuses: HashMap<&[u8], FileStatus> = HashMap::new();
+    let mut entries: HashMap<&[u8], (FileStatus, [Option<ObjectId>; 2])> = HashMap::new();
     let mut files = Vec::new();
     let mut parts = split(output);
     while let Some(part) = parts.next() {
@@ -70,13 +80,22 @@ fn read(output: &[u8]) -> Vec<ChangedFile> {
                 Some(b'D') => FileStatus::Deleted,
                 _ => FileStatus::Modified,
             };
-            statuses.extend(parts.next().map(|path| (path, status)));
+            entries.extend(parts.next().map(|path| (path, (status, blobs(part)))));
         } else if let Some(file) = ChangedFile::read(part) {
-            let status = statuses.get(file.path.as_slice()).copied().unwrap_or_default();
-            files.push(ChangedFile { status, ..file });
+            let (status, [before, after]) = entries.remove(file.path.as_slice()).unwrap_or_default();
+            files.push(ChangedFile { status, before, after, ..file });
         }
     }
     files
+}
+
+/// Returns what a file held before and after, from `:MODE MODE ID ID STATUS`.
+fn blobs(line: &[u8]) -> [Option<ObjectId>; 2] {
+    let text = String::from_utf8_lossy(line);
+    let fields: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
+    let [mode_before, mode_after, before, after, _] = fields.as_slice() else { return [None, None] };
+    [(mode_before, before), (mode_after, after)]
+        .map(|(mode, id)| if mode.starts_with("100") { id.parse().ok() } else { None })
 }
 
 #[cfg(test)]
@@ -84,11 +103,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_the_status_that_stands_before_the_lines() {
-        let output = ":000000 100644 0 1 A\0:a\0:100644 000000 1 0 D\0b\0:100644 100755 1 1 M\0c\0\
-            1\t0\t:a\x000\t2\tb\x00-\t-\tc\0";
-        let statuses: Vec<FileStatus> = read(output.as_bytes()).iter().map(|file| file.status).collect();
-        assert_eq!(statuses, [FileStatus::Added, FileStatus::Deleted, FileStatus::Modified]);
+    fn a_file_has_the_status_and_the_blobs_that_stand_before_the_lines() {
+        let [none, one, two] = ["0", "1", "2"].map(|digit| digit.repeat(40));
+        let output = format!(
+            ":000000 100644 {none} {one} A\0:a\0:100644 000000 {one} {none} D\0b\0:100644 100755 {one} {two} M\0c\0\
+             :160000 160000 {one} {two} M\0d\01\t0\t:a\x000\t2\tb\x00-\t-\tc\x001\t1\td\0"
+        );
+        let files = read(output.as_bytes());
+        let statuses: Vec<FileStatus> = files.iter().map(|file| file.status).collect();
+        use FileStatus::{Added, Deleted, Modified};
+        assert_eq!(statuses, [Added, Deleted, Modified, Modified]);
+        let [one, two] = [one, two].map(|id| Some(id.parse::<ObjectId>().unwrap()));
+        let blobs: Vec<_> = files.into_iter().map(|file| (file.before, file.after)).collect();
+        let expected = [(None, one.clone()), (one.clone(), None), (one, two), (None, None)];
+        assert_eq!(blobs, expected);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Synthetic projects and records, written with the real store.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
@@ -273,6 +274,8 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         git_state: Vec::new(),
         stream: None,
         user_files: Vec::new(),
+        undone: Vec::new(),
+        lost_tasks: Vec::new(),
         schema: SCHEMA,
         id: format!("{session}-iter-{number}"),
         session: session.clone(),
@@ -369,6 +372,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         max_iterations: 1_000_000,
         iterations_run: 0,
         tasks_completed: 0,
+        closed: BTreeSet::new(),
         tasks_done: 0,
         tasks_remaining: TASK_COUNT,
         duration_ms: Durations::default(),

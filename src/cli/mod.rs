@@ -34,6 +34,7 @@ mod hooks;
 mod init;
 mod iterations;
 mod log;
+mod lost_list;
 mod man;
 mod memory;
 mod misplaced_feature;

@@ -18,7 +18,7 @@ use super::resumption::{self, Comparison, FRESH, Kept, Winner};
 use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};
 use super::setup::RunRequest;
-use super::{Context, ExitCode, Flags, note, refusal, sessions, warn};
+use super::{Context, ExitCode, Flags, lost_list, note, refusal, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
@@ -119,6 +119,9 @@ impl Resumption {
         let Resolved { layers, lines, kept_flags } = resumer.settings().map_err(refusal)?;
         let context = context.permitting_links(layers.allowed_links())?;
         let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
+        if let Some(log) = &log {
+            lost_list::refuse(store, log, begun.as_ref())?;
+        }
         let feature = context.recorded_feature(&path)?;
         let settings = layers.config().map_err(refusal)?.settings;
         let mut cost = None;

@@ -23,7 +23,7 @@ use super::pack::Packer;
 use super::settings::{layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
-use super::{Context, Environment, ExitCode, Flags, note, print, refusal, say, summary, warn};
+use super::{Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, say, summary, warn};
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -86,7 +86,18 @@ pub struct Voice {
 }
 
 pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
-    let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    let place = &args.place;
+    let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref());
+    let feature = match feature {
+        Err(error) if place.feature.is_none() && place.tasks.is_none() => {
+            lost_list::refuse_latest(context, None)?;
+            return Err(error);
+        }
+        feature => feature?,
+    };
+    if args.loop_type.is_none() && feature.tasks_path.symlink_metadata().is_err() {
+        lost_list::refuse_latest(context, Some(&feature.path))?;
+    }
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let request = RunRequest {

@@ -351,7 +351,8 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     session.limit = tip.limit;
     session.status = status(store, log, running).0;
     for entry in log.iterations() {
-        session.tasks_completed += entry.closed.len();
+        let closed = entry.closed.iter();
+        session.tasks_completed += closed.filter(|&task| session.closed.insert(task.clone())).count();
         session.tasks_done = entry.tasks.tasks_done;
         session.tasks_remaining = entry.tasks.tasks_open;
         session.duration_ms = session.duration_ms.plus(&entry.duration_ms);

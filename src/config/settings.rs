@@ -14,7 +14,7 @@ use super::values::Values;
 /// Codes of flags that may refuse a success.
 const REFUSALS: &[&str] = &[
     "focus", "skip", "vanished", "shrunk", "judge", "idle", "no-tests", "fewer", "removed", "asserts",
-    "config",
+    "config", "undid",
 ];
 
 const MAX_COUNT: u64 = 1_000_000;

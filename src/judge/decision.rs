@@ -73,6 +73,10 @@ pub struct Evidence<'a> {
     pub known_failures: usize,
     /// Protected files that were put back.
     pub put_back: &'a [String],
+    /// What it took back of tasks that were done; `None` if nothing.
+    pub undid: Option<&'a Flag>,
+    /// True if the task may ask for that.
+    pub is_undoing_ordered: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +107,7 @@ pub fn decide(evidence: &Evidence<'_>) -> Decision {
         evidence.shrunk(),
         evidence.own_change(),
         evidence.idle(),
+        evidence.undid(),
     ]
     .into_iter()
     .flatten()
@@ -248,6 +253,11 @@ impl Evidence<'_> {
             || self.tasks.iter().all(|text| is_verification(text));
         let is_refused = self.is_idle && !is_excused;
         is_refused.then(|| doubt(FlagCode::Idle, "ticked, but nothing changed".to_owned(), Vec::new()))
+    }
+
+    fn undid(&self) -> Option<Doubt> {
+        let doubt = Doubt { flag: self.undid?.clone(), is_excused: false };
+        Some(doubt.excused_if(self.is_undoing_ordered))
     }
 
     /// Returns the flags that are never a refusal.

@@ -3,6 +3,7 @@
 use failure_excerpt::{Level, Ran, Tally};
 
 use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, TrustedTests, decide};
+use crate::record::{Flag, FlagCode};
 
 const DEFAULT: &[&str] = &["focus", "skip", "vanished", "shrunk", "judge", "idle"];
 
@@ -23,6 +24,8 @@ fn finding(path: &str, marker: &str, count: usize) -> Vec<Finding> {
 }
 
 /// A case begins with 41 tests now and before, and a task that changed something.
+///
+/// Many fields: each is one kind of evidence.
 struct Case {
     tests: Option<Tally>,
     before: Option<Tally>,
@@ -35,6 +38,7 @@ struct Case {
     is_idle: bool,
     done_in: Option<u32>,
     final_text: &'static str,
+    undid: Option<Flag>,
     settings: Settings,
 }
 
@@ -62,6 +66,7 @@ fn case() -> Case {
         is_idle: false,
         done_in: None,
         final_text: "Done.",
+        undid: None,
         settings: SETTINGS,
     }
 }
@@ -91,6 +96,8 @@ fn shown(case: &Case) -> String {
         flaky: &[],
         known_failures: 0,
         put_back: &[],
+        undid: case.undid.as_ref(),
+        is_undoing_ordered: case.text.starts_with("Remove"),
     };
     match decide(&evidence) {
         Decision::RunAgain => "second run".to_owned(),
@@ -321,6 +328,8 @@ fn flags_have_one_order() {
         flaky: &["x".to_owned()],
         known_failures: 3,
         put_back: &["a.js".to_owned()],
+        undid: None,
+        is_undoing_ordered: false,
     };
     let shown = |evidence: &Evidence<'_>| {
         let Decision::Accepted(flags) = decide(evidence) else { panic!("it is refused") };
@@ -342,4 +351,15 @@ fn flags_have_one_order() {
     let one = Evidence { others: &names[..1], unticks: false, known_failures: 1, ..evidence };
     assert_eq!(shown(&one)[3], "others: also ticked T005");
     assert_eq!(shown(&one)[6], "known-failures: 1 test fails that failed before the start");
+}
+
+#[test]
+fn work_of_other_tasks_that_was_undone_is_a_flag_and_refused_only_where_that_is_set() {
+    let text = "this attempt undid T001 (src/app.py)";
+    let flag = Flag { code: FlagCode::Undid, text: text.to_owned(), paths: Vec::new() };
+    let undid = || Case { undid: Some(flag.clone()), ..case() };
+    let settings = Settings { refuse: &["undid"], ..SETTINGS };
+    check(&undid(), &format!("undid: {text}"));
+    check(&Case { settings, ..undid() }, &format!("undid! not proven: {text}"));
+    check(&Case { settings, text: "Remove the login", ..undid() }, &format!("undid: {text}"));
 }

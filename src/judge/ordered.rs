@@ -10,6 +10,10 @@ const VERIFICATIONS: &[&str] = &[
 /// Words by which a task asks for fewer tests.
 const REMOVALS: &[&str] = &["skip", "disable", "quarantine", "xfail", "remove", "delete", "drop"];
 
+/// Words by which a task asks for a change that takes work of earlier ones away.
+const REVERSALS: &[&str] =
+    &["remove", "delete", "replace", "rename", "move", "migrate", "revert", "refactor", "clean"];
+
 /// Maximum number of words between such a word and the tests that it is about.
 const MAX_WORDS_BETWEEN: usize = 6;
 
@@ -68,6 +72,15 @@ pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&s
     phase.is_some_and(|phase| words(phase).any(|word| word == "setup"))
         || texts.iter().any(|text| words(text).any(|word| word == "validation"))
         || names.iter().all(is_named)
+}
+
+/// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
+pub fn orders_reversal(texts: &[&str], paths: &[String]) -> bool {
+    let is_end = |c: char| !(c.is_alphanumeric() || c == '_');
+    texts.iter().any(|text| {
+        text.split(is_end).any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
+            || words(text).any(|word| paths.iter().any(|path| names_file(&word, path)))
+    })
 }
 
 fn is_removal(word: &str) -> bool {
@@ -148,6 +161,25 @@ mod tests {
         ] {
             assert_eq!(orders_removal(&["x", text]), removal, "{text}");
             assert_eq!(orders_skip(&["x", text], &["tests/a.test.js"]), skip, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reversal_is_ordered_by_whole_words_or_by_a_file() {
+        let paths = ["src/app.py".to_owned(), "Makefile".to_owned()];
+        for text in [
+            "Remove the old login",
+            "[P] Clean-up of forms",
+            "Then REVERT it",
+            "rename: users to people",
+            "Extend src/app.py",
+            "Extend `app.py`.",
+            "A target in the Makefile",
+        ] {
+            assert!(orders_reversal(&["x", text], &paths), "{text}");
+        }
+        for text in ["Removed users", "A clean_room", "Extend other/app.py", "The app", "Refactoring", ""] {
+            assert!(!orders_reversal(&["x", text], &paths), "{text}");
         }
     }
 

@@ -10,6 +10,9 @@ pub struct Closing {
     /// More of why it ended, and what to do about it.
     pub why: Option<String>,
     pub hint: Option<String>,
+    /// The command that comes before all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
     /// Boxes with unknown marks, which no agent will tick.
     pub unrecognised: Vec<String>,
     /// Tasks that are done and in no commit, though `commit = "task"` is set.

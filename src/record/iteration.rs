@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, GitState, ObjectId,
-    Outcome, SessionId, TaskName, Timestamp, ToolKind, UserFile, join_truncated, without_escapes,
+    Outcome, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -308,6 +308,9 @@ pub struct Iteration {
     /// Tasks whose boxes were opened again though the iteration succeeded: it was not asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<TaskName>,
+    /// Tasks that were open and that this attempt took from the list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_tasks: Vec<TaskName>,
     /// What it was judged by. `None` in older records, and if nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Box<Evidence>>,
@@ -359,6 +362,9 @@ pub struct Iteration {
     /// Files with uncommitted work of the user's that this attempt touched, and those whose work is still gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_files: Vec<UserFile>,
+    /// Tasks that were done and of whose work this attempt took something back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<UndoneTask>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
     /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.

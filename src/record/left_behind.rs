@@ -1,9 +1,12 @@
 //! What an attempt left behind beside its work: states of git that nobody ended, and work of the user that is gone.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GitStateKind, MAX_LISTED_FILES, ObjectId, RALPH, SessionId, UserFileChange, join_files, quoted_for_shell,
+    Flag, FlagCode, GitStateKind, MAX_LISTED_FILES, ObjectId, RALPH, SessionId, TaskName, UserFileChange,
+    join_files, join_truncated, quoted_for_shell,
 };
 
 /// Something of git's that an attempt left behind, as it is after an attempt. `git_state` in `iteration.json`.
@@ -62,6 +65,69 @@ impl UserFile {
         use UserFileChange::{Deleted, Overwritten, Reverted};
         matches!(self.change, Deleted | Reverted | Overwritten)
     }
+}
+
+/// A task that was done and of whose work an attempt took something back. `undone` in `iteration.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoneTask {
+    pub task: TaskName,
+    /// The files that are what they were before the task, or gone, from the repository's root; at most
+    /// [`MAX_RECORDED_FILES`].
+    pub files: Vec<String>,
+    /// True if its box is open again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reopened: bool,
+    /// What `restore` calls the state that has the work: the number of an iteration, or a snapshot. `None` if none has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<String>,
+}
+
+/// Maximum number of files that a record names of one task.
+pub const MAX_RECORDED_FILES: usize = 1000;
+
+/// Returns the files of undone tasks, each once.
+fn undone_files(undone: &[UndoneTask]) -> Vec<&str> {
+    let files: BTreeSet<&str> = undone.iter().flat_map(|task| &task.files).map(String::as_str).collect();
+    files.into_iter().collect()
+}
+
+/// Returns the flag of an attempt that undid tasks: `this attempt undid T001 and T002 (src/app.py): T001 open again`.
+/// `who` is the attempt.
+pub fn undid_flag(who: &str, undone: &[UndoneTask]) -> Flag {
+    let named = |tasks: &[&str]| match tasks {
+        [first @ .., last] if !first.is_empty() => {
+            format!("{} and {last}", join_truncated(first, MAX_LISTED_FILES))
+        }
+        tasks => tasks.concat(),
+    };
+    let all: Vec<&str> = undone.iter().map(|task| task.task.as_str()).collect();
+    let open: Vec<&str> = undone.iter().filter(|task| task.reopened).map(|task| task.task.as_str()).collect();
+    let open = match open.len() {
+        0 => String::new(),
+        count if count < all.len() => format!(": {} open again", named(&open)),
+        1 => ": open again".to_owned(),
+        2 => ": both open again".to_owned(),
+        _ => ": all open again".to_owned(),
+    };
+    let files = undone_files(undone);
+    let listed = join_files(&files, MAX_LISTED_FILES);
+    Flag {
+        code: FlagCode::Undid,
+        text: format!("{who} undid {} ({listed}){open}", named(&all)),
+        paths: files.into_iter().take(MAX_RECORDED_FILES).map(str::to_owned).collect(),
+    }
+}
+
+/// Returns the command that brings back what was undone; `None` if no snapshot has it. It names `session`, or means the
+/// latest one.
+pub fn undone_command(undone: &[UndoneTask], session: Option<&SessionId>) -> Option<String> {
+    let state = undone.iter().find_map(|task| task.kept_in.clone())?;
+    // A snapshot has a name of its own.
+    let is_number = state.len() < 7 && state.bytes().all(|byte| byte.is_ascii_digit());
+    let session = session.filter(|_| is_number).map_or(String::new(), |session| format!("{session}:"));
+    let files = undone_files(undone);
+    let paths: Vec<_> = files.iter().take(MAX_LISTED_FILES).map(|file| quoted_for_shell(file)).collect();
+    Some(format!("{RALPH} restore {session}{state} {}", paths.join(" ")))
 }
 
 /// What the newest attempt of a feature left behind and nobody ended or brought back yet.
@@ -139,6 +205,46 @@ mod tests {
             Some("specify ralph restore 1f2e3d4c a")
         );
         assert_eq!((lost_files(&files[1..2]), restore_command(&files[4..], None)), (None, None));
+    }
+
+    #[test]
+    fn undone_tasks_have_a_flag_and_a_command_that_brings_their_work_back() {
+        let task = |name: &str, files: &[&str], reopened| UndoneTask {
+            task: name.to_owned(),
+            files: files.iter().map(|&file| file.to_owned()).collect(),
+            reopened,
+            kept_in: Some("2".to_owned()),
+        };
+        let app = || task("T001", &["src/app.py", "tests/one.sh"], false);
+        for (undone, expected) in [
+            (vec![app()], "T001 (src/app.py, tests/one.sh)"),
+            (vec![app(), task("T002", &["src/app.py"], false)], "T001 and T002 (src/app.py, tests/one.sh)"),
+            (vec![task("T001", &["a b"], true)], "T001 (a b): open again"),
+            (
+                vec![app(), task("T002", &[], true)],
+                "T001 and T002 (src/app.py, tests/one.sh): T002 open again",
+            ),
+            (vec![task("T1", &["a"], true), task("T2", &["a"], true)], "T1 and T2 (a): both open again"),
+            (
+                vec![task("T1", &["a"], true), task("T2", &["a"], true), task("T3", &[], true)],
+                "T1, T2 and T3 (a): all open again",
+            ),
+        ] {
+            assert_eq!(undid_flag("#3", &undone).text, format!("#3 undid {expected}"));
+        }
+        let session = SessionId::new(Timestamp::from_seconds(0), 1);
+        let undone = [task("T1", &["b's", "a"], true), task("T2", &["a"], false)];
+        let quoted = quoted_for_shell("b's");
+        for (session, state, expected) in [
+            (None, Some("2"), Some(format!("specify ralph restore 2 a {quoted}"))),
+            (Some(&session), Some("2"), Some(format!("specify ralph restore {session}:2 a {quoted}"))),
+            (Some(&session), Some("1f2e3d4c"), Some(format!("specify ralph restore 1f2e3d4c a {quoted}"))),
+            (Some(&session), Some("12345678"), Some(format!("specify ralph restore 12345678 a {quoted}"))),
+            (None, None, None),
+        ] {
+            let undone = undone.clone().map(|task| UndoneTask { kept_in: state.map(str::to_owned), ..task });
+            assert_eq!(undone_command(&undone, session), expected);
+        }
     }
 
     #[test]

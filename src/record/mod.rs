@@ -55,7 +55,10 @@ pub use iteration::{
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
-pub use left_behind::{GitState, LOST, Remains, UserFile, lost_files, restore_command};
+pub use left_behind::{
+    GitState, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
+    undid_flag, undone_command,
+};
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, GitStateKind, Limit,

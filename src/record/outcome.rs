@@ -330,6 +330,8 @@ words! {
         Flaky = "flaky",
         KnownFailures = "known-failures",
         PutBack = "put-back",
+        /// Files of tasks that are done are what they were before these.
+        Undid = "undid",
         /// A person overruled a refusal.
         Accepted = "accepted",
     }

@@ -63,6 +63,8 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         git_state: Vec::new(),
         stream: None,
         user_files: Vec::new(),
+        undone: Vec::new(),
+        lost_tasks: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,

@@ -1,13 +1,13 @@
 //! A session: one run of the loop, from start to a stop reason. `session.json` in the start and end records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, Scope, SessionId, Status, StopReason,
-    Timestamp, Tokens, TrustedState,
+    TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -40,8 +40,11 @@ pub struct Session {
     pub max_iterations: u32,
     /// Agent runs; skips are records, not runs.
     pub iterations_run: u32,
-    /// Tasks that this session brought to done.
+    /// Tasks that this session brought to done. One that was opened again and done again is one task.
     pub tasks_completed: usize,
+    /// Their names, as far as they were added.
+    #[serde(skip)]
+    pub closed: BTreeSet<TaskName>,
     /// All tasks of the list that are done.
     pub tasks_done: usize,
     pub tasks_remaining: usize,
@@ -104,6 +107,7 @@ impl Session {
         if iteration.is_run() {
             self.iterations_run += 1;
         }
-        self.tasks_completed += iteration.closed.len();
+        let closed = iteration.closed.iter();
+        self.tasks_completed += closed.filter(|&task| self.closed.insert(task.clone())).count();
     }
 }

@@ -1,6 +1,6 @@
 //! How a session begins, or is resumed: its id, its record, its place in the spool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -29,7 +29,9 @@ use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::given_up::Present;
 use super::judging::{Judging, narrow};
-use super::left_behind::{LeftBehind, PreviousSession, UserFiles, UserFilesAtStart};
+use super::left_behind::{
+    LeftBehind, PreviousSession, RecordedWork, UserFiles, UserFilesAtStart, recorded_work,
+};
 use super::memory::Memory;
 use super::plan::Plan;
 use super::recorder::Recorder;
@@ -37,7 +39,7 @@ use super::redaction::redacted;
 use super::restoring::good_ground::GoodGround;
 use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
-use super::task_watch::TaskWatch;
+use super::task_watch::{TaskWatch, recorded_losses};
 use super::trusted;
 use super::units::{self, Wanted};
 
@@ -86,7 +88,18 @@ impl<'a> Running<'a> {
             Present { plan: &plan, session: &session, tree }.given_up(tasks, memory.entries())?
         };
         let validation_notes = judging.notes(&measured);
-        let left_behind = LeftBehind::begin(&plan, session.branch.clone(), user_files);
+        let lost = earlier.as_ref().map_or_else(Vec::new, |log| recorded_losses(plan.store, log));
+        let of_tasks = match plan.job.until {
+            Until::Tasks => {
+                let now = recorder.tips().snapshot;
+                let own_files = [&plan.feature.tasks_path, &plan.feature.progress_path]
+                    .map(|path| recorder.work_tree().relative(path));
+                recorded_work(plan.store, &session, &own_files, now.as_ref(), earlier.is_some())
+            }
+            Until::Validation => Ok(RecordedWork::default()),
+        };
+        let mut warn = |message: String| say(&Event::Warning { message });
+        let left_behind = LeftBehind::begin(&plan, session.branch.clone(), user_files, of_tasks, &mut warn);
         say(&started_event(
             &session,
             &plan,
@@ -110,7 +123,7 @@ impl<'a> Running<'a> {
             steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
             past: Past { history, ground, memory, progress, left_behind },
             judging,
-            task_watch: TaskWatch::default(),
+            task_watch: TaskWatch { lost, ..TaskWatch::default() },
             work,
             state: LoopState {
                 next: taken_up.last + 1,
@@ -164,7 +177,9 @@ impl<'a> NewSession<'a> {
             None => TakenUp::default(),
         };
         let redactor = redactor(&plan.config.settings)?;
-        let session = redacted(&redactor, &session)?;
+        // No secret is in names of tasks that count, and JSON does not have them.
+        let session =
+            Session { closed: std::mem::take(&mut session.closed), ..redacted(&redactor, &session)? };
         let place = place(plan, &session);
         let spool = Spool::create(plan.store.repository(), &place)?;
         let recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
@@ -316,6 +331,7 @@ fn new_session(
         max_iterations: plan.config.settings.max_iterations,
         iterations_run: 0,
         tasks_completed: 0,
+        closed: BTreeSet::new(),
         tasks_done: tasks.counts().done,
         tasks_remaining: tasks.counts().open,
         duration_ms: Durations::default(),

@@ -8,6 +8,7 @@ use crate::config::Settings;
 use crate::history::{History, OpenQuestion};
 use crate::record::{Hint, Limit, StopReason, Task, TaskName};
 
+use super::task_watch::lost_words;
 use super::units::{self, Boundary};
 
 /// What a decision depends on besides tasks and history.
@@ -89,8 +90,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         return stuck(vec![format!("no task is open, but {conflict}")]);
     }
     if is_done && !bounds.lost.is_empty() {
-        let lost = bounds.lost.join(", ");
-        return stuck(vec![format!("no task is open, but {lost} left the list without being done")]);
+        return stuck(vec![lost_words(bounds.lost)]);
     }
     if is_done {
         return if passes(history, bounds) {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::progress::historical::{AlreadyTold, tokens};
 use crate::progress::{Entry, LastAttempt};
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
-use crate::record::{IfThere, Iteration, ObjectId, SessionId};
+use crate::record::{IfThere, Iteration, ObjectId, SessionId, undid_flag};
 use crate::store::{RecordReader, Store};
 
 use super::memory::RecalledHistory;
@@ -107,13 +107,20 @@ pub(super) fn still_changed(store: &Store, files: &ProjectFiles, iteration: &Ite
     changed.collect::<HashSet<_>>().into_iter().filter(differs).cloned().collect()
 }
 
-/// Returns the states of git that the last attempt of a session left, a line each.
+/// Returns the states of git that the last attempt of a session left, and what it undid, a line each.
 pub(super) fn left_behind(past: &[Iteration], session: Option<&SessionId>) -> Vec<String> {
     let is_run =
         |iteration: &&Iteration| Some(&iteration.session) == session && iteration.exit.agent.is_some();
     let last = past.iter().rev().find(is_run);
     let states = last.into_iter().flat_map(|last| &last.git_state);
-    states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?))).collect()
+    let states = states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?)));
+    let undone = last.filter(|last| !last.undone.is_empty()).map(|last| {
+        let undid = undid_flag("it", &last.undone).text;
+        format!(
+            "{undid}. Files hold the work of other tasks: never take a file or the tree back to start over"
+        )
+    });
+    states.chain(undone).collect()
 }
 
 /// Returns the progress without the lines that list changed files.

@@ -21,6 +21,7 @@ mod job;
 mod judge;
 mod judging;
 mod left_behind;
+mod left_spools;
 mod memory;
 mod plan;
 mod progress_file;
@@ -54,11 +55,13 @@ use crate::record::{
     ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, Iteration, Limit, RALPH, Refusal,
     Scope, Session, Status, StopReason, Task, TaskCounts,
 };
-use crate::store::{LoopLock, PassedStates, Store};
+use crate::store::{LoopLock, PassedStates, SessionRefs, Store};
 use crate::tasks;
+use crate::worktree::WorkTree;
 
 use decide::{Bounds, Decision, Goal};
 use running::{Ending, NextStep, Running};
+use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 
 pub use accept::{Accepted, accept};
 pub use ask::Summarizer;
@@ -67,12 +70,12 @@ pub use commits::committing::check_commits;
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
-pub use left_behind::remains;
+pub use left_behind::{LostList, remains};
+pub use left_spools::left_running;
 pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
-pub use recover::left_running;
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
 pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
@@ -105,6 +108,9 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     }
     let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
     if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
+        if let Some(refs) = &plan.resume {
+            refuse_lost_tasks(&plan, refs, &tasks)?;
+        }
         if plan.resume.take().is_some() {
             // Nothing is resumed after all: what was left open for it comes to its end.
             recover::recover(&plan, say)?;
@@ -128,9 +134,24 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     Ok(Finish::Ended(Box::new(session)))
 }
 
+/// What a session did not do is not done because it left the list.
+fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
+    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
+    let mut watch = TaskWatch { lost: recorded_losses(plan.store, &log), ..TaskWatch::default() };
+    let lost = watch.still_lost(tasks);
+    let Some(first) = watch.lost.first() else { return Ok(()) };
+    let list = WorkTree::new(plan.store.repository())?.relative(&plan.feature.tasks_path);
+    let session =
+        Some(&refs.session).filter(|id| plan.store.newest_session().ok().flatten().as_ref() != Some(id));
+    let restore = restoration(&list, first.since, session);
+    Err(Refusal::new(lost_words(&lost))
+        .with_hint(format!("`{restore}` brings the list back; if that is right, `{RALPH}` starts anew"))
+        .into())
+}
+
 /// Returns true if a session would find nothing to do and nothing to recover; then nothing need be written at all.
 pub fn nothing_to_do(store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
-    if !recover::nothing_is_left(store.repository())? {
+    if !left_spools::nothing_is_left(store.repository())? {
         return Ok(None);
     }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
@@ -148,8 +169,11 @@ impl Running<'_> {
             let tasks = match self.read_tasks() {
                 Ok(tasks) => tasks,
                 Err(error) => {
-                    self.warn(format!("the task list cannot be read any more: {error:#}"));
-                    return Ok(self.unreadable_list());
+                    let ending = self.unreadable_list();
+                    if ending.next.is_none() {
+                        self.warn(format!("the task list cannot be read any more: {error:#}"));
+                    }
+                    return Ok(ending);
                 }
             };
             let lost = self.task_watch.still_lost(&tasks);
@@ -195,6 +219,18 @@ impl Running<'_> {
     /// Returns the ending of a session whose task list cannot be read.
     fn unreadable_list(&self) -> Ending {
         let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
+        let refs = SessionRefs::new(&self.session.feature, id.clone());
+        let log = self.plan.store.session(&refs).ok().flatten();
+        let gone =
+            log.and_then(|log| LostList::of(self.plan.store, &log, self.plan.feature.tasks_path.as_path()));
+        if let Some(LostList { what, restore }) = gone {
+            return Ending {
+                why: Some(what),
+                hint: Some(format!("`{restore}` brings it back; then `{RALPH} resume {id}`")),
+                next: Some(restore),
+                ..Ending::of(StopReason::Stuck)
+            };
+        }
         let hint = format!(
             "mend the file, or take it back as it was before that attempt: `{RALPH} restore {} --tasks`; then `{RALPH} resume {id}`",
             last.saturating_sub(1)
@@ -204,6 +240,12 @@ impl Running<'_> {
             hint: Some(hint),
             ..Ending::of(StopReason::Stuck)
         }
+    }
+
+    /// Returns the command that brings the list back as it was before an attempt.
+    pub(super) fn list_restoration(&self, iteration: u32) -> String {
+        let list = self.recorder.work_tree().relative(&self.plan.feature.tasks_path);
+        restoration(&list, iteration, None)
     }
 
     fn decided_to_stop(&mut self, reason: StopReason, limit: Option<Limit>, why: Vec<String>) -> Ending {
@@ -224,7 +266,12 @@ impl Running<'_> {
         }
         let is_stuck = reason == StopReason::Stuck;
         let why = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
-        Ending { limit, why, ..Ending::of(reason) }
+        let lost = self.task_watch.lost.first().filter(|_| is_stuck).map(|lost| lost.since);
+        let next = lost.map(|since| self.list_restoration(since));
+        let id = &self.session.id;
+        let hint =
+            next.as_ref().map(|next| format!("`{next}` brings the list back; then `{RALPH} resume {id}`"));
+        Ending { limit, why, hint, next, ..Ending::of(reason) }
     }
 
     /// Ends the session for what an iteration showed, or gives up its task.
@@ -320,8 +367,9 @@ impl Running<'_> {
     }
 
     fn end(mut self, ending: Ending) -> Result<Session> {
-        let Ending { reason, limit, why, hint } = ending;
+        let Ending { reason, limit, why, hint, next } = ending;
         let tasks = self.read_tasks().ok();
+        let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
         let hints = self.left_hints();
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
@@ -332,7 +380,8 @@ impl Running<'_> {
         session.hints = hints;
         if let Some(tasks) = &tasks {
             session.tasks_done = tasks.counts().done;
-            session.tasks_remaining = tasks.counts().open;
+            // What left the list is not done.
+            session.tasks_remaining = tasks.counts().open + lost;
         }
         let is_part = session.scope.is_some() || reason == StopReason::Checkpoint;
         let is_part = is_part && session.tasks_remaining > 0;
@@ -356,7 +405,7 @@ impl Running<'_> {
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
-        let closing = Closing { why, hint, ..self.closing(tasks.as_deref()) };
+        let closing = Closing { why, hint, next, ..self.closing(tasks.as_deref()) };
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {

@@ -52,6 +52,11 @@ impl ProgressFile {
         &self.path
     }
 
+    /// Returns true if the folder of the feature is there.
+    pub fn has_folder(&self) -> bool {
+        self.path.parent().is_some_and(Utf8Path::is_dir)
+    }
+
     /// Returns the content, or `None` if there is no file.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         let read = self.files.read(&self.path, MAX_PROGRESS_BYTES).if_there();

@@ -22,6 +22,7 @@ use crate::worktree::WorkTree;
 
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
+use super::snapshot_taken::BlobChange;
 use super::watched_work_tree::WatchedWorkTree;
 
 pub use opening::Opening;
@@ -39,6 +40,8 @@ pub struct Recorder<'a> {
     /// Dates of commits never go back, or walks ordered by date would end early.
     last_committed_at: Option<Timestamp>,
     progress: ProgressFile,
+    /// What was changed between two attempts, since it was last asked for.
+    edits: Vec<BlobChange>,
     /// Restores objects of the record that are deleted during the session.
     copies: Copies,
     /// Warnings for the user. The loop prints them.
@@ -68,6 +71,7 @@ impl<'a> Recorder<'a> {
             redactor,
             spool,
             tips,
+            edits: Vec::new(),
             warnings: Vec::new(),
         })
     }
@@ -93,6 +97,11 @@ impl<'a> Recorder<'a> {
     pub fn last_contents(&self) -> (Option<&ObjectId>, Option<Utf8PathBuf>) {
         let beside = (!self.place.snapshots).then(|| self.spool.scratch().join("objects"));
         (self.work_tree.last_contents.as_ref(), beside)
+    }
+
+    /// Returns what was changed between the last two attempts, once.
+    pub fn take_edits(&mut self) -> Vec<BlobChange> {
+        std::mem::take(&mut self.edits)
     }
 
     /// Returns what the last snapshot left out.
@@ -163,8 +172,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Tries once more to bring progress.txt up to the record. Returns true if it is.
+    /// Tries once more to bring progress.txt up to the record. Returns true if it is, or if its folder is gone: then the next
+    /// start writes it.
     pub fn settle_progress(&mut self) -> bool {
+        if !self.progress.has_folder() {
+            return true;
+        }
         if self.progress.is_truncated() {
             let settled = self.progress.plan("", "").and_then(|planned| self.progress.apply(planned));
             if let Err(error) = settled {
@@ -329,6 +342,7 @@ impl<'a> Recorder<'a> {
         self.moved(&draft, &commit);
         if let Some(planned) = planned
             && let Err(error) = self.progress.apply(planned)
+            && self.progress.has_folder()
         {
             // The record has it; the next start, or `rebuild`, brings the file up to it.
             self.warnings.push(format!("{error:#}"));

@@ -3,20 +3,21 @@
 //! Runs at every start, under the lock of the work tree, before anything else is looked at. Every step can be
 //! repeated, so that a recovery that dies is recovered as well.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
 use tasklist::{Mark, TaskList};
 
 use crate::config::Completion;
-use crate::process::{self, Marker};
+use crate::process;
 use crate::progress::cause;
 use crate::progress::progress_txt::{self, CatchUp};
 use crate::project_files::MAX_TASK_LIST_BYTES;
 use crate::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, SessionId,
-    Status, StopReason, Tokens, join_files,
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
+    StopReason, Tokens, join_files,
 };
-use crate::repository::Repository;
 use crate::store::{
     Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
     last_written, names, note_last_written,
@@ -26,6 +27,7 @@ use crate::tasks::{self, set_marks};
 use super::commits::committing::finish_index_update;
 use super::iteration::{Restored, restore_protected, unfinished};
 use super::judge::{self, Evidence};
+use super::left_spools::of_this_work_tree;
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
 use super::recorded_progress::{ProgressParts, progress_parts};
@@ -37,32 +39,6 @@ use super::settings::redactor;
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
-
-/// Returns true if no session of this work tree left anything in the spool.
-pub fn nothing_is_left(repository: &Repository) -> Result<bool> {
-    Ok(!Spool::is_any_passing(repository) && of_this_work_tree(repository)?.is_empty())
-}
-
-fn of_this_work_tree(repository: &Repository) -> Result<Vec<(Spool, SpoolMeta)>> {
-    let mut spools = Vec::new();
-    for spool in Spool::all(repository)? {
-        let place = spool.place(repository)?;
-        if let Some(place) = place.filter(|place| place.work_tree == repository.work_tree_name()) {
-            spools.push((spool, place));
-        }
-    }
-    Ok(spools)
-}
-
-/// Returns the processes, with their programs, that a dead session of this work tree left running. Nothing is stopped.
-pub fn left_running(repository: &Repository, session: &SessionId) -> Result<Vec<(i32, String)>> {
-    let left = of_this_work_tree(repository)?;
-    let Some((spool, _)) = left.iter().find(|(_, place)| place.session == *session) else {
-        return Ok(Vec::new());
-    };
-    let marker = Marker::new(session).in_work_tree(repository.work_tree()?).noted_in(spool.child_note());
-    Ok(process::left_running(&marker))
-}
 
 /// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
 pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
@@ -344,6 +320,7 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
     let mut totals = Session {
         iterations_run: 0,
         tasks_completed: 0,
+        closed: BTreeSet::new(),
         duration_ms: Durations::default(),
         tokens: Tokens::default(),
         cost_usd: None,

@@ -82,11 +82,13 @@ pub(super) struct Ending {
     /// Details for people.
     pub why: Option<String>,
     pub hint: Option<String>,
+    /// The command that comes before all others.
+    pub next: Option<String>,
 }
 
 impl Ending {
     pub fn of(reason: StopReason) -> Self {
-        Self { reason, limit: None, why: None, hint: None }
+        Self { reason, limit: None, why: None, hint: None, next: None }
     }
 
     /// Returns the ending of a session that stops when a phase or a story is done.

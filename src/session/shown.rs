@@ -141,6 +141,7 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
     let Closing {
         why,
         hint,
+        next,
         unrecognised,
         uncommitted,
         left_out,
@@ -150,7 +151,7 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
         // Read from the record, which has no secrets.
         summary: _,
     } = closing;
-    [why, hint].into_iter().flatten().for_each(&plain);
+    [why, hint, next].into_iter().flatten().for_each(&plain);
     [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
     for task in not_done {
         let NotDone {

@@ -15,6 +15,8 @@ pub struct SnapshotTaken {
     pub snapshot: Option<ObjectId>,
     /// Without progress.txt.
     pub changed: Vec<RawPath>,
+    /// The same without the task list, by what the files held.
+    pub blobs: Vec<BlobChange>,
     /// Of those changed, the ones with the most lines added and removed, most first.
     pub most_changed: Vec<FileChange>,
     /// What was compared; `None` at the first look.
@@ -24,6 +26,15 @@ pub struct SnapshotTaken {
     pub refused: BTreeSet<RawPath>,
     /// Why there is no snapshot, so that it is not known what changed.
     pub failure: Option<String>,
+}
+
+/// A file that was changed, by what it held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobChange {
+    pub path: RawPath,
+    /// `None` if there was no such file.
+    pub before: Option<ObjectId>,
+    pub after: Option<ObjectId>,
 }
 
 impl SnapshotTaken {

@@ -2,7 +2,8 @@
 
 use tasklist::{Item, TaskList};
 
-use crate::record::TaskName;
+use crate::record::{RALPH, RecordKind, SessionId, TaskName, quoted_for_shell};
+use crate::store::{SessionLog, Store};
 use crate::tasks::TaskCache;
 
 #[derive(Default)]
@@ -17,7 +18,46 @@ pub(super) struct TaskWatch {
 pub(super) struct LostTask {
     pub task: Item,
     /// How many items like it the list had.
-    pub copies: usize,
+    copies: usize,
+    /// The iteration that took it from the list.
+    pub since: u32,
+}
+
+impl LostTask {
+    pub fn of(task: &Item, before: &TaskList, since: u32) -> Self {
+        Self { task: task.clone(), copies: before.copies(task), since }
+    }
+}
+
+/// Returns the tasks that left the list in a session, by its record: the list that each attempt began with is in the record
+/// before it.
+pub(super) fn recorded_losses(store: &Store, log: &SessionLog) -> Vec<LostTask> {
+    let mut losses = Vec::new();
+    for pair in log.entries.windows(2) {
+        let [before, entry] = pair else { continue };
+        let iteration =
+            if entry.kind == RecordKind::Iteration { store.readable_iteration(entry) } else { None };
+        let Some(iteration) = iteration.filter(|iteration| !iteration.lost_tasks.is_empty()) else {
+            continue;
+        };
+        let list = store.file(&before.commit, "tasks.md").ok().flatten();
+        let Some(list) = list.and_then(|bytes| TaskList::parse(&bytes).ok()) else { continue };
+        let lost = iteration.lost_tasks.iter().filter_map(|name| list.find(name));
+        losses.extend(lost.map(|task| LostTask::of(task, &list, iteration.iteration)));
+    }
+    losses
+}
+
+/// Returns the words for a list that tasks left: `no task is open, but T003 left the list without being done`.
+pub(super) fn lost_words(lost: &[TaskName]) -> String {
+    format!("no task is open, but {} left the list without being done", lost.join(", "))
+}
+
+/// Returns the command that brings the list at `path`, from the top of the work tree, back as it was before an attempt. It
+/// names `session`, or means the latest one.
+pub(super) fn restoration(path: &str, iteration: u32, session: Option<&SessionId>) -> String {
+    let session = session.map_or(String::new(), |session| format!("{session}:"));
+    format!("{RALPH} restore {session}{} --tasks {}", iteration.saturating_sub(1), quoted_for_shell(path))
 }
 
 impl TaskWatch {

@@ -6,9 +6,9 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::record::{LeftOut, ObjectId, RALPH, join_files};
-use crate::worktree::{Contents, PrivateIndex, WorkTree};
+use crate::worktree::{ChangedFile, Contents, PrivateIndex, WorkTree};
 
-use super::snapshot_taken::{SnapshotTaken, most_changed};
+use super::snapshot_taken::{BlobChange, SnapshotTaken, most_changed};
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -49,6 +49,7 @@ impl WatchedWorkTree {
         &mut self,
         private_index: PrivateIndex<'_>,
         progress: &Utf8Path,
+        tasks: &Utf8Path,
         warnings: &mut Vec<String>,
     ) -> Result<(ObjectId, SnapshotTaken)> {
         let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
@@ -63,10 +64,25 @@ impl WatchedWorkTree {
         };
         changed.retain(|file| file.path != progress.as_bytes());
         let most_changed = most_changed(&changed);
+        let tasks = self.work_tree.relative(tasks);
+        let is_code = |file: &&ChangedFile| file.path != tasks.as_bytes() && file.before != file.after;
+        let blob_change = |file: &ChangedFile| BlobChange {
+            path: file.path.clone(),
+            before: file.before.clone(),
+            after: file.after.clone(),
+        };
+        let blobs = changed.iter().filter(is_code).map(blob_change).collect();
         let changed = changed.into_iter().map(|file| file.path).collect();
         let trees = self.last_contents.replace(tree.clone()).map(|before| (before, tree.clone()));
-        let taken =
-            SnapshotTaken { changed, most_changed, trees, left_out, refused, ..SnapshotTaken::default() };
+        let taken = SnapshotTaken {
+            changed,
+            blobs,
+            most_changed,
+            trees,
+            left_out,
+            refused,
+            ..SnapshotTaken::default()
+        };
         Ok((tree, taken))
     }
 

@@ -1,5 +1,7 @@
 //! Records to test with.
 
+use std::collections::BTreeSet;
+
 use failure_excerpt::Tally;
 
 use crate::record::{
@@ -27,6 +29,7 @@ pub fn session() -> Session {
         max_iterations: 10,
         iterations_run: 0,
         tasks_completed: 0,
+        closed: BTreeSet::new(),
         tasks_done: 12,
         tasks_remaining: 18,
         duration_ms: Durations::default(),

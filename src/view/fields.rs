@@ -102,6 +102,8 @@ const RECORD_KEYS: &[&str] = &[
     "kept_paths",
     "git_state",
     "user_files",
+    "undone",
+    "lost_tasks",
     "redactions",
     "hints",
     "memory",

@@ -1,7 +1,8 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
 use crate::record::{
-    Iteration, LOST, MAX_LISTED_FILES, UserFile, UserFileChange, join_files, lost_files, restore_command,
+    Iteration, LOST, MAX_LISTED_FILES, SessionId, UserFile, UserFileChange, join_files, lost_files,
+    restore_command, undone_command,
 };
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
@@ -13,7 +14,13 @@ pub fn lost(what: &str, command: Option<&str>) -> String {
     format!("! {LOST}: {what}{how}")
 }
 
-/// Returns a line for each thing that an iteration left behind or did to files of the user's.
+/// `specify ralph restore 2 src/app.py brings back what it undid`; `None` if it undid nothing, or no snapshot has it.
+pub fn undone(iteration: &Iteration, session: Option<&SessionId>) -> Option<String> {
+    let command = undone_command(&iteration.undone, session)?;
+    Some(format!("{command} brings back what it undid"))
+}
+
+/// Returns a line for each thing that an iteration left behind, undid, or did to files of the user's.
 pub fn lines(iteration: &Iteration) -> Vec<String> {
     let since = |of: u32| if of == iteration.iteration { String::new() } else { format!(" (since #{of})") };
     let mut lines: Vec<String> = Vec::new();
@@ -21,6 +28,7 @@ pub fn lines(iteration: &Iteration) -> Vec<String> {
         let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));
         lines.push(format!("{}{}{hint}", state.text, since(state.since)));
     }
+    lines.extend(undone(iteration, Some(&iteration.session)));
     let files = &iteration.user_files;
     if let Some(what) = lost_files(files) {
         let first = files.iter().filter(|file| file.is_gone()).map(|file| file.since).min();
@@ -50,7 +58,7 @@ pub fn lines(iteration: &Iteration) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::record::samples::iteration;
-    use crate::record::{GitState, GitStateKind, Outcome};
+    use crate::record::{GitState, GitStateKind, Outcome, UndoneTask};
 
     #[test]
     fn what_is_left_behind_has_a_line_each() {
@@ -76,6 +84,12 @@ mod tests {
             file("c", UserFileChange::Edited, 3),
             file("d", UserFileChange::Committed, 3),
         ];
+        record.undone = vec![UndoneTask {
+            task: "T001".to_owned(),
+            files: vec!["e".to_owned()],
+            reopened: false,
+            kept_in: Some("2".to_owned()),
+        }];
         let session = &record.session;
         let restore = format!("specify ralph restore {session}:0 a.js b.txt brings them back");
         assert_eq!(
@@ -83,6 +97,7 @@ mod tests {
             [
                 "a merge is in progress (since #2): finish it (`git merge --continue`) or end it (`git merge --abort`)"
                     .to_owned(),
+                format!("specify ralph restore {session}:2 e brings back what it undid"),
                 format!("! your uncommitted work is gone: a.js reverted, b.txt deleted; {restore}"),
                 "edited beside your uncommitted changes: c".to_owned(),
                 "commit 1111111111 took in uncommitted work of yours: d".to_owned(),

@@ -148,6 +148,8 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             flaky: &[],
             known_failures: 0,
             put_back: &put_back,
+            undid: None,
+            is_undoing_ordered: false,
         });
         match decision {
             Decision::RunAgain => {

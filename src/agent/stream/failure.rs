@@ -10,8 +10,7 @@ use crate::record::FailureClass;
 const TABLE: &str = include_str!("failure-words.tsv");
 
 /// What is before a number that is the status of an answer: `API Error: 429 {..}`, `429 Too Many Requests`, `"code":429`.
-const STATUS: &str =
-    r"(?:^|status|error|code|http|exception|failed:|returned|rejected|\[)[^a-z0-9]{0,12}(?:code[^a-z0-9]{0,4})?\b(?:";
+const STATUS: &str = r"(?:^|status|error|code|http|exception|failed:|returned|rejected|\[)[^a-z0-9]{0,12}(?:code[^a-z0-9]{0,4})?\b(?:";
 
 /// The classes of the rows of the table, and their patterns.
 static WORDS: LazyLock<(Vec<FailureClass>, RegexSet)> = LazyLock::new(|| {

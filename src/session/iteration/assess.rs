@@ -19,6 +19,7 @@ use crate::store::{PutBack, PutBackKind, Slot, names as slot_names};
 use crate::validate;
 use crate::worktree::{PathChange, TreeEntry, TreePair};
 
+use super::super::left_behind::Undone;
 use super::super::restoring::put_back::{Side, names};
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
@@ -54,6 +55,14 @@ pub(super) struct Passing {
     /// Why it did not pass though nothing but tests failed: a test is new among those that fail.
     pub cause: Option<String>,
     pub second: Option<Second>,
+}
+
+/// What an attempt did beside its task.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    /// Other tasks that it ticked.
+    pub others: &'a [TaskName],
+    pub undone: &'a Undone,
 }
 
 /// What an attempt changed since the trusted state.
@@ -111,7 +120,7 @@ impl Running<'_> {
         started: &StartedIteration<'_>,
         ran: &Ran,
         now: Option<&ObjectId>,
-        others: &[TaskName],
+        Found { others, undone }: Found<'_>,
         passing: &mut Passing,
     ) -> Result<Decision> {
         let settings = self.plan.config.settings.clone();
@@ -158,6 +167,8 @@ impl Running<'_> {
                 flaky: &passing.flaky,
                 known_failures: passing.known_failures,
                 put_back: &ran.protected.put_back,
+                undid: undone.flag.as_ref(),
+                is_undoing_ordered: undone.is_ordered,
             });
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
@@ -360,7 +371,7 @@ impl Running<'_> {
 }
 
 /// Returns the texts of the tasks that the attempt was asked for.
-fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
+pub(super) fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
     let list = tasklist::TaskList::parse(&started.task_list).unwrap_or_default();
     let unit = started.begin.unit_tasks.iter().filter_map(|name| list.find(name));
     let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();

@@ -51,12 +51,9 @@ impl Running<'_> {
         judged: Judged,
     ) -> Result<Drafted> {
         let StartedIteration { task, slot, begin, memory, environment, .. } = started;
-        let Judged { verdict, before, evidence, cause, reopened, ended_at, taken, second_ms } = judged;
+        let Judged { verdict, before, evidence, cause, reopened, ended_at, mut taken, undone, second_ms } =
+            judged;
         let number = begin.iteration;
-        let mut taken = match taken {
-            Some(taken) => taken,
-            None => self.recorder.take(&slot, &format!("iteration {number}"), ended_at),
-        };
         // A lock that was left would keep our own commit from being made.
         let left = self.look_behind(&slot, &begin, &taken)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
@@ -79,6 +76,10 @@ impl Running<'_> {
             self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
         }
         let changes = std::mem::take(&mut taken.most_changed);
+        let blobs = std::mem::take(&mut taken.blobs);
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
+        let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
         let mut iteration = self.compose(begin, measured, ended_at)?;
         iteration.duration_ms.second = second_ms;
@@ -89,6 +90,8 @@ impl Running<'_> {
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
         (iteration.git_state, iteration.user_files) = (left.git_state, left.user_files);
+        (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
+        self.note_work(&iteration, &blobs, &before);
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
@@ -316,6 +319,8 @@ pub(in crate::session) fn unfinished(
         kept_paths: begin.kept_paths,
         git_state: Vec::new(),
         user_files: Vec::new(),
+        undone: Vec::new(),
+        lost_tasks: Vec::new(),
         redactions: Vec::new(),
         hints: begin.hints,
         memory: None,

@@ -53,7 +53,8 @@ impl Running<'_> {
             ..self.begin_iteration(task, number)?
         };
         self.prepare_attempt(&slot, &mut begin)?;
-        self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref());
+        let edits = self.recorder.take_edits();
+        self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref(), &edits);
         self.begin_phase(number, Phase::Prompt);
         let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
         let task_list = match self.read_task_list_bytes() {
@@ -175,7 +176,9 @@ impl Running<'_> {
         feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
     }
 
+    /// Returns how many tasks are done and open; of a list that cannot be read, how many were.
     fn counts(&mut self) -> TaskCounts {
-        self.read_tasks().map(|tasks| tasks.counts().into()).unwrap_or_default()
+        let known = TaskCounts { done: self.session.tasks_done, open: self.session.tasks_remaining };
+        self.read_tasks().map_or(known, |tasks| tasks.counts().into())
     }
 }

@@ -51,6 +51,7 @@ impl Running<'_> {
         }
         self.past.ground.forget(&task.name);
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
+        self.note_own_changes(&taken.blobs);
         let TakenBack { restored_to, kept_paths, validation } = taken_back;
         let started_at = begin.started_at;
         let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };

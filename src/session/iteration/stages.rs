@@ -6,7 +6,9 @@ use failure_excerpt::Tally;
 use tasklist::TaskList;
 
 use crate::progress::IterationContext;
-use crate::record::{AgentRun, Evidence, Iteration, PromptMemory, Task, TaskName, Timestamp, Validation};
+use crate::record::{
+    AgentRun, Evidence, Iteration, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
+};
 use crate::store::{Begin, Slot};
 
 use super::super::judge::Verdict;
@@ -56,8 +58,9 @@ pub(super) struct Judged {
     /// Tasks whose boxes were opened again though it succeeded.
     pub reopened: Vec<TaskName>,
     pub ended_at: Timestamp,
-    /// The work tree, if it had to be looked at to judge.
-    pub taken: Option<SnapshotTaken>,
+    pub taken: SnapshotTaken,
+    /// Tasks that were done and of whose work it took something back.
+    pub undone: Vec<UndoneTask>,
     /// How long the second run of the validation took.
     pub second_ms: Option<u64>,
 }

@@ -8,13 +8,15 @@ use tasklist::{Item, Mark, TaskList};
 use crate::agent::final_message;
 use crate::config::Until;
 use crate::judge::{Decision, closable};
-use crate::record::{self, Outcome};
+use crate::record::{self, FlagCode, Outcome};
 use crate::store::{Slot, names};
 use crate::tasks::set_marks;
 
 use super::super::judge::{self, Evidence, Verdict};
+use super::super::left_behind::{AttemptLists, Undone};
 use super::super::running::Running;
 use super::super::task_watch::LostTask;
+use super::assess::{Found, texts_of};
 use super::stages::{Judged, Ran, StartedIteration};
 
 impl Running<'_> {
@@ -45,13 +47,22 @@ impl Running<'_> {
         let found = self.recorder.last_contents().0.cloned();
         let moment = format!("iteration {}", started.begin.iteration);
         let mut ended_at = self.plan.clock.now();
+        let texts = texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let lists = AttemptLists { before: &before, after: &after, texts: &texts };
+        let mut undone = Undone::default();
         let mut taken = None;
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
-            match self.assess(started, ran, now.as_ref(), &verdict.others, &mut passing)? {
+            undone = self.undone(&started.begin, look, lists);
+            let found = Found { others: &verdict.others, undone: &undone };
+            match self.assess(started, ran, now.as_ref(), found, &mut passing)? {
                 Decision::RunAgain => {}
-                Decision::Accepted(flags) => evidence.flags = flags,
+                Decision::Accepted(flags) => {
+                    evidence.flags = flags;
+                    evidence.flags.extend(self.untold_undoing());
+                }
                 Decision::Refused { code, cause: why } => {
                     verdict.refuse(judge::ticked_items(&before, &after));
                     evidence.refused = Some(code);
@@ -65,24 +76,45 @@ impl Running<'_> {
             verdict.outcome = Outcome::Interrupted;
             (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
         }
-        let has_opened = self.reopen_boxes(&started.slot, &verdict, &after)?;
+        let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
+        let has_opened = self.reopen_boxes(&started.slot, &boxes, &after)?;
         let has_ticked = self.tick_originals(&verdict, &after);
         if second.is_some() {
             ended_at = self.plan.clock.now();
         }
-        if (has_opened || has_ticked || second.is_some()) && taken.is_some() {
-            taken = Some(self.recorder.take_again(&started.slot, &moment, ended_at, found));
-        }
+        let is_changed = has_opened || has_ticked || second.is_some();
+        let taken = match taken {
+            Some(taken) if !is_changed => taken,
+            Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),
+            None => {
+                let taken = self.recorder.take(&started.slot, &moment, ended_at);
+                undone = self.undone(&started.begin, &taken, lists);
+                let boxes: Vec<&Item> = undone.to_open.iter().collect();
+                if self.reopen_boxes(&started.slot, &boxes, &after)? {
+                    self.recorder.take_again(&started.slot, &moment, ended_at, found)
+                } else {
+                    taken
+                }
+            }
+        };
+        let is_said = evidence.refused == Some(FlagCode::Undid)
+            || evidence.flags.iter().any(|flag| Some(flag) == undone.flag.as_ref());
+        evidence.flags.extend(undone.flag.filter(|_| !is_said));
         if is_of_tasks {
-            self.remember_lost(&verdict.lost, &before);
+            self.remember_lost(&verdict.lost, &before, started.begin.iteration);
             let known = before.duplicates().count();
             self.warn_of_copies(&after, known);
         }
         self.state.is_promised = verdict.is_complete;
-        let reopened = if has_opened { verdict.others.clone() } else { Vec::new() };
+        let reopened = if has_opened && verdict.outcome == Outcome::Success {
+            verdict.others.clone()
+        } else {
+            Vec::new()
+        };
         let second_ms = second.as_ref().map(|second| second.duration_ms);
         evidence.second = second.map(|second| second.run);
-        Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, second_ms })
+        let undone = undone.tasks;
+        Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, undone, second_ms })
     }
 
     /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be
@@ -117,8 +149,8 @@ impl Running<'_> {
     }
 
     /// Returns true if boxes were opened again.
-    fn reopen_boxes(&mut self, slot: &Slot, verdict: &Verdict, after: &TaskList) -> Result<bool> {
-        if !self.plan.config.settings.untick || verdict.to_open.is_empty() {
+    fn reopen_boxes(&mut self, slot: &Slot, items: &[&Item], after: &TaskList) -> Result<bool> {
+        if !self.plan.config.settings.untick || items.is_empty() {
             return Ok(false);
         }
         // The claim must outlive the box: we may die between opening it and recording it.
@@ -132,9 +164,8 @@ impl Running<'_> {
             }
         };
         slot.write_once(names::TASKS_FOUND, &found)?;
-        let items: Vec<&Item> = verdict.to_open.iter().collect();
         let feature = self.plan.feature;
-        let changes = match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Open) {
+        let changes = match set_marks(&feature.files, &feature.tasks_path, after, items, Mark::Open) {
             Ok(changes) => changes,
             Err(error) => {
                 self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));
@@ -148,15 +179,18 @@ impl Running<'_> {
     }
 
     /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
-    fn remember_lost(&mut self, lost: &[Item], before: &TaskList) {
+    fn remember_lost(&mut self, lost: &[Item], before: &TaskList, iteration: u32) {
         let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
         let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
         if !lost.is_empty() {
             let names = names.join(", ");
-            self.warn(format!("{names} {are} gone from the task list, without being done"));
+            let restore = self.list_restoration(iteration);
+            self.warn(format!(
+                "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
+            ));
         }
         let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
-        let lost = lost.into_iter().map(|task| LostTask { task: task.clone(), copies: before.copies(task) });
+        let lost = lost.into_iter().map(|task| LostTask::of(task, before, iteration));
         self.task_watch.lost.extend(lost);
     }
 }

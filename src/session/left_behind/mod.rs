@@ -1,14 +1,22 @@
 //! What an attempt leaves behind beside its work: one look after each attempt, at the git directory and at the snapshot
 //! that was taken anyway.
 
+mod done_work;
 mod git_state;
 mod locks;
 mod looking;
+mod lost_list;
+mod recorded_work;
 mod still_there;
 mod surroundings;
 mod surviving;
+mod undone;
+mod undone_work;
 mod user_files;
 
+pub use lost_list::LostList;
+pub(super) use recorded_work::{RecordedWork, recorded_work};
 pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;
+pub(super) use undone::{AttemptLists, Undone};
 pub(super) use user_files::{PreviousSession, UserFiles, UserFilesAtStart};

@@ -1,5 +1,6 @@
 //! What was there before the attempts of a session, to notice what they leave behind.
 
+use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::record::GitState;
@@ -7,8 +8,11 @@ use crate::repository::Operation;
 use crate::store::git_locks;
 
 use super::git_state::Branch;
+use super::recorded_work::RecordedWork;
+use super::undone_work::UndoneWork;
 use super::user_files::UserFiles;
 use crate::session::plan::Plan;
+use crate::session::snapshot_taken::BlobChange;
 
 /// What is known of the surroundings of a session, to notice what an attempt leaves behind.
 #[derive(Debug, Default)]
@@ -20,12 +24,24 @@ pub(in crate::session) struct LeftBehind {
     pub(super) locks: Vec<Utf8PathBuf>,
     pub(super) states: Vec<GitState>,
     pub(super) files: UserFiles,
+    pub(super) undone: UndoneWork,
 }
 
 impl LeftBehind {
-    pub fn begin(plan: &Plan<'_>, branch: Option<String>, files: UserFiles) -> Self {
+    pub fn begin(
+        plan: &Plan<'_>,
+        branch: Option<String>,
+        mut files: UserFiles,
+        of_tasks: Result<RecordedWork>,
+        warn: &mut dyn FnMut(String),
+    ) -> Self {
         let at_start = plan.store.repository().operations();
-        Self { at_start, branch: Branch::expected(branch), files, ..Self::default() }
+        let mut undone = UndoneWork::default();
+        match of_tasks {
+            Ok(recorded) => undone = UndoneWork::begin(recorded, files.take_committed()),
+            Err(error) => warn(format!("what earlier attempts changed is not known: {error:#}")),
+        }
+        Self { at_start, branch: Branch::expected(branch), files, undone, ..Self::default() }
     }
 
     /// Returns how many files have work of the user's that is in no commit.
@@ -34,7 +50,8 @@ impl LeftBehind {
     }
 
     /// Notes what is there before an attempt, so that it is not taken for the attempt's.
-    pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>) {
+    pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>, edits: &[BlobChange]) {
+        self.undone.work.edited(edits);
         self.locks = git_locks(plan.store.repository());
         self.branch.begin_attempt(branch);
     }

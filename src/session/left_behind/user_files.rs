@@ -41,6 +41,8 @@ pub(in crate::session) struct UserFiles {
     kept_in: Option<String>,
     /// What is gone, as it was said.
     pub(super) lost: Vec<UserFile>,
+    /// What the last commit had of all files that were not committed, of agents' too.
+    committed: Vec<(RawPath, Option<ObjectId>)>,
 }
 
 /// How the session before this one in the same work tree ended: what it left in no commit is its agents' work.
@@ -116,6 +118,8 @@ impl UserFiles {
         let by_rule =
             |left: &&LeftOut| left.reason == LeftOut::CREDENTIALS || left.reason == LeftOut::TOO_LARGE;
         let hidden = recorder.last_left_out().iter().filter(by_rule).map(|left| left.path.clone());
+        let blob = |change: &PathChange| change.before.as_ref().map(|entry| entry.id().clone());
+        let committed = uncommitted.iter().map(|change| (change.path.clone(), blob(change))).collect();
         let lost = if is_resumed { previous.still_lost(since.as_ref()) } else { Vec::new() };
         Ok(Self {
             files: uncommitted.into_iter().filter(is_users).map(original).collect(),
@@ -123,7 +127,13 @@ impl UserFiles {
             tree: Some(tree),
             kept_in: snapshot.map(|id| if is_resumed { id.short().to_string() } else { "0".to_owned() }),
             lost,
+            committed,
         })
+    }
+
+    /// Returns what the last commit had of all files that were not committed, once.
+    pub fn take_committed(&mut self) -> Vec<(RawPath, Option<ObjectId>)> {
+        std::mem::take(&mut self.committed)
     }
 
     pub fn len(&self) -> usize {

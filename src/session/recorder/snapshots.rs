@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 
 use crate::process::{create_private_dir, was_cut_short};
 use crate::record::{ObjectId, Timestamp};
-use crate::store::{NextSnapshot, SessionRefs, Slot, Snapshot};
+use crate::store::{NextSnapshot, SessionRefs, Slot, Snapshot, SpoolMeta};
 use crate::worktree::{PathChange, Paths, PrivateIndex, RawPath, TreeEntry, TreePair};
 
 use super::super::snapshot_taken::SnapshotTaken;
@@ -55,6 +55,7 @@ impl Recorder<'_> {
             Ok(()) => self.tips.snapshot = Some(new),
             Err(error) => self.warnings.push(format!("no snapshot after {moment}: {error:#}")),
         }
+        self.edits.extend(taken.blobs);
         taken.changed
     }
 
@@ -124,7 +125,8 @@ impl Recorder<'_> {
         let (index, objects) = self.private_index(slot)?;
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        self.work_tree.look(private_index, &self.place.progress_path, &mut self.warnings)
+        let SpoolMeta { progress_path, tasks_path, .. } = &self.place;
+        self.work_tree.look(private_index, progress_path, tasks_path, &mut self.warnings)
     }
 
     /// Adds the lines of the first short changes to those that `taken` has most of.

@@ -16,7 +16,7 @@ use crate::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
 
 use super::rollback::is_journal;
 use super::scratch_work_tree::ScratchWorkTree;
-use crate::session::recover;
+use crate::session::left_spools;
 
 /// Maximum number of files that an error names.
 const MAX_NAMED_FILES: usize = 5;
@@ -437,7 +437,7 @@ fn refuse_unfinished(store: &Store) -> Result<()> {
             .with_hint("finish or abort it first; --force proceeds anyway")
             .into());
     }
-    if !recover::nothing_is_left(store.repository())? {
+    if !left_spools::all_are_recorded(store)? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
             .with_hint(format!("`{RALPH} resume` finishes it first; --force proceeds anyway"))
             .into());

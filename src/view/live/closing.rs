@@ -145,6 +145,7 @@ fn changes(Changes { stat, uncommitted_files }: Changes) -> String {
 fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
     let id = &session.id;
     let mut next = Vec::new();
+    next.extend(closing.next.iter().map(|command| (command.clone(), "bring it back")));
     // An answer is worth more than another look at a failure.
     let failed = closing
         .not_done

@@ -10,7 +10,7 @@ use crate::record::{
 
 use super::header;
 use crate::view::evidence::{FLAG, outcome};
-use crate::view::left_behind::lost;
+use crate::view::left_behind::{lost, undone};
 use crate::view::local_time::{clock, local_minute};
 use crate::view::row::{Columns, IterationLine};
 use crate::view::style::{Count, Look, Paint, columns, cut, duration, one_line};
@@ -216,6 +216,9 @@ impl<W: Write> Lines<W> {
         for flag in flags {
             let words = format!("{FLAG} {}", self.words(&flag.text));
             writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(Look::Warn, &words))?;
+        }
+        if let Some(words) = undone(record, None) {
+            writeln!(self.out, "{INDENT}{INDENT}{}", one_line(&words))?;
         }
         for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
             writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(*look, words))?;

@@ -1,5 +1,7 @@
 //! What a reader wants to know first: how it ended, whether it gets anywhere, and what to look at.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use strum::IntoStaticStr;
 
@@ -123,11 +125,13 @@ fn capital(text: &str) -> String {
 fn course(iterations: &[ReportIteration]) -> String {
     let runs: Vec<&ReportIteration> =
         iterations.iter().filter(|iteration| iteration.record.is_run()).collect();
-    let closed: usize = iterations.iter().map(|iteration| iteration.record.closed.len()).sum();
+    let closed: BTreeSet<&TaskName> =
+        iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
     let since =
         runs.iter().rev().take_while(|iteration| iteration.record.outcome != Outcome::Success).count();
     let runs = runs.len();
-    let first = format!("{} closed in {}.", Count(closed as u64, "task"), Count(runs as u64, "attempt"));
+    let first =
+        format!("{} closed in {}.", Count(closed.len() as u64, "task"), Count(runs as u64, "attempt"));
     match since {
         0 => first,
         since if since == runs => first,

@@ -81,7 +81,10 @@ impl SessionSummary {
             last_at,
             status: session.status,
             stop_reason: session.stop_reason,
-            was_reopened: session.tasks_completed > completed,
+            was_reopened: session
+                .tasks_completed
+                .max(iterations.iter().map(|entry| entry.closed.len()).sum())
+                > completed,
             state: ending::state(session.status, session.stop_reason, &given_up),
             is_whole: *is_whole,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },

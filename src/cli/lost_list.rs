@@ -1,0 +1,37 @@
+//! A session whose task list is gone: said with the command that brings it back, whatever was called.
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use crate::record::{RALPH, Refusal, Session};
+use crate::session::LostList;
+use crate::store::{SessionLog, Store};
+
+use super::{Context, iterations, sessions};
+
+/// Names the command that brings back the list of the latest session, if it is gone and the session is of this feature.
+pub fn refuse_latest(context: &Context, feature: Option<&str>) -> Result<()> {
+    let store = context.store()?;
+    let Ok(log) = sessions::latest(store, &sessions::SessionChoice::default()) else { return Ok(()) };
+    if feature.is_some_and(|feature| feature != log.feature()) {
+        return Ok(());
+    }
+    let begun = store.first_readable_session(&log);
+    refuse(store, &log, begun.as_ref())
+}
+
+/// A session goes on only once its task list is back.
+pub fn refuse(store: &Store, log: &SessionLog, begun: Option<&Session>) -> Result<()> {
+    let tasks = iterations::files(store, log).tasks;
+    let path = store.repository().work_tree()?.join(&tasks);
+    // A session that is not about tasks needs the folder alone.
+    let needs_list = begun.is_none_or(|begun| begun.artifact.path == tasks);
+    match LostList::of(store, log, &path) {
+        None => Ok(()),
+        Some(_) if !needs_list && path.parent().is_some_and(Utf8Path::is_dir) => Ok(()),
+        Some(LostList { what, restore }) => {
+            let hint = format!("`{restore}` brings it back; then `{RALPH} resume {}`", log.id());
+            Err(Refusal::new(what).with_hint(hint).into())
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Tasks whose work an attempt took back: what is said of them, and which of their boxes are opened again.
+
+use tasklist::{Item, TaskList};
+
+use crate::config::Until;
+use crate::judge::orders_reversal;
+use crate::record::{Flag, Iteration, MAX_RECORDED_FILES, Outcome, TaskName, UndoneTask, undid_flag};
+use crate::session::running::Running;
+use crate::session::snapshot_taken::{BlobChange, SnapshotTaken};
+use crate::store::Begin;
+use crate::worktree::RawPath;
+
+use super::done_work::LostWork;
+use super::undone_work::UndoneWork;
+
+/// What an attempt undid.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Undone {
+    pub tasks: Vec<UndoneTask>,
+    /// Items of the list after whose boxes are to be opened.
+    pub to_open: Vec<Item>,
+    /// `None` if it undid nothing.
+    pub flag: Option<Flag>,
+    /// True if its task may ask for that.
+    pub is_ordered: bool,
+}
+
+/// The task lists of an attempt, and what it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) struct AttemptLists<'a> {
+    pub before: &'a TaskList,
+    pub after: &'a TaskList,
+    pub texts: &'a [&'a str],
+}
+
+impl Running<'_> {
+    /// Returns what an attempt undid of tasks that were done.
+    pub(in crate::session) fn undone(
+        &self,
+        begin: &Begin,
+        taken: &SnapshotTaken,
+        AttemptLists { before, after, texts }: AttemptLists<'_>,
+    ) -> Undone {
+        if self.plan.job.until != Until::Tasks || taken.failure.is_some() {
+            return Undone::default();
+        }
+        let UndoneWork { work, reopened, last, .. } = &self.past.left_behind.undone;
+        let done: Vec<(&str, &str)> = before
+            .tasks()
+            .filter(|item| item.done)
+            .map(|item| (item.name.as_str(), item.text.as_str()))
+            .collect();
+        let lost = work.taken_back(&taken.blobs, &done);
+        if lost.is_empty() {
+            return Undone::default();
+        }
+        let paths: Vec<RawPath> = lost.iter().flat_map(|lost| lost.files.iter().cloned()).collect();
+        // People may have worked on the files after the last attempt.
+        let kept_in = begin.tips.snapshot.as_ref().map(|snapshot| match work.is_any_edited(&paths) {
+            false => last.to_string(),
+            true => snapshot.short().to_string(),
+        });
+        let mut undone = Undone::default();
+        for LostWork { task, files, is_all } in lost {
+            let files: Vec<String> =
+                files.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+            let is_ordered = orders_reversal(texts, &files);
+            undone.is_ordered |= is_ordered;
+            // An agent that takes back the task list opens boxes itself.
+            let item = after.find(&task);
+            let is_open = item.is_some_and(|item| !item.done);
+            let is_wrong = is_all && !is_ordered && !reopened.contains(&task);
+            let to_open = item
+                .filter(|item| is_wrong && item.done && item.is_task() && self.plan.config.settings.untick);
+            undone.to_open.extend(to_open.cloned());
+            undone.tasks.push(UndoneTask {
+                task,
+                files: files.into_iter().take(MAX_RECORDED_FILES).collect(),
+                reopened: is_open || to_open.is_some(),
+                kept_in: kept_in.clone(),
+            });
+        }
+        undone.flag = Some(undid_flag("this attempt", &undone.tasks));
+        undone
+    }
+
+    /// Returns the flags of a success for what failed attempts before it undid and is still missing.
+    pub(in crate::session) fn untold_undoing(&self) -> Vec<Flag> {
+        let UndoneWork { work, untold, .. } = &self.past.left_behind.undone;
+        let is_missing = |undone: &&UndoneTask| {
+            undone.files.iter().any(|file| work.is_missing(&undone.task, file.as_bytes()))
+        };
+        let flag = |(iteration, undone): &(u32, Vec<UndoneTask>)| {
+            let missing: Vec<UndoneTask> = undone.iter().filter(is_missing).cloned().collect();
+            (!missing.is_empty()).then(|| undid_flag(&format!("#{iteration}"), &missing))
+        };
+        untold.iter().filter_map(flag).collect()
+    }
+
+    /// Takes in what an attempt changed, closed and undid.
+    pub(in crate::session) fn note_work(
+        &mut self,
+        iteration: &Iteration,
+        changes: &[BlobChange],
+        list: &TaskList,
+    ) {
+        let UndoneWork { work, reopened, untold, last } = &mut self.past.left_behind.undone;
+        let text = |name: &TaskName| list.find(name).map(|item| item.text.clone());
+        let closed: Vec<_> = iteration.closed.iter().map(|name| (name.clone(), text(name))).collect();
+        work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);
+        *last = iteration.iteration;
+        if iteration.outcome == Outcome::Success {
+            untold.clear();
+        }
+        let (open, kept): (Vec<UndoneTask>, Vec<UndoneTask>) =
+            iteration.undone.iter().cloned().partition(|undone| undone.reopened);
+        for undone in open {
+            work.forget(&undone.task);
+            reopened.insert(undone.task);
+        }
+        if iteration.outcome != Outcome::Success && !kept.is_empty() {
+            untold.push((iteration.iteration, kept));
+        }
+    }
+
+    /// Takes in what the loop itself changed.
+    pub(in crate::session) fn note_own_changes(&mut self, changes: &[BlobChange]) {
+        self.past.left_behind.undone.work.edited(changes);
+    }
+}

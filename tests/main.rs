@@ -57,5 +57,6 @@ mod stop;
 mod summary;
 mod task_lists;
 mod terminal_output;
+mod undone;
 mod waiting;
 mod web;

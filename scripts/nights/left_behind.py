@@ -23,6 +23,12 @@ def restored(project):
     return None if project.read("src/mine.sh") == "echo mine\n" else "src/mine.sh is not back"
 
 
+def untracked(project):
+    """The specification is in no commit."""
+    project.git("rm", "-q", "-r", "--cached", "specs")
+    project.git("commit", "-qm", "The specification is not committed")
+
+
 night(
     name="a merge that is left in a conflict",
     models="an agent merges the main branch, meets a conflict and says that it is done",
@@ -66,4 +72,35 @@ night(
     prepare=mine,
     reason=r"your uncommitted work is gone: src/mine.sh deleted",
     check_after=restored,
+)
+
+night(
+    name="git stash over finished tasks",
+    models="an agent resets the tree when its task gets difficult, and takes back what two tasks before it did",
+    agent="if [ $RALPH_TASK = T003 ] && once left; then git add -A; git stash -q; git stash drop -q; exit 0; fi\ngood\n",
+    reason=r"all 5 tasks done(?s:.*)5 tasks done in 8 attempts",
+)
+
+night(
+    name="git clean over finished tasks",
+    models="an agent deletes the files of the tasks before it, and goes on with its own",
+    agent="[ $RALPH_TASK = T003 ] && once left && git clean -qfd src\ngood\n",
+    reason=r"all 5 tasks done, 1 flagged: T003 this attempt undid T001 and T002 \(src/T001.sh, src/T002.sh\)",
+)
+
+night(
+    name="an open task that is taken from the list",
+    models="an agent deletes the line of a task that it does not want to do",
+    agent="""[ $RALPH_TASK = T002 ] && sed -i '/T005/d' "$RALPH_TASKS"\ngood\n""",
+    reason=r"stuck, 4 of 5 tasks done(?s:.*)restore 1 --tasks specs/001-shop/tasks.md",
+)
+
+night(
+    name="the feature's folder cleaned away",
+    models="an agent runs `git clean -fdx`, and with it goes the specification, which is in no commit",
+    agent="if [ $RALPH_TASK = T003 ] && once left; then git clean -qfdx; exit 0; fi\ngood\n",
+    prepare=untracked,
+    calls=[["run"], ["resume"], ["restore", "2", "--tasks"], ["resume"]],
+    reason="all 5 tasks done",
+    check_after=lambda project: None if project.git("ls-files", "--others", "src") else "src is not back",
 )

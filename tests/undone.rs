@@ -1,0 +1,131 @@
+//! Work of finished tasks that an attempt takes back, tasks that leave the list, and a list that is deleted.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+/// Three tasks that each add a line to `app.txt` and make a file; `last` is what the agent does instead for the third.
+fn scene(last: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.agent_uses_git().tasks("- [ ] T001 Make one\n- [ ] T002 Make two\n- [ ] T003 Make three");
+    scene.agent_sh(&agent(last)).write("app.txt", "base\n").commit("base");
+    scene
+}
+
+fn agent(last: &str) -> String {
+    format!(
+        "cat >/dev/null\nif [ $RALPH_TASK = T003 ] && [ ! -e three.txt ]; then\n{last}\necho three > three.txt\nelse\n\
+         echo $RALPH_TASK | tee -a app.txt > $RALPH_TASK.txt\nfi\n\
+         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\necho Done.\n"
+    )
+}
+
+#[test]
+fn tasks_of_which_all_work_was_taken_back_are_done_again_and_counted_once() {
+    let scene = scene("git checkout -q -- app.txt; rm T001.txt T002.txt");
+    let text = "this attempt undid T001 and T002 (T001.txt, T002.txt, app.txt): both open again";
+    let run = scene.ralph("").code(0);
+    run.stdout_has(&format!("⚑ {text}\n"))
+        .stdout_has("restore 2 T001.txt T002.txt app.txt brings back what it undid\n")
+        .stdout_has(&format!("all 3 tasks done, 1 flagged: T003 {text}\n"))
+        .stdout_has("  3 tasks done in 5 attempts");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T001", "T002"]);
+    assert_eq!((&session.end()["tasks_completed"], &session.end()["tasks_done"]), (&json!(3), &json!(3)));
+    let task =
+        |name: &str, files: &[&str]| json!({"task": name, "files": files, "reopened": true, "kept_in": "2"});
+    let expected = [task("T001", &["T001.txt", "app.txt"]), task("T002", &["T002.txt", "app.txt"])];
+    assert_eq!(session.iteration(3)["undone"], json!(expected));
+    assert!(session.text(4, "prompt.md").contains("- it undid T001 and T002 ("));
+    scene.ralph("show 3").code(0).stdout_has(text).stdout_has(":2 T001.txt T002.txt app.txt brings back");
+    scene.ralph("log --flagged").code(0).stdout_has(text);
+    scene.ralph("status").code(0).stdout_has(text);
+    scene.ralph("report --markdown").code(0).stdout_has("undid T001 and T002");
+    assert!(scene.read("specs/001-login/progress.txt").contains(&format!("**Flags**: {text}\n")));
+}
+
+#[test]
+fn work_that_was_taken_back_in_part_is_flagged_and_the_command_brings_it_back() {
+    let scene = scene("rm T001.txt");
+    let text = "this attempt undid T001 (T001.txt)";
+    scene.ralph("--fail-on-flags").code(5).stdout_has(&format!("1 flagged: T003 {text}\n"));
+    assert_eq!(
+        scene.session().iteration(3)["undone"],
+        json!([{"task": "T001", "files": ["T001.txt"], "kept_in": "2"}])
+    );
+    scene.ralph("restore 2 T001.txt").code(0);
+    assert!(scene.path("T001.txt").exists());
+}
+
+#[test]
+fn what_a_failed_attempt_undid_is_a_flag_of_the_next_success() {
+    let scene = scene("rm T001.txt; echo 3 > three.txt; exit 1");
+    scene.ralph("").code(0).stdout_has("1 flagged: T003 #3 undid T001 (T001.txt)\n");
+    assert_eq!(scene.session().trailers("Ralph-Flags"), ["", "", "undid", "undid"]);
+}
+
+#[test]
+fn a_later_session_knows_what_earlier_ones_did() {
+    for words in ["resume", ""] {
+        let scene = scene("git checkout -q -- app.txt; rm T001.txt T002.txt");
+        scene.ralph("-n 2").code(4);
+        let run = scene.ralph(words).code(0);
+        run.stdout_has("undid T001 and T002 (T001.txt, T002.txt, app.txt): both open again");
+        let number = if words.is_empty() { 1 } else { 3 };
+        let undone =
+            scene.sessions().pop().expect("it ran").iteration(number)["undone"][0]["kept_in"].clone();
+        assert_eq!(undone, if words.is_empty() { json!("0") } else { json!("2") }, "{words}");
+    }
+}
+
+#[test]
+fn changes_that_the_loop_takes_back_itself_undo_nothing() {
+    let scene = scene("echo broken >> app.txt; exit 0");
+    scene.validate("! grep -q broken app.txt");
+    scene.ralph("--skip-after 1").code(5).stdout_has("took back what T003 changed").stdout_lacks("undid");
+}
+
+#[test]
+fn a_task_that_left_the_list_comes_back_by_the_command_that_is_printed() {
+    let scene = scene("true");
+    scene.agent_sh(&format!("{}[ $RALPH_TASK != T001 ] || sed -i /T003/d \"$RALPH_TASKS\"\n", agent("true")));
+    let restore = "restore 0 --tasks specs/001-login/tasks.md";
+    let run = scene.ralph("").code(5);
+    run.stdout_has("T003 was open and is gone from the task list, without being done")
+        .stdout_has(restore)
+        .stdout_has("stuck, 2 of 3 tasks done\n")
+        .stdout_lacks("all 2 tasks done");
+    let refused = scene.ralph("resume").code(3);
+    refused.stderr_has("no task is open, but T003 left the list without being done").stderr_has(restore);
+    scene.ralph(restore).code(0);
+    scene.agent_sh(&agent("true"));
+    scene.ralph("resume").code(0).stdout_has("all 3 tasks done");
+}
+
+#[test]
+fn a_folder_that_is_gone_comes_back_by_the_command_that_is_printed() {
+    for (command, what) in [
+        ("git clean -qfd", "the folder specs/001-login is gone, and the task list with it"),
+        ("rm $RALPH_TASKS", "the task list specs/001-login/tasks.md is gone"),
+    ] {
+        let scene = scene(&format!("{command}; exit 0"));
+        scene
+            .write(".specify/feature.json", "{\"feature_directory\": \"specs/001-login\"}")
+            .commit("Which feature");
+        scene.git("rm -q -r --cached specs");
+        scene.git(["commit", "-q", "-m", "The specification is not committed"]);
+        let run = scene.ralph("").code(5);
+        run.stdout_has("stuck, 2 of 3 tasks done\n")
+            .stdout_has(&format!("  {what}\n"))
+            .stdout_has("restore 2 --tasks")
+            .stdout_lacks("append to");
+        assert_eq!(scene.session().end()["stop_reason"], "stuck");
+        for words in ["resume", ""] {
+            let refused = scene.ralph(words).code(3);
+            refused.stderr_has(what).stderr_has("restore 2 --tasks");
+        }
+        scene.ralph("restore 2 --tasks").code(0);
+        scene.agent_sh(&agent("true"));
+        scene.ralph("resume").code(0).stdout_has("all 3 tasks done");
+    }
+}

@@ -186,24 +186,6 @@ fn before_a_retry_changes_are_taken_back_where_the_user_wants_that() {
     scene.ralph("fsck").code(0);
 }
 
-#[test]
-fn what_a_person_does_while_the_loop_pauses_stays() {
-    let bad = "if [ $RALPH_ITERATION = 2 ]; then : > begun; while ! [ -e go ]; do sleep 0.02; done; fi; echo broken > src/bad-$RALPH_ATTEMPT";
-    let scene = scene([GOOD, bad, GOOD]);
-    let mut running = scene.spawn("");
-    running.wait_for_file("begun");
-    scene.ralph("pause").code(0);
-    scene.write("go", "");
-    running.wait_for_text("paused");
-    scene.write("src/mine", "mine\n");
-    scene.ralph("continue").code(0);
-    running.wait();
-    assert_eq!(scene.read("src/mine"), "mine\n");
-    assert!(!scene.path("src/bad-1").exists() && !scene.path("src/bad-2").exists());
-    assert_eq!(scene.session().iteration(3)["files_changed"], json!(["src/bad-2"]));
-    scene.ralph("fsck").code(0);
-}
-
 /// Random sequences of good and bad work, and of a person's edits before what a skip takes back.
 #[test]
 fn after_a_skip_the_validation_passes_and_nothing_of_a_persons_is_lost() {

@@ -261,7 +261,6 @@ fn the_status_says_where_the_feature_stands() {
             "in_flight",
             "phase",
             "waiting",
-            "is_paused",
             "is_stopping",
             "hints",
         ]

@@ -1,4 +1,4 @@
-//! Steering a running loop from another terminal: stop, hint, pause, continue, and a live status.
+//! Steering a running loop from another terminal: stop, hint, and a live status.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -225,47 +225,9 @@ fn hints_from_many_terminals_at_once_are_all_there() {
 }
 
 #[test]
-fn a_pause_holds_the_loop_between_iterations() {
-    let scene = scene();
-    let mut running = begun(&scene);
-    scene.ralph("pause").code(0).stdout_has("pauses after this iteration");
-    scene.ralph("status").code(0).stdout_has("pauses after this iteration");
-    go(&scene, 1);
-    go(&scene, 2);
-    running.wait_for_text("paused");
-    scene.ralph("status").code(0).stdout_has("is paused").stdout_has("last worked on T001");
-    assert!(!scene.path("begun-2").exists());
-    scene.ralph("hint Now").code(0);
-    scene.ralph("continue").code(0).stdout_has("goes on");
-    running.wait().code(0).stdout_has("goes on");
-    assert_eq!(scene.session().iteration(2)["hints"], json!(["Now"]));
-}
-
-#[test]
-fn a_paused_loop_can_be_stopped_and_interrupted() {
-    for (signal, code) in [(None, 0), (Some(Signal::INT), 130), (Some(Signal::TERM), 143)] {
-        let scene = scene();
-        let mut running = begun(&scene);
-        scene.ralph("pause").code(0);
-        go(&scene, 1);
-        running.wait_for_text("paused");
-        match signal {
-            Some(signal) => drop(running.signal(signal)),
-            None => drop(scene.ralph("stop").code(0)),
-        }
-        running.wait().code(code);
-        assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
-        assert_eq!(scene.session().end()["stop_reason"], "interrupted");
-        // Requests to that loop do not apply to the next one.
-        go(&scene, 2);
-        scene.ralph("resume").code(0).stdout_lacks("paused");
-    }
-}
-
-#[test]
 fn where_no_loop_runs_there_is_nothing_to_steer() {
     let scene = scene();
-    for words in ["stop", "stop --now", "pause", "continue"] {
+    for words in ["stop", "stop --now"] {
         let run = scene.ralph(words).code(3);
         run.stderr_has("error: no loop is running in this repository\nhint: ");
     }
@@ -278,7 +240,6 @@ fn where_no_loop_runs_there_is_nothing_to_steer() {
         .code(3)
         .stderr_has(&format!("session {other} is not running"));
     let id = scene.session().id().to_owned();
-    scene.ralph("continue").code(0).stdout_has("was not paused");
     scene.ralph(format!("stop --now --session {id}").as_str()).code(0);
     running.wait().code(0);
     assert!(!scene.path(".git/ralph/control").join(&id).exists());

@@ -102,10 +102,6 @@ wait_for 'The agent begins with T001'
 wait_for 'a sequence: red'
 wait_for 'following'
 wait_for '0/5'
-keys p
-wait_for ' s  pauses after'
-keys p
-wait_for 'it goes on'
 keys i 'use the fake clock' Enter
 wait_for 'it gets the hint with its next prompt'
 keys s
@@ -117,7 +113,7 @@ wait_for 'copied'
 wait_until 'the clipboard has the name' has_copied ':1'
 keys R
 wait_for 'nothing is recorded of it yet'
-echo '  it pauses, hints and stops what is selected, and copies its name'
+echo '  it hints and stops what is selected, and copies its name'
 touch "$work/go-T001"
 wait_for 'The agent begins with T002'
 wait_for '✔ T001'

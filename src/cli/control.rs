@@ -1,9 +1,9 @@
-//! `specify ralph stop`, `pause` and `continue`: what a running loop is asked for from another terminal.
+//! `specify ralph stop`: asks a running loop to end, from another terminal.
 
 use anyhow::Result;
 use clap::Args;
 
-use crate::record::{RALPH, Refusal, SessionId, SessionName};
+use crate::record::{RALPH, Refusal, SessionName};
 use crate::store::{Control, Holder, LoopLock, Stop, Store};
 
 use super::{Context, ExitCode, say};
@@ -18,48 +18,14 @@ pub struct StopArgs {
     pub session: Option<SessionName>,
 }
 
-#[derive(Debug, Args)]
-pub struct PauseArgs {
-    /// Session [default: the one of this work tree, or the only one that runs]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-}
-
 pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
     let (stop, when) = if args.now {
         (Stop::Now, "now; the running iteration is recorded as interrupted")
     } else {
         (Stop::AfterIteration, "after this iteration")
     };
-    steer(context, args.session.as_ref(), |control, id| {
-        control.ask_to_stop(stop)?;
-        Ok(format!("session {id} stops {when}"))
-    })
-}
-
-pub fn pause(args: &PauseArgs, context: &Context) -> Result<ExitCode> {
-    steer(context, args.session.as_ref(), |control, id| {
-        control.ask_to_pause()?;
-        Ok(format!("session {id} pauses after this iteration; `{RALPH} continue` continues it"))
-    })
-}
-
-pub fn go_on(args: &PauseArgs, context: &Context) -> Result<ExitCode> {
-    steer(context, args.session.as_ref(), |control, id| {
-        Ok(if control.ask_to_continue()? {
-            format!("session {id} goes on")
-        } else {
-            format!("session {id} was not paused")
-        })
-    })
-}
-
-fn steer(
-    context: &Context,
-    session: Option<&SessionName>,
-    ask: impl FnOnce(&Control, &SessionId) -> Result<String>,
-) -> Result<ExitCode> {
     let store = context.store()?;
+    let session = args.session.as_ref();
     let Some(holder) = running(store, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),
@@ -67,12 +33,12 @@ fn steer(
         }));
     };
     let control = Control::of(store.repository(), &holder.session);
-    let message = ask(&control, &holder.session)?;
+    control.ask_to_stop(stop)?;
     if !LoopLock::holders(store.repository())?.contains(&holder) {
         control.clear()?;
         return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
-    say(message)
+    say(format!("session {} stops {when}", holder.session))
 }
 
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.

@@ -111,8 +111,6 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Stop(args) => control::stop(&args, &context),
         Action::Accept(args) => accept::run(&args, &context),
         Action::Hint(args) => hint::hint(&args, &context),
-        Action::Pause(args) => control::pause(&args, &context),
-        Action::Continue(args) => control::go_on(&args, &context),
         Action::Status(args) => status::run(&args, &context),
         Action::Tasks(args) => tasks::run(&args, &context),
         Action::Log(args) => log::run(&args, &context),

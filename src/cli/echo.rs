@@ -92,9 +92,6 @@ impl Heard {
                 Stop::Now => "stop requested: the session ends now".to_owned(),
             }));
         }
-        if requests.is_paused && !self.requests.is_paused {
-            lines.push("pause requested: the session pauses after this iteration".to_owned());
-        }
         self.last_hint = hints.last().map_or(0, |hint| hint.number).max(self.last_hint);
         self.requests = requests;
         lines
@@ -145,30 +142,21 @@ mod tests {
 
     #[test]
     fn each_request_is_shown_once() {
-        let asked = |stop, is_paused| ControlRequests { stop, is_paused };
+        let asked = |stop| ControlRequests { stop };
         let mut heard = Heard::default();
         heard.lines(ControlRequests::default(), &[hint(1, &[])]);
         for (requests, hints, expected) in [
-            (asked(None, false), vec![hint(1, &[])], ""),
+            (asked(None), vec![hint(1, &[])], ""),
+            (asked(None), vec![hint(1, &[]), hint(2, &[])], "hint for the next prompt arrived: text 2"),
+            (asked(None), vec![hint(2, &[])], ""),
+            (asked(None), vec![hint(3, &["T1", "T2"])], "hint for T1, T2 arrived: text 3"),
             (
-                asked(None, false),
-                vec![hint(1, &[]), hint(2, &[])],
-                "hint for the next prompt arrived: text 2",
-            ),
-            (
-                asked(None, true),
-                vec![hint(2, &[])],
-                "pause requested: the session pauses after this iteration",
-            ),
-            (asked(None, true), vec![], ""),
-            (asked(None, false), vec![hint(3, &["T1", "T2"])], "hint for T1, T2 arrived: text 3"),
-            (
-                asked(Some(Stop::AfterIteration), false),
+                asked(Some(Stop::AfterIteration)),
                 vec![],
                 "stop requested: the session ends after this iteration",
             ),
-            (asked(Some(Stop::Now), false), vec![], "stop requested: the session ends now"),
-            (asked(Some(Stop::Now), false), vec![], ""),
+            (asked(Some(Stop::Now)), vec![], "stop requested: the session ends now"),
+            (asked(Some(Stop::Now)), vec![], ""),
         ] {
             assert_eq!(heard.lines(requests, &hints).join("|"), expected);
         }

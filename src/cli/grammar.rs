@@ -44,10 +44,6 @@ pub enum Action {
     /// Add a hint to the next prompt, or to those of a task
     #[command(after_help = help::HINT)]
     Hint(Box<hint::HintArgs>),
-    /// Pause the running loop after its iteration
-    Pause(control::PauseArgs),
-    /// Continue a paused loop
-    Continue(control::PauseArgs),
     /// Show the state of the feature and of its latest session
     Status(status::StatusArgs),
     /// List the iterations of all sessions

@@ -114,7 +114,7 @@ Keys (? lists all of them; the mouse works, too):
   Tab, Enter, Esc    List and view     d  Describe    F    Follow what runs
   / f                Filter, failed    D  Diff        y Y  Copy the name, the commit
   / n N              Search a view     P  Prompt      v e  Open in the pager, in the editor
-  Space z            Fold, all of it   t  Tasks       p i s  Pause or continue, hint, stop
+  Space z            Fold, all of it   t  Tasks       i s  Hint, stop
   w                  Wrap long lines   h  History     R O  Restore files, open the page
   ? q                Help, quit";
 

@@ -10,7 +10,7 @@ use super::help;
 
 /// Commands by what people want to do. `help --all` lists the others too.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run", &["run", "resume", "stop", "pause", "continue", "hint"]),
+    ("Run", &["run", "resume", "stop", "hint"]),
     ("Look", &["status", "log", "show", "tui", "report", "stats"]),
     ("Code", &["diff", "restore", "bisect"]),
     ("Share", &["sync", "bundle", "unbundle"]),

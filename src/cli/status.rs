@@ -171,18 +171,16 @@ fn session_status(
     let id = refs.session;
     let holder = running.iter().find(|holder| holder.session == id);
     let left = Control::of(store.repository(), &id);
-    let ControlRequests { stop, is_paused } = left.look().unwrap_or_default();
+    let ControlRequests { stop } = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
     let in_flight = Spool::in_flight(store.repository(), &id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
     let is_running = holder.is_some() || elsewhere.is_some();
     let left_running = if is_running { Vec::new() } else { left_running(store, &id) };
     let waiting = control.as_ref().and_then(Control::waiting);
-    let phase = match (&waiting, control.as_ref().and_then(Control::phase)) {
-        (Some(_), _) => Some("waiting".to_owned()),
-        // A pause begins after the iteration.
-        (None, None) if is_paused => Some("paused".to_owned()),
-        (None, phase) => phase,
+    let phase = match &waiting {
+        Some(_) => Some("waiting".to_owned()),
+        None => control.as_ref().and_then(Control::phase),
     };
     SessionStatus {
         id,
@@ -202,7 +200,6 @@ fn session_status(
         }),
         phase,
         waiting,
-        is_paused: is_paused && control.is_some(),
         is_stopping: stop.is_some() && control.is_some(),
         hints: hints(store, running, &tip.feature),
         left_running,

@@ -256,8 +256,6 @@ impl Host for TuiHost {
     fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()> {
         let control = Control::of(self.store.repository(), session);
         match steer {
-            Steer::Pause => control.ask_to_pause()?,
-            Steer::Continue => drop(control.ask_to_continue()?),
             Steer::Stop(stop) => control.ask_to_stop(*stop)?,
             Steer::Hint(text) => self.add_hint(session, text)?,
         }

@@ -122,10 +122,6 @@ pub enum Event {
         /// How many files were changed for it.
         files: usize,
     },
-    /// The user wants it to pause.
-    Paused { session: SessionId },
-    /// The user lets it go on, or stops it.
-    Continued { session: SessionId },
     /// No agent can run until then.
     Waiting {
         session: SessionId,

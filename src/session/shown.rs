@@ -124,9 +124,7 @@ fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
             **session = redacted(redactor, session.as_ref())?;
             redact_closing(closing, plain);
         }
-        Event::HistoryIncluded { iteration: _, mode: _, failures: _, scanned: _, tokens: _ }
-        | Event::Paused { session: _ }
-        | Event::Continued { session: _ } => {}
+        Event::HistoryIncluded { iteration: _, mode: _, failures: _, scanned: _, tokens: _ } => {}
     }
     Ok(())
 }

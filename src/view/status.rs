@@ -60,12 +60,11 @@ pub struct SessionStatus {
     pub ended_at: Option<Timestamp>,
     /// The iteration that runs.
     pub in_flight: Option<InFlight>,
-    /// What a running session is at: `prompt`, `agent`, `validation`, `recording`, `waiting`, `paused`.
+    /// What a running session is at: `prompt`, `agent`, `validation`, `recording`, `waiting`.
     pub phase: Option<String>,
     /// What a running session waits for.
     pub waiting: Option<Waiting>,
     /// What a running session was asked for.
-    pub is_paused: bool,
     pub is_stopping: bool,
     /// Hints of the feature that wait for a prompt.
     pub hints: usize,
@@ -160,14 +159,8 @@ pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::R
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
         writeln!(out, "  {} {why}", paint.paint(Look::Warn, &format!("waits until {}:", local(*until))))?;
     }
-    let asked = match (session.is_stopping, session.is_paused, &session.in_flight) {
-        (true, _, _) => "stops after this iteration".to_owned(),
-        (_, true, Some(_)) => "pauses after this iteration".to_owned(),
-        (_, true, None) => format!("is paused; `{RALPH} continue` resumes it"),
-        (false, false, _) => String::new(),
-    };
-    if !asked.is_empty() {
-        writeln!(out, "  {}", paint.paint(Look::Warn, &asked))?;
+    if session.is_stopping {
+        writeln!(out, "  {}", paint.paint(Look::Warn, "stops after this iteration"))?;
     }
     if session.hints > 0 {
         let wait = if session.hints == 1 { "waits" } else { "wait" };

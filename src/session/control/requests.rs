@@ -1,4 +1,4 @@
-//! What other terminals ask of the session: to stop and to pause.
+//! Whether other terminals ask the session to stop.
 
 use crate::store::Control;
 
@@ -7,7 +7,7 @@ use super::stop_watcher::StopWatcher;
 /// Requests to the session, and what it has done about them.
 pub(in crate::session) struct Steering {
     pub control: Control,
-    /// Set after a pause or a wait, in which a person may have worked.
+    /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
     /// Ends with the session.
     pub _stop_watcher: StopWatcher,
@@ -17,10 +17,5 @@ impl Steering {
     /// Returns true if a stop was requested, at once or after the iteration.
     pub fn is_stop_requested(&self) -> bool {
         self.control.look().is_ok_and(|requests| requests.stop.is_some())
-    }
-
-    /// Returns true while the session is to pause.
-    pub fn is_held(&self) -> bool {
-        self.control.look().is_ok_and(|requests| requests.is_paused && requests.stop.is_none())
     }
 }

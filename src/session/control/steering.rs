@@ -1,14 +1,9 @@
-//! Requests from other terminals to a running session: to stop and to pause.
+//! Requests to stop, from other terminals to a running session.
 
-use std::time::Duration;
-
-use crate::record::{Event, StopReason};
+use crate::record::StopReason;
 use crate::store::ControlRequests;
 
 use crate::session::running::{Ending, NextStep, Running};
-
-/// Time between two checks for requests.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Running<'_> {
     /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
@@ -20,24 +15,7 @@ impl Running<'_> {
                 ControlRequests::default()
             }
         };
-        if requests.stop.is_some() {
-            return Some(NextStep::Stop(Ending::of(StopReason::Interrupted)));
-        }
-        if requests.is_paused {
-            self.pause();
-            return Some(NextStep::Again);
-        }
-        None
-    }
-
-    fn pause(&mut self) {
-        self.steering.was_idle = true;
-        let session = self.session.id.clone();
-        (self.say)(&Event::Paused { session: session.clone() });
-        while self.plan.interrupt.signal().is_none() && self.steering.is_held() {
-            self.plan.interrupt.pause(POLL_INTERVAL);
-        }
-        (self.say)(&Event::Continued { session });
+        requests.stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
     }
 
     /// Returns true if a stop was requested, at once or after the iteration.

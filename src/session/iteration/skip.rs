@@ -87,7 +87,7 @@ impl Running<'_> {
     pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
         if std::mem::take(&mut self.steering.was_idle) {
             slot.create()?;
-            self.recorder.take_between(slot, "a pause", begin.started_at);
+            self.recorder.take_between(slot, "a wait", begin.started_at);
         }
         let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
         if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {

@@ -17,7 +17,6 @@ use super::disk;
 
 const STOP: &str = "stop";
 const STOP_NOW: &str = "stop-now";
-const PAUSE: &str = "pause";
 const WAITING: &str = "waiting.json";
 const PHASE: &str = "phase";
 
@@ -39,7 +38,6 @@ pub enum Stop {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ControlRequests {
     pub stop: Option<Stop>,
-    pub is_paused: bool,
 }
 
 impl Control {
@@ -55,7 +53,6 @@ impl Control {
             match path.file_name().unwrap_or_default() {
                 STOP_NOW => requests.stop = Some(Stop::Now),
                 STOP if requests.stop.is_none() => requests.stop = Some(Stop::AfterIteration),
-                PAUSE => requests.is_paused = true,
                 _ => {}
             }
         }
@@ -73,15 +70,6 @@ impl Control {
             Stop::Now => STOP_NOW,
         };
         self.put(name, b"")
-    }
-
-    pub fn ask_to_pause(&self) -> Result<()> {
-        self.put(PAUSE, b"")
-    }
-
-    /// Takes the options to pause back. Returns true if there was one.
-    pub fn ask_to_continue(&self) -> Result<bool> {
-        disk::remove_file_if_there(&self.dir.join(PAUSE))
     }
 
     /// Returns what the loop waits for, if it does.
@@ -159,7 +147,6 @@ mod tests {
         let control = control(&folder);
         assert_eq!(control.look().unwrap(), ControlRequests::default());
         control.clear().unwrap();
-        assert!(!control.ask_to_continue().unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "looking writes nothing");
     }
 
@@ -176,16 +163,5 @@ mod tests {
         control.clear().unwrap();
         assert_eq!(control.look().unwrap(), ControlRequests::default());
         assert!(!control.dir.exists());
-    }
-
-    #[test]
-    fn a_pause_comes_and_goes() {
-        let folder = tempfile::tempdir().unwrap();
-        let control = control(&folder);
-        control.ask_to_pause().unwrap();
-        control.ask_to_pause().unwrap();
-        assert!(control.look().unwrap().is_paused);
-        assert!(control.ask_to_continue().unwrap());
-        assert!(!control.look().unwrap().is_paused);
     }
 }

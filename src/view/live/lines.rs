@@ -140,11 +140,6 @@ impl<W: Write> Lines<W> {
                 let undo = self.dim(&format!("`{RALPH} restore --undo {restoration}` brings it back"));
                 writeln!(self.out, "  {}  {undo}", self.paint.paint(Look::Warn, &what))?;
             }
-            Event::Paused { .. } => {
-                let line = self.paint.paint(Look::Warn, "paused");
-                writeln!(self.out, "\n  {line}  `{RALPH} continue` resumes it, `stop` ends it")?;
-            }
-            Event::Continued { .. } => writeln!(self.out, "  goes on")?,
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
             Event::AgentChanged { from, to, failure_class, .. } => {
                 let why = match failure_class {

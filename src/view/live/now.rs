@@ -89,8 +89,7 @@ impl Now {
                 let until = clock(waiting.until);
                 self.begin("waiting", &format!("of {length} until {until}, for {}", waiting.agent))
             }
-            Event::Paused { .. } => self.begin("paused", ""),
-            Event::Continued { .. } | Event::SessionEnded { .. } => Redraw::Over,
+            Event::SessionEnded { .. } => Redraw::Over,
             Event::HistoryIncluded { .. }
             | Event::ValidationFinished { .. }
             | Event::ChangesTakenBack { .. }

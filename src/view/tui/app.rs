@@ -60,8 +60,6 @@ pub enum Opened {
 /// What a session that runs is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steer {
-    Pause,
-    Continue,
     Hint(String),
     Stop(Stop),
 }

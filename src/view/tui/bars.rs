@@ -91,18 +91,13 @@ fn state_of(app: &App, session: &SessionRow) -> Row {
         return row.and(Look::Warn, format!("  waits until {}", local(waiting.until)));
     }
     let row = match &live.in_flight {
-        None if live.is_paused => row.and(Look::Warn, "  is paused"),
         None => row,
         Some(running) => row
             .and(Look::Plain, format!("  iteration {}", running.number))
             .and(Look::Accent, format!("  {}", cut(&shown(&running.task.name), 16)))
             .and(Look::Dim, format!("  {}", app.age(running))),
     };
-    match (live.is_stopping, live.is_paused && live.in_flight.is_some()) {
-        (true, _) => row.and(Look::Warn, "  stops after this iteration"),
-        (_, true) => row.and(Look::Warn, "  pauses after this iteration"),
-        (false, false) => row,
-    }
+    if live.is_stopping { row.and(Look::Warn, "  stops after this iteration") } else { row }
 }
 
 /// Draws the keys that are of use, what is typed, and the position; or what there is to say.

@@ -71,7 +71,7 @@ impl Records {
 
     fn live_of(&self, holder: &Holder) -> Live {
         let control = Control::of(self.store.repository(), &holder.session);
-        let ControlRequests { stop, is_paused, .. } = control.look().unwrap_or_default();
+        let ControlRequests { stop } = control.look().unwrap_or_default();
         let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
         let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
         let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
@@ -84,13 +84,7 @@ impl Records {
             started_at: begin.started_at,
             lengths: Stream::OF_A_RUN.map(length),
         });
-        Live {
-            pid: holder.pid,
-            in_flight,
-            waiting: control.waiting(),
-            is_paused,
-            is_stopping: stop.is_some(),
-        }
+        Live { pid: holder.pid, in_flight, waiting: control.waiting(), is_stopping: stop.is_some() }
     }
 
     fn redacted(&self, text: String) -> String {

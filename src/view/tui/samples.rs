@@ -139,8 +139,7 @@ pub fn running(row: SessionRow) -> SessionRow {
         started_at: Timestamp::from_seconds(START + 7_000),
         lengths: [Some(900), Some(0), None, None],
     };
-    let live =
-        Live { pid: 4711, in_flight: Some(in_flight), waiting: None, is_paused: false, is_stopping: false };
+    let live = Live { pid: 4711, in_flight: Some(in_flight), waiting: None, is_stopping: false };
     SessionRow { status: Status::Running, stop_reason: None, live: Some(live), ..row }
 }
 

@@ -171,7 +171,6 @@ pub struct Live {
     pub pid: u32,
     pub in_flight: Option<InFlight>,
     pub waiting: Option<Waiting>,
-    pub is_paused: bool,
     pub is_stopping: bool,
 }
 

@@ -301,8 +301,6 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
         }
         Effect::Steer(session, steer) => {
             let words = match steer {
-                Steer::Pause => "it pauses after this iteration; p resumes it",
-                Steer::Continue => "it goes on",
                 Steer::Hint(_) => "it gets the hint with its next prompt",
                 Steer::Stop(Stop::AfterIteration) => "it stops after this iteration",
                 Steer::Stop(Stop::Now) => "it stops, and records what it is at",

@@ -447,10 +447,9 @@ fn the_loop_beside_the_screen_is_never_stopped_without_asking() {
 }
 
 #[test]
-fn a_session_that_runs_is_paused_stopped_and_given_hints() {
+fn a_session_that_runs_is_stopped_and_given_hints() {
     let id = || session_id(2);
     for (keys, expected) in [
-        ("p", vec![Effect::Steer(id(), Steer::Pause)]),
         ("s<Esc>", vec![]),
         ("sl", vec![]),
         ("ss", vec![Effect::Steer(id(), Steer::Stop(Stop::AfterIteration))]),
@@ -463,12 +462,7 @@ fn a_session_that_runs_is_paused_stopped_and_given_hints() {
         scene.keys(keys);
         assert_eq!(scene.effects, expected, "{keys}");
     }
-    let mut paused = at_work();
-    let row = std::sync::Arc::make_mut(&mut paused.overview.sessions[0]);
-    row.live.as_mut().unwrap().is_paused = true;
-    let mut scene = Scene::new(paused, (80, 24));
-    assert_eq!(scene.keys("p").effects, [Effect::Steer(id(), Steer::Continue)]);
-    for keys in ["p", "i", "s"] {
+    for keys in ["i", "s"] {
         let mut scene = Scene::new(many(), (80, 24));
         scene.keys(keys).shows("no session runs there");
         assert!(scene.effects.is_empty() && scene.app.mode == Mode::Browse, "{keys}");

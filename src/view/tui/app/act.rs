@@ -13,7 +13,7 @@ use crate::view::tui::page::{At, Body};
 use crate::view::tui::row::{Look, Row};
 use crate::view::tui::source::DiffTarget;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, Shown, Steer, Subcommand};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, Shown, Subcommand};
 
 /// Lines that a turn of the mouse's wheel moves.
 const WHEEL: isize = 3;
@@ -134,13 +134,8 @@ impl App {
             }
             Act::NextHit if self.pane == Pane::View => self.go_to_hit(Direction::Down),
             Act::PreviousHit if self.pane == Pane::View => self.go_to_hit(Direction::Up),
-            Act::Pause => {
-                let is_paused = self.session()?.live.as_ref().is_some_and(|live| live.is_paused);
-                let session = self.live_session();
-                return self.steer(session, if is_paused { Steer::Continue } else { Steer::Pause });
-            }
             Act::Hint | Act::Stop if self.live_session().is_none() => {
-                return self.steer(None, Steer::Pause);
+                self.message = Some(Row::of(Look::Warn, "no session runs there"));
             }
             Act::Hint => self.mode = Mode::Hint(String::new()),
             Act::Stop => self.mode = Mode::Stop,

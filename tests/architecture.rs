@@ -91,7 +91,6 @@ const OPENERS: &[(&str, &str)] = &[
     ("cli/man.rs", "a folder that the user names"),
     ("cli/pack.rs", "the log of packing, in the git directory"),
     ("cli/report_file.rs", "a file that the user names"),
-    ("cli/sync.rs", "bundles that the user names"),
     ("process/", "streams in the spool, and /proc"),
     ("session/ask.rs", "questions in the spool"),
     ("session/commits/", "messages and traces in the spool"),

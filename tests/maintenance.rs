@@ -500,15 +500,16 @@ fn a_file_brings_back_what_was_cleaned_away_but_not_what_was_purged() {
     let id = scene.session().id().to_owned();
     let file = scene.outside("night.bundle");
     let file = file.to_str().unwrap();
-    scene.ralph(["bundle", file, "--snapshots"]).code(0);
+    scene.git(["bundle", "create", "--quiet", file, "--glob=refs/ralph*"]);
     let refs = names(&scene, scene.repo(), "refs/ralph");
     scene.ralph(["clean", "--session", &id]).code(0);
-    scene.ralph("log").code(0).stdout("").stderr_has("`specify ralph unbundle FILE`");
-    scene.ralph(["unbundle", file]).code(0).stdout_has(&format!("fetched  {id}\n"));
+    scene.ralph("log").code(0).stdout("").stderr_has("`specify ralph sync --fetch-only --cleaned FILE`");
+    let fetch = ["sync", "--fetch-only", "--snapshots", "--cleaned", file];
+    scene.ralph(fetch).code(0).stdout_has(&format!("fetched  {id}\n"));
     assert_eq!(names(&scene, scene.repo(), "refs/ralph"), refs);
     assert_eq!(scene.read(".git/ralph/sync/cleaned.json"), "[]");
     scene.ralph(["purge", &id, "--local"]).code(0);
-    scene.ralph(["unbundle", file]).code(0).stdout("").stderr_has("purged, and still at ");
+    scene.ralph(fetch).code(0).stdout("").stderr_has("purged, and still at ");
     assert!(names(&scene, scene.repo(), "refs/ralph/").is_empty());
 }
 

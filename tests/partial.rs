@@ -148,9 +148,5 @@ fn what_is_restored_is_fetched_first_in_so_many_words() {
     scene.call("restore --undo").dir(&clone).run().code(0);
     assert_eq!(std::fs::read(clone.join("src/common")).unwrap(), before);
     scene.call("bisect -- test ! -e src/work-1").dir(&clone).run().code(0);
-    let file = scene.outside("x.bundle");
-    let words = ["bundle", file.to_str().unwrap(), "--snapshots"];
-    scene.call(words).dir(&clone).run().code(1).stderr_has("this clone is partial");
-    scene.call(&words[..2].join(" ")).dir(&clone).run().code(0);
     scene.journal_differs();
 }

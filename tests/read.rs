@@ -188,7 +188,6 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
         "show",
         "diff 1",
         "restore 1",
-        "bundle file",
         "report",
         "fsck",
         "rebuild",

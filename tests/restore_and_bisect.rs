@@ -385,7 +385,7 @@ fn a_snapshot_that_is_not_here_is_an_error_with_the_way_to_it() {
         run.stderr_has("is not here").stderr_has("hint: `specify ralph sync --snapshots` fetches it");
     }
     scene.git_in(&clone, "remote remove origin");
-    scene.call("restore 1").dir(&clone).run().code(1).stderr_has("bundle FILE --snapshots");
+    scene.call("restore 1").dir(&clone).run().code(1).stderr_has("git bundle create FILE");
     scene.git_in(&clone, ["remote", "add", "origin", from]);
     scene.git_in(&clone, "fetch --quiet origin refs/ralph-snap/*:refs/ralph-snap/*");
     scene.call("restore 1 --tasks").dir(&clone).run().code(0);

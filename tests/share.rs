@@ -492,51 +492,40 @@ fn two_that_took_up_the_same_session_keep_both_and_are_told() {
 }
 
 #[test]
-fn records_travel_in_a_file() {
+fn records_travel_in_a_bundle_of_git() {
     let scene = Sandbox::with_succeeding_agent(1);
-    scene.ralph("bundle night.bundle").code(1).stderr_has("no session is recorded here\nhint: ");
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     let file = scene.outside("night.bundle");
     let file = file.to_str().unwrap();
-    scene.ralph(["bundle", file, "--snapshots"]).code(0).stdout_has("wrote 1 session to ");
-    scene.ralph(["bundle", file]).code(1).stderr_has("is there already\nhint: ");
+    scene.git(["bundle", "create", "--quiet", file, "--glob=refs/ralph*"]);
     let colleague = Sandbox::new();
-    colleague.ralph(["unbundle", "nothing"]).code(1).stderr_has("there is no file");
-    colleague.ralph(["unbundle", "specs/001-login/plan.md"]).code(1).stderr_has("cannot read the bundle");
+    let fetch = ["sync", "--fetch-only", "--snapshots", file];
     let said = format!("fetched  {id}\n1 session and the snapshots of 1 session fetched from {file}\n");
-    colleague.ralph(["unbundle", file]).code(0).stdout(said).stderr("");
-    colleague.ralph(["unbundle", file]).code(0).stdout(format!("nothing to bring together with {file}\n"));
-    assert_eq!(
-        refs(&colleague, colleague.repo(), "refs/"),
-        [
-            refs(&colleague, colleague.repo(), "refs/heads"),
-            refs(&scene, scene.repo(), "refs/ralph-snap"),
-            refs(&scene, scene.repo(), "refs/ralph")
-        ]
-        .concat()
-    );
+    colleague.ralph(fetch).code(0).stdout(said).stderr("");
+    assert_eq!(refs(&colleague, colleague.repo(), "refs/ralph"), refs(&scene, scene.repo(), "refs/ralph"));
     colleague.ralph("show 1 --patch").code(0);
-    let torn = std::fs::read(file).unwrap();
-    let piped = scene.call(["bundle", "-", "--snapshots"]).run().code(0).stderr("");
-    assert!(piped.stdout == torn && !scene.path("-").exists());
-    let fourth = Sandbox::new();
-    fourth.call("unbundle -").stdin(piped.stdout).run().code(0).stdout_has("fetched from stdin\n");
-    assert_eq!(fourth.session().id(), id);
-    fourth.journal_differs();
-    scene.ralph("bundle - --json").code(1).stderr_has("hint: name a file");
-    let plain = colleague.outside("plain.bundle");
-    let plain = plain.to_str().unwrap();
-    colleague.git(["bundle", "create", "--quiet", plain, "HEAD"]);
-    colleague.ralph(["unbundle", plain]).code(1).stderr_has("holds no records\nhint: ");
-    std::fs::write(colleague.outside("torn"), &torn[..torn.len() - 30]).unwrap();
+    colleague.journal_differs();
+    let bytes = std::fs::read(file).unwrap();
+    std::fs::write(colleague.outside("torn"), &bytes[..bytes.len() - 30]).unwrap();
     let third = Sandbox::new();
-    let said = third.ralph(["unbundle", colleague.outside("torn").to_str().unwrap()]).code(1).stdout("");
-    said.stderr_has("hint: what was brought over stays; the file is not whole");
+    let torn = third.outside("torn");
+    std::fs::copy(colleague.outside("torn"), &torn).unwrap();
+    third.ralph(["sync", "--fetch-only", torn.to_str().unwrap()]).code(1).stdout("");
     assert!(refs(&third, third.repo(), "refs/ralph").is_empty());
     // git leaves the draft of a pack behind, as it does with any fetch that breaks, and collects it some day.
     third.skip_final_fsck();
-    colleague.journal_differs();
+}
+
+#[test]
+fn commands_that_are_gone_say_what_to_use_instead() {
+    let scene = Sandbox::new();
+    scene
+        .ralph("bundle night.bundle")
+        .code(2)
+        .stderr_has("the command `bundle` is gone\nhint: `git bundle create FILE");
+    scene.ralph("pause").code(2).stderr_has("`specify ralph resume` goes on");
+    scene.ralph("unbundle - --json").code(2).stderr_has("hint: `specify ralph sync --fetch-only FILE`");
 }
 
 #[test]

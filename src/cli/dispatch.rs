@@ -17,8 +17,8 @@ use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, accept, agents, bisect, clean, completions, config, control, demo, diff,
     doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack,
-    play_script, rebuild, report, restore, resume, run, show, stats, status, stdout, sync, tasks, trust, tui,
-    util, web,
+    play_script, rebuild, report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks,
+    trust, tui, util, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -71,7 +71,8 @@ fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[
     match parse(arguments) {
         Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
-            if let Some(explained) = misplaced_feature::explain(&error, arguments) {
+            let explained = retired::explain(&error);
+            if let Some(explained) = explained.or_else(|| misplaced_feature::explain(&error, arguments)) {
                 output::report(&explained, &mut stderr());
                 return ExitCode::Usage;
             }
@@ -130,8 +131,6 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Config(json) => config::run(json, &context),
         Action::Trust(args) => trust::run(&args, &context),
         Action::Sync(args) => sync::run(&args, &context),
-        Action::Bundle(args) => sync::bundle(&args, &context),
-        Action::Unbundle(args) => sync::unbundle(&args, &context),
         Action::Fsck(args) => fsck::run(&args, &context),
         Action::Clean(args) => clean::run(&args, &context),
         Action::Purge(args) => clean::purge(&args, &context),

@@ -408,9 +408,7 @@ fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
             Severity::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),
         )
-        .with_hint(format!(
-            "ask its administrator to allow refs/ralph/*, or share with `{RALPH} bundle FILE`"
-        )),
+        .with_hint("ask its administrator to allow refs/ralph/*, or share a file that `git bundle` writes"),
         Err(error) => {
             let mut finding = Finding::wrong("remote", &error);
             finding.hint.get_or_insert_with(|| {

@@ -78,10 +78,6 @@ pub enum Action {
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
-    /// Write sessions to a file, without a remote
-    Bundle(sync::BundleArgs),
-    /// Read sessions from a bundle file
-    Unbundle(sync::UnbundleArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
     Fsck(fsck::FsckArgs),
@@ -293,7 +289,6 @@ mod tests {
             ("rebuild --check --all", "cannot be used with"),
             ("log --sessions --failed", "cannot be used with"),
             ("sync --push-only --fetch-only", "cannot be used with"),
-            ("bundle", "<FILE>"),
             ("clean --session 20261121 --keep-days 3", "cannot be used with"),
             ("purge", "<SESSION>"),
             ("purge 2026 --local --remote origin", "cannot be used with"),

@@ -111,7 +111,7 @@ impl Point {
             }
             (_, false) => {
                 format!(
-                    "where it was recorded, `{RALPH} bundle FILE --snapshots` writes it to a file for `{RALPH} unbundle FILE`"
+                    "where it was recorded, `git bundle create FILE --glob='refs/ralph*'` writes it to a file for `{RALPH} sync --fetch-only --snapshots FILE`"
                 )
             }
         };

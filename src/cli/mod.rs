@@ -62,6 +62,7 @@ mod report_sessions;
 mod restore;
 mod resume;
 mod resumption;
+mod retired;
 mod run;
 mod session_changes;
 mod session_end;

@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["run", "resume", "stop", "hint"]),
     ("Look", &["status", "log", "show", "tui", "report", "stats"]),
     ("Code", &["diff", "restore", "bisect"]),
-    ("Share", &["sync", "bundle", "unbundle"]),
+    ("Share", &["sync"]),
     ("Set up", &["init", "doctor", "agents", "config", "hooks", "demo"]),
 ];
 

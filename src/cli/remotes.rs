@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::config::Config;
 use crate::process::Tool;
-use crate::record::{RALPH, Refusal};
+use crate::record::Refusal;
 use crate::store::Remote;
 
 use super::{Context, Flags, settings};
@@ -20,9 +20,10 @@ pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
     let hint = "records go to one remote only: name it, or set it with `git config ralph.remote NAME`";
     any(context, named, hint)?.ok_or_else(|| {
         Refusal::new("this repository has no remote")
-            .with_hint(format!(
-                "add one with `git remote add origin ADDRESS`, or pass a file on: `{RALPH} bundle FILE`"
-            ))
+            .with_hint(
+                "add one with `git remote add origin ADDRESS`, or pass on a file that \
+                 `git bundle create FILE --glob='refs/ralph*'` writes",
+            )
             .into()
     })
 }

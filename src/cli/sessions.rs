@@ -309,14 +309,18 @@ fn nothing_here(store: &Store) -> String {
         } else {
             String::new()
         };
-        format!("hint: `clean` removed sessions: {fetch}`{RALPH} unbundle FILE` fetches those in a file")
+        format!(
+            "hint: `clean` removed sessions: {fetch}`{RALPH} sync --fetch-only --cleaned FILE` fetches those in a bundle of git"
+        )
     } else if has_remote(store) {
         format!(
             "hint: a clone does not include records: `{RALPH} sync` fetches them; `{RALPH}` \
          starts a session"
         )
     } else {
-        format!("hint: start one with `{RALPH}`, or read those of others with `{RALPH} unbundle FILE`")
+        format!(
+            "hint: start one with `{RALPH}`, or read those of others with `{RALPH} sync --fetch-only ADDRESS`"
+        )
     }
 }
 

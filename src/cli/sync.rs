@@ -1,25 +1,19 @@
-//! `specify ralph sync`, `bundle` and `unbundle`: records from here to others, and from others to here.
+//! `specify ralph sync`: records from here to others, and from others to here.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-
-use anyhow::{Context as _, Error, Result, bail};
-use camino::Utf8PathBuf;
+use anyhow::{Context as _, Error, Result};
 use clap::Args;
 use serde_json::json;
 
 use crate::record::{RALPH, Refusal};
 use crate::store::{
-    CleanedRefs, Direction, Exchange, Remote, Scratch, SessionLog, Snapshots, Store, SyncOptions,
-    Unreachable, sessions_among,
+    CleanedRefs, Direction, Exchange, Remote, Snapshots, SyncOptions, Unreachable, sessions_among,
 };
-use crate::view::style::{Count, grouped, one_line};
-use crate::view::sync::{Other, warnings, write_exchange};
+use crate::view::style::{Count, one_line};
+use crate::view::sync::{warnings, write_exchange};
 
 use super::approvals::{Approvals, Approved};
-use super::sessions::OnlySessions;
 use super::settings::load_here;
-use super::{Context, ExitCode, Flags, Json, confirm, emit, print, remotes, sessions, warn};
+use super::{Context, ExitCode, Flags, Json, confirm, emit, remotes, warn};
 
 #[derive(Debug, Args)]
 pub struct SyncArgs {
@@ -45,29 +39,6 @@ pub struct SyncArgs {
     pub json: Json,
 }
 
-#[derive(Debug, Args)]
-pub struct BundleArgs {
-    /// File to write; `-` is stdout
-    #[arg(value_name = "FILE")]
-    pub file: Utf8PathBuf,
-    /// Include snapshots of the work tree, with the history that they are based on
-    #[arg(long)]
-    pub snapshots: bool,
-    #[command(flatten)]
-    pub only: OnlySessions,
-    #[command(flatten)]
-    pub json: Json,
-}
-
-#[derive(Debug, Args)]
-pub struct UnbundleArgs {
-    /// File that `bundle` wrote; `-` is stdin
-    #[arg(value_name = "FILE")]
-    pub file: Utf8PathBuf,
-    #[command(flatten)]
-    pub json: Json,
-}
-
 pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let remote = remotes::chosen(context, args.remote.as_deref())?;
@@ -85,7 +56,7 @@ pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
         confirm_push(&remote, args, context)?;
     }
     let exchange = store.sync(&remote, options).map_err(explained)?;
-    report(&exchange, Other::Remote, &remote.place(), args.json)
+    report(&exchange, &remote.place(), args.json)
 }
 
 /// Says what goes where, and asks, before records go to an address for the first time.
@@ -122,67 +93,12 @@ fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<(
     approvals.approve(push)
 }
 
-pub fn bundle(args: &BundleArgs, context: &Context) -> Result<ExitCode> {
-    let store = context.store()?;
-    let logs = sessions::chosen(store, &args.only.choice)?;
-    if logs.is_empty() {
-        bail!("{}", sessions::nothing_recorded(store));
-    }
-    let file = context.directory.join(&args.file);
-    let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
-    if args.file == "-" {
-        return bundle_to_stdout(store, &logs, snapshots, args.json);
-    }
-    let bundled = store.bundle(&file, &logs, snapshots)?;
-    let report = json!({"file": file, "sessions": bundled.sessions, "bytes": bundled.bytes});
-    emit(args.json, &report, |out| {
-        let sessions = Count(bundled.sessions as u64, "session");
-        writeln!(out, "wrote {sessions} to {file}, {} KB", grouped(bundled.bytes.div_ceil(1024)))
-    })
-}
-
-fn bundle_to_stdout(
-    store: &Store,
-    logs: &[SessionLog],
-    snapshots: Snapshots,
-    json: Json,
-) -> Result<ExitCode> {
-    if json.json {
-        bail!("--json cannot be used when the bundle goes to stdout\nhint: name a file, or omit --json");
-    }
-    if io::stdout().is_terminal() {
-        bail!(
-            "cannot write a bundle to a terminal\nhint: name a file, or pipe it: `{RALPH} bundle - > FILE`"
-        );
-    }
-    // git writes it whole or not at all, so no reader sees half of one.
-    let scratch = Scratch::create(store.repository())?;
-    let file = scratch.path("bundle");
-    store.bundle(&file, logs, snapshots)?;
-    let mut bytes = File::open(&file).with_context(|| format!("read {file}"))?;
-    print(|out| io::copy(&mut bytes, out).map(drop).context("write to stdout"))
-}
-
-pub fn unbundle(args: &UnbundleArgs, context: &Context) -> Result<ExitCode> {
-    let store = context.store()?;
-    let at = context.now()?;
-    if args.file == "-" {
-        let scratch = Scratch::create(store.repository())?;
-        let file = scratch.path("stdin");
-        let mut copy = File::create_new(&file).with_context(|| format!("create {file}"))?;
-        io::copy(&mut io::stdin().lock(), &mut copy).context("read stdin")?;
-        return report(&store.unbundle(&file, at)?, Other::File, "stdin", args.json);
-    }
-    let exchange = store.unbundle(&context.directory.join(&args.file), at)?;
-    report(&exchange, Other::File, args.file.as_str(), args.json)
-}
-
-fn report(exchange: &Exchange, other: Other, place: &str, json: Json) -> Result<ExitCode> {
+fn report(exchange: &Exchange, place: &str, json: Json) -> Result<ExitCode> {
     let mut report = serde_json::to_value(exchange).context("write what was synced")?;
     report["remote"] = place.into();
     report["sessions_fetched"] = json!(sessions_among(exchange.fetched.iter().map(|one| &one.name)));
     emit(json, &report, |out| write_exchange(out, exchange, place))?;
-    for message in warnings(exchange, other, place) {
+    for message in warnings(exchange, place) {
         warn(&message);
     }
     let is_whole = exchange.left_out.is_empty() && exchange.stopped.is_none();

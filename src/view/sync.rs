@@ -73,24 +73,13 @@ fn sessions(moved: &[MovedRef]) -> Vec<SessionId> {
     sessions_among(moved.iter().map(|one| &one.name))
 }
 
-/// What was synced with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Other {
-    Remote,
-    File,
-}
-
 /// What the user should know beside it.
-pub fn warnings(exchange: &Exchange, other: Other, place: &str) -> Vec<String> {
+pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
     let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, said, .. } = exchange;
     let mut warnings = Vec::new();
     if let Some(reason) = stopped {
-        let rest = match other {
-            Other::Remote => "sync again for the rest",
-            Other::File => "the file is not whole, so get it anew for the rest",
-        };
         warnings.push(format!(
-            "stopped before all was done: {reason}\nhint: what was brought over stays; {rest}"
+            "stopped before all was done: {reason}\nhint: what was brought over stays; sync again for the rest"
         ));
     }
     for kept in left_out.iter().take(NAMED) {
@@ -123,11 +112,10 @@ pub fn warnings(exchange: &Exchange, other: Other, place: &str) -> Vec<String> {
         ));
     }
     if !purged_but_there.is_empty() {
-        let hint = match other {
-            Other::Remote => format!("\nhint: `{RALPH} purge SESSION` tries again to remove it there"),
-            Other::File => String::new(),
-        };
-        warnings.push(format!("purged, and still at {place}: {}{hint}", purged_but_there.join(", ")));
+        warnings.push(format!(
+            "purged, and still at {place}: {}\nhint: `{RALPH} purge SESSION` tries again to remove it there",
+            purged_but_there.join(", ")
+        ));
     }
     warnings
 }
@@ -160,7 +148,7 @@ mod tests {
         let lost = |pushed| {
             let exchange = Exchange { lost: vec![log.name.clone()], pushed, ..Exchange::default() };
             assert!(!printed(&exchange).contains("nothing"));
-            warnings(&exchange, Other::Remote, "origin").concat()
+            warnings(&exchange, "origin").concat()
         };
         assert!(lost(vec![log.clone()]).contains("\nhint: they were pushed back; "));
         assert!(lost(Vec::new()).contains("\nhint: what is here goes back with `specify ralph sync`; "));

@@ -113,7 +113,7 @@ fn with_git_ralph_alone_nothing_says_specify_ralph() {
     for topic in ["format", "names", "stopping"] {
         clean(&format!("git ralph help {topic}"));
     }
-    for line in ["status", "log", "resume", "stop", "show 4", "restore 1", "sync", "bundle -", "hint ''"] {
+    for line in ["status", "log", "resume", "stop", "show 4", "restore 1", "sync", "hint ''"] {
         clean(&format!("git ralph {line} </dev/null | cat"));
     }
     for (line, expected) in [

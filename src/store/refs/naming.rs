@@ -98,6 +98,17 @@ fn is_slug(text: &str) -> bool {
         && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'='))
 }
 
+/// Returns the sessions among refs.
+pub fn sessions_among<'a>(names: impl Iterator<Item = &'a String>) -> Vec<SessionId> {
+    let mut sessions: Vec<SessionId> = names
+        .filter(|name| name.starts_with(LOG_PREFIX))
+        .filter_map(|name| SessionRefs::from_name(name))
+        .map(|refs| refs.session)
+        .collect();
+    sessions.sort();
+    sessions
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,7 +1,6 @@
-//! What clones of a repository tell each other: sessions by `sync` and bundles, and what several machines write to one
+//! What clones of a repository tell each other: sessions by `sync`, and what several machines write to one
 //! ref, as sets of lines that are merged.
 
-pub(super) mod bundle;
 pub(super) mod elsewhere;
 pub(super) mod incoming;
 pub(super) mod notes;

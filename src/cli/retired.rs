@@ -1,0 +1,23 @@
+//! Commands of earlier versions that are gone: what does their work now.
+
+use anyhow::{Error, anyhow};
+use clap::error::{ContextKind, ContextValue};
+
+use crate::record::RALPH;
+
+/// Returns an error that says what to use instead, if clap does not know a word because its command is gone.
+pub fn explain(error: &clap::Error) -> Option<Error> {
+    let word = error.get(ContextKind::InvalidSubcommand).or_else(|| error.get(ContextKind::InvalidArg))?;
+    let ContextValue::String(word) = word else { return None };
+    let instead = match word.as_str() {
+        "bundle" => {
+            "`git bundle create FILE --glob='refs/ralph*'` writes all records and snapshots to a file"
+                .to_owned()
+        }
+        "unbundle" => format!("`{RALPH} sync --fetch-only FILE` reads what `git bundle` wrote"),
+        "pause" => format!("`{RALPH} stop` ends the loop after its iteration, `{RALPH} resume` goes on"),
+        "continue" => format!("`{RALPH} resume` goes on with a session that was stopped"),
+        _ => return None,
+    };
+    Some(anyhow!("the command `{word}` is gone\nhint: {instead}"))
+}

@@ -93,7 +93,7 @@ fn only_a_report_is_written_over_unasked() {
     let report = |words: &str| scene.call(&format!("report {words}")).run();
     let file = out.join("r.html");
     let name = file.to_str().unwrap();
-    for form in ["", "--markdown", "--json", "--svg", ""] {
+    for form in ["", "--markdown", "--json", ""] {
         report(&format!("-o {name} {form}")).code(0).stdout(format!("{name}\n"));
         assert!(fs::metadata(&file).unwrap().len() > 500);
     }
@@ -127,8 +127,6 @@ fn wrong_calls_say_what_to_do() {
         ("report -o - --open", 1, "there is no file to open"),
         ("report --markdown --json", 2, "cannot be used with"),
         ("report --markdown --open", 2, "cannot be used with"),
-        ("report --svg --json", 2, "cannot be used with"),
-        ("report --svg --max-part 1KB", 2, "cannot be used with"),
         ("report --max-size 0", 2, "is not a size"),
         ("report --max-size lots", 2, "is not a size"),
         ("report --force", 2, "--output"),
@@ -160,27 +158,6 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
         let outside: String = line.split('`').step_by(2).collect();
         assert!(!outside.contains(['@', '#']) || outside.starts_with('#'), "{line}");
     }
-}
-
-#[test]
-fn the_picture_is_written_beside_the_page_and_on_stdout_it_writes_nothing() {
-    let scene = recorded_scene();
-    let before = scene.everything();
-    let picture = scene.ralph("report --svg -o -").code(0).text();
-    assert_eq!(scene.everything(), before);
-    for part in [
-        "<svg xmlns=",
-        ">1 of 2 tasks done · stopped: T002 could not be done</title>",
-        "Ask @somebody about #12",
-        "5 attempts, numbered up to #6",
-        "1 file +2 −0",
-    ] {
-        assert!(picture.contains(part), "no `{part}` in {picture}");
-    }
-    assert!(picture.trim_end().ends_with("</svg>") && !picture.contains("<script"), "{picture}");
-    let path = scene.ralph("report --svg").code(0).text();
-    assert!(path.contains("/.git/ralph/reports/001-login-") && path.ends_with(".svg\n"), "{path}");
-    assert!(fs::read_to_string(path.trim_end()).unwrap().contains("<title id="));
 }
 
 #[test]
@@ -315,37 +292,4 @@ fn the_index_has_a_row_for_each_session_and_what_came_back() {
     scene.ralph(&format!("report --all --session {}", ids[0])).code(2).stderr_has("cannot be used with");
     scene.ralph("report --all --feature nowhere").code(1).stderr_has("no session of a feature `nowhere`");
     Sandbox::new().ralph("report --all").code(1).stderr_has("no session is recorded here");
-}
-
-#[test]
-fn two_sessions_stand_side_by_side() {
-    let scene = recorded_scene();
-    scene.ralph("").code(5);
-    let ids: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
-    let (first, second) = (&ids[0], &ids[1]);
-    let before = scene.everything();
-    let page = page(&scene, &format!("--compare {first} {second}"));
-    assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
-    for part in [
-        "<h1>A began with 2 open tasks, B with 1</h1>",
-        "<td class=\"words\">not tried</td>",
-        "Say &lt;b&gt;hello&lt;/b&gt;",
-    ] {
-        assert!(page.contains(part), "no `{part}` in {page}");
-    }
-    assert!(!page.contains("<script"), "{page}");
-    let data = scene.ralph(&format!("report --compare {first} {second} --json")).code(0).json();
-    assert_eq!(data["tasks"][0]["figures"][1], serde_json::Value::Null);
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
-    for part in [&data, &data["tasks"][0]] {
-        for key in part.as_object().unwrap().keys() {
-            assert!(text.contains(&format!("`{key}`")), "docs/report.md does not tell of {key}");
-        }
-    }
-    let call = |words: &str| scene.ralph(&format!("report {words}"));
-    call(&format!("--compare {first}")).code(2).stderr_has("2 values required");
-    call(&format!("--compare {first} {first}")).code(1).stderr_has("are the same session");
-    call(&format!("--compare {first} 20010101-000000-00000001")).code(1).stderr_has("there is no session");
-    call(&format!("--compare {first} {second} --all")).code(2).stderr_has("cannot be used with");
-    Sandbox::new().ralph("report --compare 2001 2002").code(1).stderr_has("no session is recorded here");
 }

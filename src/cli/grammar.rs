@@ -66,7 +66,7 @@ pub enum Action {
     Restore(restore::RestoreArgs),
     /// Show statistics: iterations, repeated failures, tokens and time
     Stats(ReadArgs),
-    /// Write a report of a session: a page, a picture, Markdown or JSON
+    /// Write a report of a session: a page, Markdown or JSON
     #[command(after_help = help::REPORT)]
     Report(report_output::ReportArgs),
     /// Show the pages of report in a browser, and follow the running session

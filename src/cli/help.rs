@@ -187,11 +187,8 @@ pub(super) const REPORT: &str = "\
 Examples:
   specify ralph report --open             The latest session in the browser
   specify ralph report -o night.html      A self-contained file to send
-  specify ralph report --svg -o a.svg     A picture for a README or a chat
-  specify ralph report --all --open       An index of all sessions, with their course over time
+  specify ralph report --all --open       An index of all sessions
   specify ralph web                       The same pages in the browser, kept up to date
-  specify ralph report --compare 20261121-2 20261122-0
-                                          Two sessions side by side
   specify ralph report --session 20261121-2 --max-size 20MiB --max-part 1MiB
   specify ralph report --markdown | gh pr comment --body-file -
   specify ralph report --json | jq '.clusters[] | select(.is_open)'

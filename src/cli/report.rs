@@ -1,4 +1,4 @@
-//! `specify ralph report`: a session as a page, as a picture, as a summary for a pull request, or as data.
+//! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
 
 use std::thread;
 
@@ -16,7 +16,7 @@ use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LA
 use crate::summary::not_done;
 use crate::view::json::write_pretty;
 use crate::view::report::{
-    Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, picture, write_markdown,
+    Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, write_markdown,
 };
 use crate::view::status::InFlight;
 use crate::worktree::ChangedFile;
@@ -41,23 +41,18 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     if args.all {
         return report_sessions::write_index(args, context, store);
     }
-    if let [one, other] = args.compare.as_slice() {
-        return report_sessions::write_comparison([one, other], args, context, store);
-    }
     let log = sessions::latest(store, &args.choice)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());
     let destination = Destination::find(args, context, &name)?;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
-    let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown && !args.svg };
+    let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown };
     let report = read(store, &log, context, wanted)?;
     let mut bytes = Vec::new();
     if args.json.json {
         write_pretty(&mut bytes, &report)?;
     } else if args.markdown {
         write_markdown(&mut bytes, &report)?;
-    } else if args.svg {
-        bytes = picture(&report)?.into_bytes();
     } else {
         bytes = page(&report, limits, Medium::File)?.into_bytes();
         if bytes.len() > limits.max_size {

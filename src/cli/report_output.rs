@@ -7,7 +7,6 @@ use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
 use serde::Serialize;
 
-use crate::record::SessionName;
 use crate::store::folders;
 use crate::view::json::write_pretty;
 use crate::view::report::Medium;
@@ -27,16 +26,9 @@ pub struct ReportArgs {
     /// Write a Markdown summary for a pull request
     #[arg(long)]
     pub markdown: bool,
-    /// Draw an SVG picture for a README or a chat
-    #[arg(long, conflicts_with_all = ["text", "max_size", "max_part"])]
-    pub svg: bool,
     /// Write an index of all sessions, or of all of a feature
-    #[arg(long, conflicts_with_all = ["markdown", "svg", "session", "max_size", "max_part"])]
+    #[arg(long, conflicts_with_all = ["markdown", "session", "max_size", "max_part"])]
     pub all: bool,
-    /// Compare two sessions
-    #[arg(long, num_args = 2, value_names = ["A", "B"])]
-    #[arg(conflicts_with_all = ["all", "markdown", "svg", "session", "feature", "max_size", "max_part"])]
-    pub compare: Vec<SessionName>,
     #[command(flatten)]
     pub json: Json,
     /// Maximum size of the page
@@ -71,8 +63,7 @@ impl<'a> Destination<'a> {
             Some(output) if output == "-" => None,
             Some(output) => Some(context.directory.join(output)),
             None if is_page => {
-                let extension = if args.svg { "svg" } else { "html" };
-                Some(folders::reports(context.store()?.repository())?.join(format!("{name}.{extension}")))
+                Some(folders::reports(context.store()?.repository())?.join(format!("{name}.html")))
             }
             None => None,
         };

@@ -1,10 +1,9 @@
-//! `specify ralph report --all` and `--compare`: pages over several sessions.
+//! `specify ralph report --all`: a page over all sessions.
 
 use anyhow::{Error, Result, bail};
 
-use crate::record::{RALPH, SessionName};
 use crate::store::{Holder, SessionLog, Store, slug};
-use crate::view::report::{RecordedSession, SessionComparison, SessionsIndex, comparison_page, index_page};
+use crate::view::report::{RecordedSession, SessionsIndex, index_page};
 
 use super::report_output::{Destination, ReportArgs};
 use super::{Context, ExitCode, SessionChoice, sessions};
@@ -24,25 +23,6 @@ pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Resul
     destination.deliver_page(&index(store, context, &logs, &unreadable)?, index_page)
 }
 
-pub fn write_comparison(
-    names: [&SessionName; 2],
-    args: &ReportArgs,
-    context: &Context,
-    store: &Store,
-) -> Result<ExitCode> {
-    let logs = [sessions::named(store, names[0])?, sessions::named(store, names[1])?];
-    let ids = logs.each_ref().map(SessionLog::id);
-    if ids[0] == ids[1] {
-        bail!(
-            "`{}` and `{}` are the same session\nhint: `{RALPH} log --sessions` lists all",
-            names[0],
-            names[1]
-        );
-    }
-    let destination = Destination::find(args, context, &format!("{}-{}", ids[0], ids[1]))?;
-    destination.deliver_page(&comparison(store, context, &logs)?, comparison_page)
-}
-
 /// Reads the index of some sessions.
 pub fn index(
     store: &Store,
@@ -60,13 +40,6 @@ pub fn index(
         }
     }
     Ok(SessionsIndex::new(&recorded, unreadable, context.now()?))
-}
-
-/// Reads the comparison of two sessions.
-pub fn comparison(store: &Store, context: &Context, logs: &[SessionLog; 2]) -> Result<SessionComparison> {
-    let running = sessions::running(store)?;
-    let recorded = [read(store, &logs[0], &running)?, read(store, &logs[1], &running)?];
-    Ok(SessionComparison::new(&recorded, context.now()?))
 }
 
 fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {

@@ -11,7 +11,7 @@ use hyper::StatusCode;
 
 use crate::record::{LogEntry, SessionId, SessionName, hex};
 use crate::store::{Spool, Store, random_bytes};
-use crate::view::report::{Limits, Medium, comparison_page, index_page, page};
+use crate::view::report::{Limits, Medium, index_page, page};
 
 use super::report::Wanted;
 use super::web_server::{HttpReply, serve};
@@ -86,7 +86,7 @@ fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> Htt
     }
 }
 
-/// Returns the sessions whose page `path` asks for: none for the index, two for a comparison. `None` if it is not below
+/// Returns the session whose page `path` asks for: none for the index. `None` if it is not below
 /// `root` or no page of ours.
 fn target(root: &str, path: &str) -> Option<Vec<SessionName>> {
     let (start, rest) = path.split_at_checked(root.len())?;
@@ -101,7 +101,7 @@ fn target(root: &str, path: &str) -> Option<Vec<SessionName>> {
         .filter(|name| !name.is_empty())
         .map(|name| name.parse().ok())
         .collect::<Option<_>>()?;
-    (names.len() <= 2).then_some(names)
+    (names.len() <= 1).then_some(names)
 }
 
 fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String> {
@@ -115,13 +115,9 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
             let logs = sessions::readable(store, &SessionChoice::default(), &mut unreadable)?;
             index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
-        [name] => {
+        [name, ..] => {
             let wanted = Wanted { limits: LIMITS, is_data: false, has_texts: true };
             page(&report::read(store, &sessions::named(store, name)?, context, wanted)?, LIMITS, medium)
-        }
-        [one, other, ..] => {
-            let logs = [sessions::named(store, one)?, sessions::named(store, other)?];
-            comparison_page(&report_sessions::comparison(store, context, &logs)?, medium)
         }
     }
 }
@@ -155,7 +151,7 @@ mod tests {
         for (path, expected) in [
             ("/abc/", Some(vec![])),
             ("/abc/20261121-2", Some(vec![name("20261121-2")])),
-            ("/abc/20261121/20261122", Some(vec![name("20261121"), name("20261122")])),
+            ("/abc/20261121/20261122", None),
             ("/abc/1/2/3", None),
             ("/", None),
             ("/abd/", None),

@@ -1,8 +1,7 @@
-//! A session as one page to send to somebody, as a picture, as a summary for a pull request, and as data.
+//! A session as one page to send to somebody, as a summary for a pull request, and as data.
 
 mod call_strip;
 mod changes;
-mod comparison;
 mod environment;
 mod file_tree;
 mod first_screen;
@@ -18,7 +17,6 @@ mod page_parts;
 mod part;
 mod patch;
 mod patch_html;
-mod picture;
 mod plain_page;
 mod rich;
 #[cfg(test)]
@@ -27,7 +25,6 @@ mod session_summary;
 mod sessions_index;
 mod shared_causes;
 mod strip;
-mod syntax;
 mod task_rows;
 mod task_table;
 mod terminal_colors;
@@ -51,7 +48,6 @@ use crate::store::RemoteRun;
 use super::status::InFlight;
 
 pub use changes::{ChangedFile, Changes};
-pub use comparison::{SessionComparison, comparison_page};
 pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
 pub use iteration::ReportIteration;
@@ -59,7 +55,6 @@ pub use markdown::{MARKDOWN, write_markdown};
 pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
-pub use picture::{SVG_GENERATOR, picture};
 pub use session_summary::RecordedSession;
 pub use sessions_index::{SessionsIndex, index_page};
 pub use task_rows::{State, TaskRow};

@@ -1,4 +1,4 @@
-//! A patch as markup: lines that came and went, the words that differ in them, and the colours of code.
+//! A patch as markup: lines that came and went, and the words that differ in them.
 
 use std::mem;
 use std::ops::Range;
@@ -6,27 +6,19 @@ use std::ops::Range;
 use crate::view::changed_lines::changed_words;
 
 use super::harmless::{escape, escaped_len};
-use super::patch::{DiffLineKind, file_name, lines};
-use super::syntax::{Class, Lexer};
+use super::patch::{DiffLineKind, lines};
 
-/// The markup of a patch. Where it would take more than `most` bytes, colours and marks are left out.
+/// The markup of a patch. Where it would take more than `most` bytes, marks are left out.
 pub fn html(patch: &str, most: usize) -> String {
     let lines: Vec<(DiffLineKind, &str)> = lines(patch).collect();
     let mut runs = lines.chunk_by(|one, other| one.0 == other.0).peekable();
     let room = most.saturating_sub(escaped_len(patch));
-    let mut page = Page { out: String::new(), room, lexers: [Lexer::default(); 2] };
+    let mut page = Page { out: String::new(), room };
     let mut came = Vec::new();
     while let Some(run) = runs.next() {
         match run[0].0 {
-            DiffLineKind::File => {
-                let name = run.iter().filter_map(|(_, line)| file_name(line)).next_back();
-                page.lexers = [name.map(Lexer::of).unwrap_or_default(); 2];
-                page.plain("b", run);
-            }
-            DiffLineKind::Place => {
-                page.lexers = page.lexers.map(Lexer::anew);
-                page.plain("em", run);
-            }
+            DiffLineKind::File => page.plain("b", run),
+            DiffLineKind::Place => page.plain("em", run),
             DiffLineKind::Same => page.code(run, &[]),
             DiffLineKind::Removed => {
                 let next =
@@ -49,10 +41,8 @@ fn code_of(line: &str) -> &str {
 
 struct Page {
     out: String,
-    /// Bytes that colours and marks may still take.
+    /// Bytes that marks may still take.
     room: usize,
-    /// Of the file as it was, and as it is.
-    lexers: [Lexer; 2],
 }
 
 impl Page {
@@ -69,10 +59,9 @@ impl Page {
             DiffLineKind::File | DiffLineKind::Place | DiffLineKind::Same => ("", ""),
         };
         self.out.push_str(begin);
-        for (place, (kind, line)) in run.iter().enumerate() {
+        for (place, (_, line)) in run.iter().enumerate() {
             let code = code_of(line);
-            let tokens = self.tokens(*kind, code);
-            let marked = marked(code, &tokens, changed.get(place).map_or(&[], Vec::as_slice));
+            let marked = marked(code, changed.get(place).map_or(&[], Vec::as_slice));
             let plain = escape(line);
             let more = (marked.len() + line.len() - code.len()).saturating_sub(plain.len());
             self.out.push_str(if place > 0 { "\n" } else { "" });
@@ -86,45 +75,17 @@ impl Page {
         }
         self.out.push_str(end);
     }
-
-    fn tokens(&mut self, kind: DiffLineKind, code: &str) -> Vec<(Range<usize>, Class)> {
-        let [old, new] = &mut self.lexers;
-        if kind == DiffLineKind::Removed {
-            return old.line(code);
-        }
-        let tokens = new.line(code);
-        if kind == DiffLineKind::Same {
-            *old = *new;
-        }
-        tokens
-    }
 }
 
-/// Code with its tokens in colours and what is changed marked.
-fn marked(code: &str, tokens: &[(Range<usize>, Class)], changed: &[Range<usize>]) -> String {
+/// Code with what is changed marked.
+fn marked(code: &str, changed: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(code.len() * 2);
     let mut at = 0;
     for range in changed {
-        colored(&mut out, code, tokens, at..range.start);
-        out.push_str("<u>");
-        colored(&mut out, code, tokens, range.clone());
-        out.push_str("</u>");
+        out.push_str(&format!("{}<u>{}</u>", escape(&code[at..range.start]), escape(&code[range.clone()])));
         at = range.end;
     }
-    colored(&mut out, code, tokens, at..code.len());
-    out
-}
-
-fn colored(out: &mut String, code: &str, tokens: &[(Range<usize>, Class)], part: Range<usize>) {
-    let mut at = part.start;
-    for (token, class) in tokens.iter().filter(|(token, _)| token.start < part.end && token.end > part.start)
-    {
-        let (start, end) = (token.start.max(part.start), token.end.min(part.end));
-        out.push_str(&escape(&code[at..start]));
-        out.push_str(&format!("<i class={}>{}</i>", class.as_str(), escape(&code[start..end])));
-        at = end;
-    }
-    out.push_str(&escape(&code[at..part.end]));
+    out + &escape(&code[at..])
 }
 
 #[cfg(test)]
@@ -136,23 +97,20 @@ mod tests {
     const PATCH: &str = "diff --git a/x.rs b/x.rs\nindex 1..2 100644\n--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@ fn <a>\n /* one\n two */ 3\n-let a = \"</pre>\";\n+let b = \"</pre>\";\n";
 
     #[test]
-    fn lines_words_and_code_are_told_apart() {
+    fn lines_and_words_are_told_apart() {
         let html = html(PATCH, usize::MAX);
         let expected = "<b>diff --git a/x.rs b/x.rs\nindex 1..2 100644\n--- a/x.rs\n+++ b/x.rs</b>\
                         <em>@@ -1,3 +1,3 @@ fn &lt;a&gt;</em>\
-                        \u{20}<i class=c>/* one</i>\n <i class=c>two */</i> <i class=n>3</i>\
-                        <del>-<i class=k>let</i> <u>a</u> = <i class=s>&quot;&lt;/pre&gt;&quot;</i>;</del>\
-                        <ins>+<i class=k>let</i> <u>b</u> = <i class=s>&quot;&lt;/pre&gt;&quot;</i>;</ins>";
+                        \u{20}/* one\n two */ 3\
+                        <del>-let <u>a</u> = &quot;&lt;/pre&gt;&quot;;</del>\
+                        <ins>+let <u>b</u> = &quot;&lt;/pre&gt;&quot;;</ins>";
         assert_eq!(html, expected);
     }
 
     #[test]
-    fn without_room_there_are_neither_colors_nor_marks() {
+    fn without_room_there_are_no_marks() {
         let html = html(PATCH, 10);
-        assert!(
-            !html.contains("<i class") && !html.contains("<u") && html.contains("<ins>+let b = &quot;"),
-            "{html}"
-        );
+        assert!(!html.contains("<u") && html.contains("<ins>+let b = &quot;"), "{html}");
     }
 
     proptest! {
@@ -160,7 +118,7 @@ mod tests {
         fn nothing_but_marks_of_ours_is_markup(lines in proptest::collection::vec("[-+ @]?[a\"'`/*#é<>&\u{202e}\u{1b} \\\\]{0,12}", 0..12)) {
             let patch = format!("--- a/x\n+++ b/x.ts\n@@ -1 +1 @@\n{}", lines.join("\n"));
             let mut text = html(&patch, usize::MAX);
-            for mark in ["<b>", "</b>", "<em>", "</em>", "<del>", "</del>", "<ins>", "</ins>", "<u>", "</u>", "<i class=c>", "<i class=s>", "<i class=k>", "<i class=n>", "</i>", "\n"] {
+            for mark in ["<b>", "</b>", "<em>", "</em>", "<del>", "</del>", "<ins>", "</ins>", "<u>", "</u>", "\n"] {
                 text = text.replace(mark, "");
             }
             prop_assert_eq!(text, escape(&patch).replace('\n', ""));

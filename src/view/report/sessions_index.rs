@@ -1,4 +1,4 @@
-//! The index: all sessions on one page, how they went over time, and what came back in them.
+//! The index: all sessions on one page, and what came back in them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use crate::view::style::{Count, duration, grouped};
 
 use super::environment::{Medium, environment};
 use super::plain_page::{Frame, framed};
-use super::session_summary::{NO_VALUE, RecordedSession, SessionSummary, percent};
+use super::session_summary::{RecordedSession, SessionSummary, percent};
 use super::shared_causes::{SharedCause, causes};
 use super::{Level, MADE_BY};
 
@@ -26,8 +26,6 @@ const INDEX_SCHEMA: u32 = 1;
 const MAX_ROWS: usize = 1000;
 /// Those of the newest sessions are shown at once; the rest is folded.
 const NEWEST_ROWS: usize = 20;
-/// Maximum number of sessions in a chart.
-const MAX_BARS: usize = 100;
 /// Maximum numbers of causes and of tasks that are listed.
 const MAX_CAUSES: usize = 20;
 const MAX_TASKS: usize = 15;
@@ -98,8 +96,6 @@ impl SessionsIndex {
 #[derive(Serialize)]
 struct SessionRow {
     id: String,
-    /// The session before it of the same feature.
-    previous: Option<String>,
     feature: String,
     date: String,
     state: String,
@@ -113,11 +109,9 @@ struct SessionRow {
 }
 
 impl SessionRow {
-    fn new(session: &SessionSummary, older: &[SessionSummary]) -> Self {
-        let previous = older.iter().rev().find(|older| older.feature == session.feature);
+    fn new(session: &SessionSummary) -> Self {
         Self {
             id: session.id.to_string(),
-            previous: previous.map(|session| session.id.to_string()),
             feature: session.feature.clone(),
             date: local_minute(session.started_at),
             state: session.state.clone(),
@@ -130,78 +124,6 @@ impl SessionRow {
             span: session.span_in_words(),
         }
     }
-}
-
-/// One value of a session in a chart. Positions and sizes are percentages of the chart's.
-#[derive(Serialize)]
-struct Bar {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-    is_missing: bool,
-    label: String,
-}
-
-#[derive(Serialize)]
-struct Chart {
-    title: &'static str,
-    /// The height of the whole chart in words.
-    top: String,
-    bars: Vec<Bar>,
-    note: Option<String>,
-}
-
-fn chart(
-    title: &'static str,
-    sessions: &[SessionSummary],
-    top: f64,
-    top_in_words: String,
-    value: impl Fn(&SessionSummary) -> (Option<f64>, String),
-) -> Chart {
-    let slot = 100.0 / f64::from(u32::try_from(sessions.len().max(1)).unwrap_or(u32::MAX));
-    let rounded = |number: f64| (number * 100.0).round() / 100.0;
-    let mut x = 0.0;
-    let mut missing = 0;
-    let mut bars = Vec::new();
-    for session in sessions {
-        let (value, words) = value(session);
-        missing += u64::from(value.is_none());
-        let share = value.filter(|_| top > 0.0).map_or(0.0, |value| value / top);
-        // A bar of nothing would look like a missing one.
-        let height = rounded((share * 100.0).clamp(2.0, 100.0));
-        bars.push(Bar {
-            x: rounded(x + slot * 0.1),
-            y: rounded(100.0 - height),
-            width: rounded(slot * 0.8),
-            height,
-            is_missing: value.is_none(),
-            label: format!("{}: {words}", local_minute(session.started_at)),
-        });
-        x += slot;
-    }
-    let note = (missing > 0).then(|| format!("No value for {}.", Count(missing, "session")));
-    Chart { title, top: top_in_words, bars, note }
-}
-
-/// Returns the charts; none for a single session, which is no course.
-fn charts(sessions: &[SessionSummary]) -> Vec<Chart> {
-    let newest = &sessions[sessions.len().saturating_sub(MAX_BARS)..];
-    if newest.len() < 2 {
-        return Vec::new();
-    }
-    let mut charts = vec![chart("Attempts that succeeded", newest, 1.0, "100 %".to_owned(), |session| {
-        (session.success_rate, percent(session.success_rate))
-    })];
-    let most = newest.iter().filter_map(|session| session.cost_per_task).reduce(f64::max);
-    if let Some(most) = most {
-        charts.push(chart("Cost of a task", newest, most, Cost::of(most).to_string(), |session| {
-            let words =
-                session.cost_per_task.map_or_else(|| NO_VALUE.to_owned(), |usd| Cost::of(usd).to_string());
-            (session.cost_per_task, words)
-        }));
-    }
-    charts
 }
 
 #[derive(Serialize)]
@@ -278,8 +200,7 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         0 => "Nothing is recorded yet".to_owned(),
         count => format!("{}{of_features}", Count(count as u64, "session")),
     };
-    let row = |(number, session)| SessionRow::new(session, &sessions[..number]);
-    let rows: Vec<SessionRow> = sessions.iter().enumerate().rev().take(MAX_ROWS).map(row).collect();
+    let rows: Vec<SessionRow> = sessions.iter().rev().take(MAX_ROWS).map(SessionRow::new).collect();
     let left_out = sessions.len().saturating_sub(MAX_ROWS);
     let values = context! {
         figures => if sessions.is_empty() { Vec::new() } else { figures(sessions) },
@@ -289,7 +210,6 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         rows => Value::from(Serde(&rows)),
         has_features => features.len() > 1,
         left_out => (left_out > 0).then(|| Count(left_out as u64, "older session").to_string()),
-        charts => Value::from(Serde(charts(sessions))),
         causes => Value::from(Serde(recurring_causes.iter().map(cause_row).collect::<Vec<_>>())),
         tasks => Value::from(Serde(costliest_tasks.iter().map(task_line).collect::<Vec<_>>())),
         unreadable,
@@ -305,6 +225,7 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::super::samples::recorded;
+    use super::super::session_summary::NO_VALUE;
     use super::*;
 
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
@@ -332,7 +253,7 @@ mod tests {
         let page = index_page(&index(&[recorded(1, "T1+", Some(1.0)), recorded(2, "", None)]), Medium::File)
             .unwrap();
         assert_eq!(page.matches("<tr class=\"session ").count(), 2);
-        assert!(page.contains("<h1>2 sessions</h1>") && page.contains("No value for 1 session."), "{page}");
+        assert!(page.contains("<h1>2 sessions</h1>"), "{page}");
     }
 
     #[test]

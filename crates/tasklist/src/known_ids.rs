@@ -1,11 +1,15 @@
 //! The ids that a file has, and which of them a written dependency means.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
 use super::dependencies::Dependency;
 
 /// Maximum number of ids of a range that one item waits for.
 const MAX_RANGE_IDS: usize = 500;
+
+/// Maximum number of such ids in a file. Of further ranges only the ends count.
+const MAX_RANGE_IDS_IN_ALL: usize = 1_000_000;
 
 /// An id in an order in which ranges make sense: letters, numbers, suffix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,13 +49,15 @@ pub(super) struct KnownIds {
     ids: HashSet<String>,
     ordered: BTreeMap<Key, String>,
     letters: HashSet<String>,
+    /// How many ids of ranges may still be named.
+    range_ids_left: Cell<usize>,
 }
 
 impl KnownIds {
     pub fn new(ids: HashSet<String>) -> Self {
         let ordered: BTreeMap<_, _> = ids.iter().map(|id| (Key::new(id), id.clone())).collect();
         let letters = ordered.keys().map(|key| key.letters.clone()).collect();
-        Self { ids, ordered, letters }
+        Self { ids, ordered, letters, range_ids_left: Cell::new(MAX_RANGE_IDS_IN_ALL) }
     }
 
     /// Returns the ids that `waits` mean. What does not exist stays, if the file has ids of its kind: it is a mistake
@@ -73,8 +79,10 @@ impl KnownIds {
             let (first, last) = (Key::new(&from), Key::new(&until));
             add(from);
             if first.letters == last.letters && first < last {
-                let within = self.ordered.range(&first..=&last);
-                within.take(MAX_RANGE_IDS).for_each(|(_, id)| add(id.clone()));
+                let left = self.range_ids_left.get();
+                let within = self.ordered.range(&first..=&last).take(MAX_RANGE_IDS.min(left));
+                let named = within.map(|(_, id)| add(id.clone())).count();
+                self.range_ids_left.set(left - named);
             }
             add(until);
         }
@@ -101,5 +109,21 @@ impl KnownIds {
         let is_bare = until.starts_with(|c: char| c.is_ascii_digit());
         let letters = Key::new(from).letters;
         self.canonical(&if is_bare { format!("{letters}{until}") } else { until.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ranges_of_a_long_list_name_a_bounded_number_of_ids() {
+        let known = KnownIds::new((1..=MAX_RANGE_IDS).map(|number| format!("T{number:04}")).collect());
+        let all = [Dependency { from: "T0001".to_owned(), until: Some(format!("T{MAX_RANGE_IDS:04}")) }];
+        let counts: Vec<usize> =
+            (0..=MAX_RANGE_IDS_IN_ALL / MAX_RANGE_IDS).map(|_| known.resolve(&all, None).len()).collect();
+        let (last, others) = counts.split_last().unwrap();
+        assert!(others.iter().all(|count| *count == MAX_RANGE_IDS));
+        assert_eq!(*last, 2);
     }
 }

@@ -44,12 +44,11 @@ fn restoration(store: &Store, log: &SessionLog, name: &Utf8Path) -> Option<Strin
         is_here && reader.file(snapshot, name.as_str()).is_ok_and(|file| file.is_some())
     };
     let newest = log.iterations().rev().find(|entry| entry.snapshot.as_ref().is_some_and(has_list));
-    let number = match newest {
-        Some(entry) => entry.iteration?,
-        None => {
-            store.first_snapshot(log).ok()?.filter(has_list)?;
-            0
-        }
+    let number = if let Some(entry) = newest {
+        entry.iteration?
+    } else {
+        store.first_snapshot(log).ok()?.filter(has_list)?;
+        0
     };
     // A number alone means the latest session.
     let is_latest = store.newest_session().ok()?.as_ref() == Some(log.id());

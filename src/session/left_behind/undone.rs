@@ -56,10 +56,10 @@ impl Running<'_> {
         }
         let paths: Vec<RawPath> = lost.iter().flat_map(|lost| lost.files.iter().cloned()).collect();
         // People may have worked on the files after the last attempt.
-        let kept_in = begin.tips.snapshot.as_ref().map(|snapshot| match work.is_any_edited(&paths) {
-            false => last.to_string(),
-            true => snapshot.short().to_string(),
-        });
+        let is_edited = work.is_any_edited(&paths);
+        let snapshot = begin.tips.snapshot.as_ref();
+        let kept_in =
+            snapshot.map(|snapshot| if is_edited { snapshot.short().to_owned() } else { last.to_string() });
         let mut undone = Undone::default();
         for LostWork { task, files, is_all } in lost {
             let files: Vec<String> =

@@ -76,7 +76,9 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
     }
     let Resumption { refs, feature, scope, layers, context, lines, kept_flags, budget } =
         Resumption::of(args, context)?;
-    lines.iter().for_each(|line| warn(line));
+    for line in &lines {
+        warn(line);
+    }
     if !kept_flags.is_empty() && !args.talk.quiet {
         note(format_args!("kept from the session: {}", kept_flags.join(", ")));
     }
@@ -170,17 +172,17 @@ impl Resumer<'_> {
         let unreadable = || Refusal::new(format!("cannot read the settings that session {id} began with"));
         match (file.read()?, self.begun) {
             (Some(bytes), _) => match serde_json::from_slice(&bytes) {
-                Ok(kept) => self.from_kept(&kept, &now),
-                Err(_) if self.args.fresh_settings => self.from_kept(&Kept::default(), &now),
+                Ok(kept) => self.of_kept(&kept, &now),
+                Err(_) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
                 Err(error) => Err(Refusal::new(format!("{}: {error}", unreadable())).with_hint(fresh).into()),
             },
-            (None, Some(begun)) => self.from_record(begun, &now, fresh),
-            (None, None) if self.args.fresh_settings => self.from_kept(&Kept::default(), &now),
+            (None, Some(begun)) => self.of_record(begun, &now, fresh),
+            (None, None) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
             (None, None) => Err(unreadable().with_hint(fresh).into()),
         }
     }
 
-    fn from_kept(&self, kept: &Kept, now: &Layers) -> Result<Resolved> {
+    fn of_kept(&self, kept: &Kept, now: &Layers) -> Result<Resolved> {
         let call = self.args.settings.flags();
         let (winner, mut why) = self.winner(kept, now)?;
         let layers = resumption::resumed(&kept.layers, now, winner, &call)?;
@@ -194,7 +196,7 @@ impl Resumer<'_> {
                 lines.splice(0..0, why.take());
             }
         }
-        let (differing, kept_flags) = self.unlike_now(&layers, &config, now, &call)?;
+        let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
         lines.extend(differing);
         Ok(Resolved { layers, lines, kept_flags })
     }
@@ -233,46 +235,8 @@ impl Resumer<'_> {
         approvals.hold_since(kept.approvals, Approved::Commands(&now.file_commands))
     }
 
-    /// Returns how the settings differ from those that are set now, a line each, and which flags of the start count.
-    fn unlike_now(
-        &self,
-        layers: &Layers,
-        config: &Config,
-        now: &Layers,
-        call: &Flags,
-    ) -> Result<(Vec<String>, Vec<String>)> {
-        let loop_type = config.loop_type.name.clone();
-        let set = Layers { flags: Flags { loop_type: Some(loop_type), ..Flags::default() }, ..now.clone() }
-            .config();
-        let set = match set {
-            Ok(set) => set,
-            Err(error) => {
-                let error = format!("{error:#}");
-                let error = error.lines().next().unwrap_or_default();
-                return Ok((
-                    vec![format!("the settings of now cannot be read, and do not count: {error}")],
-                    Vec::new(),
-                ));
-            }
-        };
-        let found = Comparison { config, other: &set, call }.with_now()?;
-        let mut lines = found.lines;
-        let links = |layers: &Layers| {
-            let links: Vec<String> = layers.allowed_links().map(one_line).map(Into::into).collect();
-            if links.is_empty() { "none".to_owned() } else { links.join(", ") }
-        };
-        if links(layers) != links(now) {
-            lines.push(format!(
-                "ralph.allowLinks is {}; git's configuration says {} now: {FRESH} takes it",
-                links(layers),
-                links(now)
-            ));
-        }
-        Ok((lines, found.kept))
-    }
-
     /// Takes what the record has. What runs, judges or sends comes from here, unless the key of this clone vouches for it.
-    fn from_record(&self, begun: &Session, now: &Layers, fresh: String) -> Result<Resolved> {
+    fn of_record(&self, begun: &Session, now: &Layers, fresh: String) -> Result<Resolved> {
         let id = &self.refs.session;
         let identity = Identity::find(self.context.store()?.repository())?;
         let is_ours = match (&begun.machine, &identity) {
@@ -304,10 +268,47 @@ impl Resumer<'_> {
         };
         let mut lines = vec![format!("session {id} {why}")];
         lines.extend(unlike);
-        let (differing, kept_flags) = self.unlike_now(&layers, &config, now, &call)?;
+        let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
         lines.extend(differing);
         Ok(Resolved { layers, lines, kept_flags })
     }
+}
+
+/// Returns how the settings differ from those that are set now, a line each, and which flags of the start count.
+fn unlike_now(
+    layers: &Layers,
+    config: &Config,
+    now: &Layers,
+    call: &Flags,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let loop_type = config.loop_type.name.clone();
+    let set =
+        Layers { flags: Flags { loop_type: Some(loop_type), ..Flags::default() }, ..now.clone() }.config();
+    let set = match set {
+        Ok(set) => set,
+        Err(error) => {
+            let error = format!("{error:#}");
+            let error = error.lines().next().unwrap_or_default();
+            return Ok((
+                vec![format!("the settings of now cannot be read, and do not count: {error}")],
+                Vec::new(),
+            ));
+        }
+    };
+    let found = Comparison { config, other: &set, call }.with_now()?;
+    let mut lines = found.lines;
+    let links = |layers: &Layers| {
+        let links: Vec<String> = layers.allowed_links().map(one_line).collect();
+        if links.is_empty() { "none".to_owned() } else { links.join(", ") }
+    };
+    if links(layers) != links(now) {
+        lines.push(format!(
+            "ralph.allowLinks is {}; git's configuration says {} now: {FRESH} takes it",
+            links(layers),
+            links(now)
+        ));
+    }
+    Ok((lines, found.kept))
 }
 
 /// Returns the session to resume: the one that is named, or the latest that did not complete.

@@ -76,8 +76,8 @@ pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Res
             let is_about = |key: &str| {
                 about.iter().any(|name| key == *name || name.ends_with('.') && key.starts_with(name))
             };
-            let before = of_file(kept, loop_type)?;
-            let said = of_file(now, loop_type)?;
+            let before = of_file(kept, loop_type.as_ref())?;
+            let said = of_file(now, loop_type.as_ref())?;
             let wins = said.iter().filter(|setting| {
                 is_about(&setting.key)
                     || !before.iter().any(|old| (&old.key, &old.value) == (&setting.key, &setting.value))
@@ -115,8 +115,8 @@ pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Res
 }
 
 /// Returns what the project's file alone sets.
-fn of_file(layers: &Layers, loop_type: &Option<String>) -> Result<Vec<Setting>> {
-    let flags = Flags { loop_type: loop_type.clone(), ..Flags::default() };
+fn of_file(layers: &Layers, loop_type: Option<&String>) -> Result<Vec<Setting>> {
+    let flags = Flags { loop_type: loop_type.cloned(), ..Flags::default() };
     let config = Layers { file: layers.file.clone(), flags, ..Layers::default() }.config()?;
     let is_of_file = |setting: &Setting| matches!(setting.origin, Origin::File { .. });
     Ok(config.values.into_iter().filter(is_of_file).collect())

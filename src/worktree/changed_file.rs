@@ -111,8 +111,8 @@ mod tests {
         );
         let files = read(output.as_bytes());
         let statuses: Vec<FileStatus> = files.iter().map(|file| file.status).collect();
-        use FileStatus::{Added, Deleted, Modified};
-        assert_eq!(statuses, [Added, Deleted, Modified, Modified]);
+        let modified = FileStatus::Modified;
+        assert_eq!(statuses, [FileStatus::Added, FileStatus::Deleted, modified, modified]);
         let [one, two] = [one, two].map(|id| Some(id.parse::<ObjectId>().unwrap()));
         let blobs: Vec<_> = files.into_iter().map(|file| (file.before, file.after)).collect();
         let expected = [(None, one.clone()), (one.clone(), None), (one, two), (None, None)];

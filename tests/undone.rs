@@ -65,6 +65,19 @@ fn what_a_failed_attempt_undid_is_a_flag_of_the_next_success() {
 }
 
 #[test]
+fn an_attempt_that_the_validation_failed_opens_no_box_and_the_next_success_does() {
+    let scene = scene("git checkout -q -- app.txt; rm T001.txt T002.txt");
+    scene.validate("test ! -e three.txt || test -e T003.txt");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("⚑ this attempt undid T001 and T002 (T001.txt, T002.txt, app.txt)\n")
+        .stdout_has("⚑ #3 undid T001 and T002 (T001.txt, T002.txt, app.txt): both open again\n");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T003", "T001", "T002"]);
+    assert_eq!(session.trailers("Ralph-Outcome")[2..4], ["failure", "success"]);
+    assert_eq!(session.end()["tasks_completed"], json!(3));
+}
+
+#[test]
 fn a_later_session_knows_what_earlier_ones_did() {
     for words in ["resume", ""] {
         let scene = scene("git checkout -q -- app.txt; rm T001.txt T002.txt");

@@ -80,7 +80,7 @@ class Project:
 
     def read(self, path):
         path = self.repo / path
-        return path.read_text() if path.exists() else ""
+        return path.read_text(errors="replace") if path.exists() else ""
 
     def environment(self):
         hour = self.number * 24 + self.calls

@@ -89,13 +89,16 @@ fn read(output: &[u8]) -> Vec<ChangedFile> {
     files
 }
 
-/// Returns what a file held before and after, from `:MODE MODE ID ID STATUS`.
+/// The mode of a symbolic link.
+const LINK: &str = "120000";
+
+/// Returns what a file or link held before and after, from `:MODE MODE ID ID STATUS`.
 fn blobs(line: &[u8]) -> [Option<ObjectId>; 2] {
     let text = String::from_utf8_lossy(line);
     let fields: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
     let [mode_before, mode_after, before, after, _] = fields.as_slice() else { return [None, None] };
     [(mode_before, before), (mode_after, after)]
-        .map(|(mode, id)| if mode.starts_with("100") { id.parse().ok() } else { None })
+        .map(|(mode, id)| if mode.starts_with("100") || *mode == LINK { id.parse().ok() } else { None })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use regex::bytes::Regex;
@@ -255,7 +256,12 @@ fn no_kind_of_secret_leaves_through_any_channel() {
     leaks.extend(planted.found("the page", &fs::read(scene.outside("page.html")).unwrap(), &[]));
     let own = &["agent's own progress.txt"];
     leaks.extend(planted.found("progress.txt", scene.progress().as_bytes(), own));
-    for file in files(&scene.path(".git/ralph")) {
+    // The exact settings of a session are for the user alone, and go nowhere.
+    let settings = scene.path(".git/ralph/settings");
+    for file in files(&settings) {
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    for file in files(&scene.path(".git/ralph")).into_iter().filter(|file| !file.starts_with(&settings)) {
         leaks.extend(planted.found(&file.display().to_string(), &fs::read(&file).unwrap(), &[]));
     }
     leaks.extend(in_objects(&planted, &scene, scene.repo(), "the repository"));

@@ -49,7 +49,8 @@ impl Running<'_> {
         let mut ended_at = self.plan.clock.now();
         let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let lists = AttemptLists { before: &before, after: &after, texts: &texts };
+        let failed_validation = ran.validation.is_some() && !passing.passed;
+        let lists = AttemptLists { before: &before, after: &after, texts: &texts, failed_validation };
         let mut undone = Undone::default();
         let mut taken = None;
         if verdict.outcome == Outcome::Success {
@@ -61,7 +62,7 @@ impl Running<'_> {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => {
                     evidence.flags = flags;
-                    evidence.flags.extend(self.untold_undoing());
+                    evidence.flags.extend(self.add_untold(&mut undone, lists));
                 }
                 Decision::Refused { code, cause: why } => {
                     verdict.refuse(judge::ticked_items(&before, &after));

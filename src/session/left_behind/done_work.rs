@@ -182,6 +182,11 @@ impl DoneWork {
         paths.iter().any(|path| self.edited.contains(path))
     }
 
+    /// Returns true if no file has anything of the task any more.
+    pub fn is_all_missing(&self, task: &str) -> bool {
+        self.tasks.get(task).is_some_and(|(_, paths)| paths.iter().all(|path| self.is_missing(task, path)))
+    }
+
     /// Returns true if the work of a task is still missing in one of the files.
     pub fn is_missing(&self, task: &str, path: &[u8]) -> bool {
         let Some(history) = self.files.get(path) else { return false };

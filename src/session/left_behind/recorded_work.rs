@@ -25,9 +25,27 @@ pub(in crate::session) struct RecordedWork {
     /// Tasks whose boxes were opened in this session because they were undone.
     pub reopened: BTreeSet<TaskName>,
     /// What failed attempts of this session undid since the last success.
-    pub untold: Vec<(u32, Vec<UndoneTask>)>,
+    pub untold: Vec<Untold>,
     /// The last attempt of this session; 0 before the first.
     pub last: u32,
+}
+
+/// What a failed attempt undid, but for tasks whose boxes are open again.
+#[derive(Debug)]
+pub(in crate::session) struct Untold {
+    pub iteration: u32,
+    pub tasks: Vec<UndoneTask>,
+    /// Those of which nothing was left after the attempt.
+    pub whole: BTreeSet<TaskName>,
+}
+
+impl Untold {
+    /// Takes what an attempt undid; `work` is as the attempt left it.
+    pub fn new(iteration: u32, tasks: Vec<UndoneTask>, work: &DoneWork) -> Self {
+        let names = tasks.iter().map(|undone| &undone.task);
+        let whole = names.filter(|task| work.is_all_missing(task)).cloned().collect();
+        Self { iteration, tasks, whole }
+    }
 }
 
 /// Reads what the tasks of the feature of `session` changed, up to its first snapshot or that of its resumption, `now`,
@@ -136,7 +154,7 @@ impl Fold<'_> {
         }
         let kept: Vec<UndoneTask> = iteration.undone.into_iter().filter(|undone| !undone.reopened).collect();
         if is_of_session && entry.outcome != Some(Outcome::Success) && !kept.is_empty() {
-            self.recorded.untold.push((iteration.iteration, kept));
+            self.recorded.untold.push(Untold::new(iteration.iteration, kept, &self.recorded.work));
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::store::Begin;
 use crate::worktree::RawPath;
 
 use super::done_work::LostWork;
+use super::recorded_work::Untold;
 use super::undone_work::UndoneWork;
 
 /// What an attempt undid.
@@ -31,15 +32,17 @@ pub(in crate::session) struct AttemptLists<'a> {
     pub before: &'a TaskList,
     pub after: &'a TaskList,
     pub texts: &'a [&'a str],
+    pub failed_validation: bool,
 }
 
 impl Running<'_> {
-    /// Returns what an attempt undid of tasks that were done.
+    /// Returns what an attempt undid of tasks that were done. No box is opened for one that the validation failed: if its
+    /// task is given up, its changes are taken back, and else the next success opens it.
     pub(in crate::session) fn undone(
         &self,
         begin: &Begin,
         taken: &SnapshotTaken,
-        AttemptLists { before, after, texts }: AttemptLists<'_>,
+        AttemptLists { before, after, texts, failed_validation }: AttemptLists<'_>,
     ) -> Undone {
         if self.plan.job.until != Until::Tasks || taken.failure.is_some() {
             return Undone::default();
@@ -69,7 +72,7 @@ impl Running<'_> {
             // An agent that takes back the task list opens boxes itself.
             let item = after.find(&task);
             let is_open = item.is_some_and(|item| !item.done);
-            let is_wrong = is_all && !is_ordered && !reopened.contains(&task);
+            let is_wrong = is_all && !is_ordered && !failed_validation && !reopened.contains(&task);
             let to_open = item
                 .filter(|item| is_wrong && item.done && item.is_task() && self.plan.config.settings.untick);
             undone.to_open.extend(to_open.cloned());
@@ -84,17 +87,37 @@ impl Running<'_> {
         undone
     }
 
-    /// Returns the flags of a success for what failed attempts before it undid and is still missing.
-    pub(in crate::session) fn untold_undoing(&self) -> Vec<Flag> {
-        let UndoneWork { work, untold, .. } = &self.past.left_behind.undone;
-        let is_missing = |undone: &&UndoneTask| {
-            undone.files.iter().any(|file| work.is_missing(&undone.task, file.as_bytes()))
-        };
-        let flag = |(iteration, undone): &(u32, Vec<UndoneTask>)| {
-            let missing: Vec<UndoneTask> = undone.iter().filter(is_missing).cloned().collect();
-            (!missing.is_empty()).then(|| undid_flag(&format!("#{iteration}"), &missing))
-        };
-        untold.iter().filter_map(flag).collect()
+    /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
+    pub(in crate::session) fn add_untold(
+        &self,
+        undone: &mut Undone,
+        AttemptLists { after, texts, .. }: AttemptLists<'_>,
+    ) -> Vec<Flag> {
+        let UndoneWork { work, reopened, untold, .. } = &self.past.left_behind.undone;
+        let mut flags = Vec::new();
+        for Untold { iteration, tasks, whole } in untold {
+            let mut missing: Vec<UndoneTask> = tasks
+                .iter()
+                .filter(|task| task.files.iter().any(|file| work.is_missing(&task.task, file.as_bytes())))
+                .cloned()
+                .collect();
+            for lost in &mut missing {
+                let is_wrong = whole.contains(&lost.task)
+                    && !orders_reversal(texts, &lost.files)
+                    && !reopened.contains(&lost.task)
+                    && undone.tasks.iter().all(|told| told.task != lost.task);
+                let item = after.find(&lost.task).filter(|item| item.done && item.is_task());
+                if let Some(item) = item.filter(|_| is_wrong && self.plan.config.settings.untick) {
+                    undone.to_open.push(item.clone());
+                    lost.reopened = true;
+                    undone.tasks.push(lost.clone());
+                }
+            }
+            if !missing.is_empty() {
+                flags.push(undid_flag(&format!("#{iteration}"), &missing));
+            }
+        }
+        flags
     }
 
     /// Takes in what an attempt changed, closed and undid.
@@ -119,7 +142,7 @@ impl Running<'_> {
             reopened.insert(undone.task);
         }
         if iteration.outcome != Outcome::Success && !kept.is_empty() {
-            untold.push((iteration.iteration, kept));
+            untold.push(Untold::new(iteration.iteration, kept, work));
         }
     }
 

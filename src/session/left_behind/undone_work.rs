@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::{ObjectId, TaskName, UndoneTask};
+use crate::record::{ObjectId, TaskName};
 use crate::worktree::RawPath;
 
 use super::done_work::DoneWork;
-use super::recorded_work::RecordedWork;
+use super::recorded_work::{RecordedWork, Untold};
 
 /// What a session knows of the work of tasks, to notice what attempts take back.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct UndoneWork {
     /// Tasks whose boxes were opened in this session because they were undone: once is enough.
     pub reopened: BTreeSet<TaskName>,
     /// What failed attempts undid since the last success: the next one is flagged for it.
-    pub untold: Vec<(u32, Vec<UndoneTask>)>,
+    pub untold: Vec<Untold>,
     /// The last attempt of the session; 0 before the first.
     pub last: u32,
 }

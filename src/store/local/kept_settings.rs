@@ -2,6 +2,8 @@
 //!
 //! They may hold secrets, which the record has not. No remote and no clone ever gets them.
 
+use std::io::ErrorKind;
+
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 
@@ -27,11 +29,13 @@ impl<'a> KeptSettings<'a> {
         Self { repository, path }
     }
 
-    /// Returns them; `None` if this clone has none of this session.
+    /// Returns them; `None` if this clone has none of this session, or those of another user of a shared repository.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        let read = || match open_plain(&self.path)? {
-            Some(mut file) => read_at_most(&mut file, MAX_DOCUMENT_BYTES).map(Some),
-            None => Ok(None),
+        let read = || match open_plain(&self.path) {
+            Ok(Some(mut file)) => read_at_most(&mut file, MAX_DOCUMENT_BYTES).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+            Err(error) => Err(error),
         };
         read().with_context(|| format!("read {}", self.path))
     }

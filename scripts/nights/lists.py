@@ -35,7 +35,7 @@ night(
     models="the agent ticks a copy of the line and leaves the task open",
     tasks=ASKED,
     agent="""part; grep "$RALPH_TASK " "$RALPH_TASKS" | head -1 | sed 's/\\[ \\]/[x]/' > "$NIGHT/copy"; cat "$NIGHT/copy" >> "$RALPH_TASKS"; note correct; echo "Done." """,
-    check_after=has("specs/001-shop/tasks.md", "- [X] T001 Write part 1\n- [X] T002"),
+    check_after=has("specs/001-shop/tasks.md", "- [x] T001 Write part 1\n- [x] T002"),
     reason=r"all 3 tasks done",
 )
 night(
@@ -87,6 +87,6 @@ night(
     tasks=ASKED,
     agent="""[ $n = 002 ] && mkdir -p node_modules/a && (cd node_modules/a && seq 3000 | xargs -I{} touch {}.js)
 good""",
-    check_after=has("specs/001-shop/progress.txt", "more in 1 folder"),
+    check_after=has("specs/001-shop/progress.txt", "and 2,982 more in 3 folders"),
     reason=r"all 3 tasks done",
 )

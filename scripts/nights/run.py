@@ -149,7 +149,7 @@ class Project:
         return [line.split(" ", 1)[1] for line in lines if line.startswith(f"{word} ")]
 
     def done(self):
-        return set(re.findall(r"^\s*- \[[xX]\] (\S+)", self.read("specs/001-shop/tasks.md"), re.MULTILINE))
+        return set(re.findall(r"^\s*- \[ ?[xX✓✔✅√] ?\] (\S+)", self.read("specs/001-shop/tasks.md"), re.MULTILINE))
 
 
 def play(night, number, program, folder):

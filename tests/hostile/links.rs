@@ -41,8 +41,7 @@ fn link(scene: &Sandbox, target: impl AsRef<Path>, path: &str) {
 fn fifo(scene: &Sandbox, path: &str) {
     let path = scene.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let _missing = fs::remove_file(&path).is_err();
-    assert!(scene.hermetic("mkfifo").arg(path).status().unwrap().success());
+    pipe(scene, &path);
 }
 
 #[track_caller]
@@ -349,14 +348,14 @@ fn hooks_of_the_git_directory_are_written_through_no_link_out_of_it() {
     }
     // A folder that is a link: out of the repository, and into the work tree.
     fs::rename(scene.path(".git/hooks"), scene.outside("hooks")).unwrap();
-    link(&scene, &scene.outside("hooks"), ".git/hooks");
+    link(&scene, scene.outside("hooks"), ".git/hooks");
     fs::remove_file(scene.outside("hooks/post-commit")).unwrap();
     let refused = scene.ralph("hooks install").code(3).stderr_has("for other repositories too");
     refused.stderr_has("is a link; put a folder in its place");
     assert!(!scene.outside("hooks/post-commit").exists());
     fs::remove_file(scene.path(".git/hooks")).unwrap();
     fs::create_dir(scene.path("githooks")).unwrap();
-    link(&scene, &scene.path("githooks"), ".git/hooks");
+    link(&scene, scene.path("githooks"), ".git/hooks");
     let installed = scene.ralph("hooks install").code(0);
     installed.stdout_has(&format!("installed in {}", scene.path("githooks/post-commit").display()));
     is_untouched(&private);
@@ -364,9 +363,9 @@ fn hooks_of_the_git_directory_are_written_through_no_link_out_of_it() {
 }
 
 /// A pipe that nobody writes to: who opens it as a file waits without end.
-fn pipe(path: &Path) {
+fn pipe(scene: &Sandbox, path: &Path) {
     let _absent = fs::remove_file(path);
-    assert!(std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo runs").success());
+    assert!(scene.hermetic("mkfifo").arg(path).status().expect("mkfifo runs").success());
 }
 
 #[test]
@@ -388,14 +387,14 @@ fn pipes_in_the_place_of_files_of_ours_hold_nobody_up() {
     for file in files {
         let bytes = fs::read(&file).unwrap();
         for words in ["status", "hint", "hint more", "memory", "stats", "resume -n 1"] {
-            pipe(&file);
+            pipe(&scene, &file);
             scene.call(words).run();
         }
         let _absent = fs::remove_file(&file);
         fs::write(&file, bytes).unwrap();
     }
     let hints = scene.path(".git/ralph/hints/001-login.json");
-    pipe(&hints);
+    pipe(&scene, &hints);
     scene
         .ralph("hint")
         .code(1)

@@ -123,8 +123,9 @@ fn hooks_agents_and_rules_that_were_planted_are_named_and_do_not_count() {
 /// The mode and the text of the settings that the session keeps.
 fn kept_settings(scene: &Sandbox) -> (u32, String) {
     let path = scene.path(&format!(".git/ralph/settings/{}.json", scene.session().id()));
-    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
-    (mode, fs::read_to_string(path).unwrap())
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).expect("they are kept").permissions());
+    (mode, fs::read_to_string(path).expect("they are text"))
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn a_pipe_in_the_place_of_the_approvals_holds_nobody_up() {
     unapproved(&scene, "trust").env("XDG_STATE_HOME", "").run().code(0);
     let file = fs::read_dir(&approvals).unwrap().next().expect("something was approved").unwrap().path();
     fs::remove_file(&file).unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    assert!(scene.hermetic("mkfifo").arg(&file).status().unwrap().success());
     for (words, code) in [("-n 1", 3), ("trust --show", 1), ("trust", 1), ("trust --revoke", 0), ("trust", 0)]
     {
         let run = unapproved(&scene, words).env("XDG_STATE_HOME", "").run().code(code);

@@ -127,23 +127,31 @@ fn sync_file_system(_dir: &Utf8Path) -> Result<bool> {
 
 /// Writes a file so that after a crash there is either all of it or what was there before.
 pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
-    write_with_mode(path, bytes, 0o666)
+    write_through(&draft_of(path), path, bytes, 0o666)
 }
 
 /// Does the same with a file for the user alone.
 pub fn write_private(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
-    write_with_mode(path, bytes, 0o600)
+    write_private_through(&draft_of(path), path, bytes)
 }
 
-fn write_with_mode(path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let draft = Utf8PathBuf::from(format!("{path}.new"));
+/// The same by a draft of this name.
+pub fn write_private_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_through(draft, path, bytes, 0o600)
+}
+
+fn draft_of(path: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{path}.new"))
+}
+
+fn write_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
     let write = || -> io::Result<()> {
         // Whatever has this name: a draft that a kill left, or what an agent put there.
-        fs::remove_file(&draft).if_there()?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+        fs::remove_file(draft).if_there()?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&draft, path)
+        fs::rename(draft, path)
     };
     write().with_context(|| format!("write {path}"))?;
     sync_if_there(path.parent().unwrap_or(Utf8Path::new("/")))

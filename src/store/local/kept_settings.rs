@@ -42,11 +42,15 @@ impl<'a> KeptSettings<'a> {
 
     /// Writes them, if they are not there as they are. Returns true if that was so.
     pub fn keep(&self, bytes: &[u8]) -> Result<bool> {
+        // Of the work tree, where one loop runs at a time: a draft that a kill left goes with the next start there, which is
+        // of another session.
+        let draft = self.path.with_file_name(format!("{}.new", self.repository.work_tree_name()));
         if self.read()?.as_deref() == Some(bytes) {
+            disk::remove_file_if_there(&draft)?;
             return Ok(false);
         }
         folders::create(self.repository, FOLDER)?;
-        disk::write_private(&self.path, bytes)?;
+        disk::write_private_through(&draft, &self.path, bytes)?;
         Ok(true)
     }
 

@@ -339,7 +339,7 @@ mod tests {
             left(NeedKind::Git, "a merge is in progress", &session, 2),
             left(NeedKind::Fails, "not left behind", &session, 1),
         ];
-        let summary = Summary { flagged, needs_you, ..Summary::default() };
+        let summary = Summary { needs_you, flagged, ..Summary::default() };
         let found = attention(&session, &iterations("T1+ T2+"), &[], &summary, &[]);
         let merge = Attention {
             level: Level::Bad,

@@ -92,9 +92,10 @@ proptest! {
                 for (place, damage) in (0..lines.len() - 1).zip(damages.iter().cycle()) {
                     let damaged = follow(parser, LONGEST, |file| {
                         for (number, line) in lines.iter().enumerate() {
-                            match number == place {
-                                true => write(file, line, damage),
-                                false => file.write_all(&[line, &b"\n"[..]].concat()).unwrap(),
+                            if number == place {
+                                write(file, line, damage);
+                            } else {
+                                file.write_all(&[line, &b"\n"[..]].concat()).unwrap();
                             }
                         }
                     });
@@ -137,9 +138,10 @@ fn a_line_of_20_mb_ends_its_tool() {
     let text = fs::read_to_string(transcript("claude", "tool-failure")).unwrap();
     let stream = follow(Parser::Claude, crate::agent::lines::MAX_LINE_BYTES, |file| {
         for line in text.lines() {
-            match line.contains("tool_result") {
-                true => write_long(file, line.as_bytes(), 20_000_000),
-                false => file.write_all(line.as_bytes()).unwrap(),
+            if line.contains("tool_result") {
+                write_long(file, line.as_bytes(), 20_000_000);
+            } else {
+                file.write_all(line.as_bytes()).unwrap();
             }
             file.write_all(b"\n").unwrap();
         }

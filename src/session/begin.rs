@@ -30,7 +30,7 @@ use super::control::waiting_hints;
 use super::given_up::Present;
 use super::judging::{Judging, narrow};
 use super::left_behind::{
-    LeftBehind, PreviousSession, RecordedWork, UserFiles, UserFilesAtStart, recorded_work,
+    LeftBehind, PreviousSession, UndoneWork, UserFiles, UserFilesAtStart, recorded_work,
 };
 use super::memory::Memory;
 use super::plan::Plan;
@@ -96,7 +96,7 @@ impl<'a> Running<'a> {
                     .map(|path| recorder.work_tree().relative(path));
                 recorded_work(plan.store, &session, &own_files, now.as_ref(), earlier.is_some())
             }
-            Until::Validation => Ok(RecordedWork::default()),
+            Until::Validation => Ok(UndoneWork::default()),
         };
         let mut warn = |message: String| say(&Event::Warning { message });
         let left_behind = LeftBehind::begin(&plan, session.branch.clone(), user_files, of_tasks, &mut warn);

@@ -15,8 +15,9 @@ mod undone_work;
 mod user_files;
 
 pub use lost_list::LostList;
-pub(super) use recorded_work::{RecordedWork, recorded_work};
+pub(super) use recorded_work::recorded_work;
 pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;
 pub(super) use undone::{AttemptLists, Undone};
+pub(super) use undone_work::UndoneWork;
 pub(super) use user_files::{PreviousSession, UserFiles, UserFilesAtStart};

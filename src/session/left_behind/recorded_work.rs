@@ -1,15 +1,11 @@
 //! What tasks changed so far, read from the record once.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 
-use crate::record::{
-    FlagCode, LogEntry, ObjectId, Outcome, RecordKind, Session, SessionId, TaskName, UndoneTask,
-};
+use crate::record::{FlagCode, LogEntry, ObjectId, Outcome, RecordKind, Session, SessionId, TaskName};
 use crate::store::{DifferingFile, RecordReader, Store};
 
-use super::done_work::DoneWork;
+use super::undone_work::UndoneWork;
 use crate::session::snapshot_taken::BlobChange;
 
 /// Maximum number of attempts that are compared, the newest ones.
@@ -17,36 +13,6 @@ const MAX_ATTEMPTS: usize = 1000;
 
 /// Maximum number of entries of folders that are read to compare them.
 const MAX_ENTRIES: usize = 2_000_000;
-
-/// What the record says of the work of a feature's tasks.
-#[derive(Debug, Default)]
-pub(in crate::session) struct RecordedWork {
-    pub work: DoneWork,
-    /// Tasks whose boxes were opened in this session because they were undone.
-    pub reopened: BTreeSet<TaskName>,
-    /// What failed attempts of this session undid since the last success.
-    pub untold: Vec<Untold>,
-    /// The last attempt of this session; 0 before the first.
-    pub last: u32,
-}
-
-/// What a failed attempt undid, but for tasks whose boxes are open again.
-#[derive(Debug)]
-pub(in crate::session) struct Untold {
-    pub iteration: u32,
-    pub tasks: Vec<UndoneTask>,
-    /// Those of which nothing was left after the attempt.
-    pub whole: BTreeSet<TaskName>,
-}
-
-impl Untold {
-    /// Takes what an attempt undid; `work` is as the attempt left it.
-    pub fn new(iteration: u32, tasks: Vec<UndoneTask>, work: &DoneWork) -> Self {
-        let names = tasks.iter().map(|undone| &undone.task);
-        let whole = names.filter(|task| work.is_all_missing(task)).cloned().collect();
-        Self { iteration, tasks, whole }
-    }
-}
 
 /// Reads what the tasks of the feature of `session` changed, up to its first snapshot or that of its resumption, `now`,
 /// but for its `own_files`.
@@ -56,7 +22,7 @@ pub(in crate::session) fn recorded_work(
     own_files: &[String],
     now: Option<&ObjectId>,
     is_resumed: bool,
-) -> Result<RecordedWork> {
+) -> Result<UndoneWork> {
     let sessions = store.entries_of(&session.feature)?;
     let entries: Vec<&LogEntry> =
         sessions.iter().flatten().filter(|entry| entry.kind == RecordKind::Iteration).collect();
@@ -65,7 +31,7 @@ pub(in crate::session) fn recorded_work(
         reader: store.reader()?,
         session: &session.id,
         own_files,
-        recorded: RecordedWork::default(),
+        recorded: UndoneWork::default(),
         last: None,
         budget: MAX_ENTRIES,
     };
@@ -87,7 +53,7 @@ struct Fold<'a> {
     reader: RecordReader<'a>,
     session: &'a SessionId,
     own_files: &'a [String],
-    recorded: RecordedWork,
+    recorded: UndoneWork,
     /// The snapshot up to which all is known.
     last: Option<ObjectId>,
     budget: usize,
@@ -108,12 +74,16 @@ impl Fold<'_> {
         let text = |name: &TaskName| entry.title.clone().filter(|_| *name == task);
         let closed: Vec<_> = entry.closed.iter().map(|name| (name.clone(), text(name))).collect();
         self.recorded.work.ended(&task, &closed, &changes);
-        if entry.outcome == Some(Outcome::Success) {
-            self.recorded.untold.clear();
-        }
-        if entry.evidence.flags.contains(&FlagCode::Undid) || entry.evidence.refused == Some(FlagCode::Undid)
-        {
-            self.undone(entry);
+        let is_flagged = entry.evidence.flags.contains(&FlagCode::Undid)
+            || entry.evidence.refused == Some(FlagCode::Undid);
+        let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
+        let undone = iteration.map_or_else(Vec::new, |iteration| iteration.undone);
+        if is_of_session {
+            self.recorded.note(self.recorded.last, entry.outcome == Some(Outcome::Success), undone);
+        } else {
+            for undone in undone.iter().filter(|undone| undone.reopened) {
+                self.recorded.work.forget(&undone.task);
+            }
         }
         Ok(())
     }
@@ -141,20 +111,5 @@ impl Fold<'_> {
         let change = |(path, [before, after]): DifferingFile| BlobChange { path, before, after };
         let is_own = |change: &BlobChange| self.own_files.iter().any(|own| own.as_bytes() == change.path);
         Ok(files.into_iter().map(change).filter(|change| !is_own(change)).collect())
-    }
-
-    fn undone(&mut self, entry: &LogEntry) {
-        let Some(iteration) = self.store.readable_iteration(entry) else { return };
-        let is_of_session = entry.session == *self.session;
-        for undone in iteration.undone.iter().filter(|undone| undone.reopened) {
-            self.recorded.work.forget(&undone.task);
-            if is_of_session {
-                self.recorded.reopened.insert(undone.task.clone());
-            }
-        }
-        let kept: Vec<UndoneTask> = iteration.undone.into_iter().filter(|undone| !undone.reopened).collect();
-        if is_of_session && entry.outcome != Some(Outcome::Success) && !kept.is_empty() {
-            self.recorded.untold.push(Untold::new(iteration.iteration, kept, &self.recorded.work));
-        }
     }
 }

@@ -8,7 +8,6 @@ use crate::repository::Operation;
 use crate::store::git_locks;
 
 use super::git_state::Branch;
-use super::recorded_work::RecordedWork;
 use super::undone_work::UndoneWork;
 use super::user_files::UserFiles;
 use crate::session::plan::Plan;
@@ -32,13 +31,18 @@ impl LeftBehind {
         plan: &Plan<'_>,
         branch: Option<String>,
         mut files: UserFiles,
-        of_tasks: Result<RecordedWork>,
+        of_tasks: Result<UndoneWork>,
         warn: &mut dyn FnMut(String),
     ) -> Self {
         let at_start = plan.store.repository().operations();
         let mut undone = UndoneWork::default();
         match of_tasks {
-            Ok(recorded) => undone = UndoneWork::begin(recorded, files.take_committed()),
+            Ok(recorded) => {
+                undone = recorded;
+                for (path, committed) in files.take_committed() {
+                    undone.work.committed(path, committed);
+                }
+            }
             Err(error) => warn(format!("what earlier attempts changed is not known: {error:#}")),
         }
         Self { at_start, branch: Branch::expected(branch), files, undone, ..Self::default() }

@@ -11,8 +11,7 @@ use crate::store::Begin;
 use crate::worktree::RawPath;
 
 use super::done_work::LostWork;
-use super::recorded_work::Untold;
-use super::undone_work::UndoneWork;
+use super::undone_work::{UndoneWork, Untold};
 
 /// What an attempt undid.
 #[derive(Debug, Default)]
@@ -73,8 +72,7 @@ impl Running<'_> {
             let item = after.find(&task);
             let is_open = item.is_some_and(|item| !item.done);
             let is_wrong = is_all && !is_ordered && !failed_validation && !reopened.contains(&task);
-            let to_open = item
-                .filter(|item| is_wrong && item.done && item.is_task() && self.plan.config.settings.untick);
+            let to_open = self.may_open(item).filter(|_| is_wrong);
             undone.to_open.extend(to_open.cloned());
             undone.tasks.push(UndoneTask {
                 task,
@@ -85,6 +83,11 @@ impl Running<'_> {
         }
         undone.flag = Some(undid_flag("this attempt", &undone.tasks));
         undone
+    }
+
+    /// Returns an item if it is a task whose box is ticked, and the user lets boxes be opened.
+    fn may_open<'l>(&self, item: Option<&'l Item>) -> Option<&'l Item> {
+        item.filter(|item| item.done && item.is_task() && self.plan.config.settings.untick)
     }
 
     /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
@@ -106,8 +109,7 @@ impl Running<'_> {
                     && !orders_reversal(texts, &lost.files)
                     && !reopened.contains(&lost.task)
                     && undone.tasks.iter().all(|told| told.task != lost.task);
-                let item = after.find(&lost.task).filter(|item| item.done && item.is_task());
-                if let Some(item) = item.filter(|_| is_wrong && self.plan.config.settings.untick) {
+                if let Some(item) = self.may_open(after.find(&lost.task)).filter(|_| is_wrong) {
                     undone.to_open.push(item.clone());
                     lost.reopened = true;
                     undone.tasks.push(lost.clone());
@@ -127,23 +129,11 @@ impl Running<'_> {
         changes: &[BlobChange],
         list: &TaskList,
     ) {
-        let UndoneWork { work, reopened, untold, last } = &mut self.past.left_behind.undone;
+        let known = &mut self.past.left_behind.undone;
         let text = |name: &TaskName| list.find(name).map(|item| item.text.clone());
         let closed: Vec<_> = iteration.closed.iter().map(|name| (name.clone(), text(name))).collect();
-        work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);
-        *last = iteration.iteration;
-        if iteration.outcome == Outcome::Success {
-            untold.clear();
-        }
-        let (open, kept): (Vec<UndoneTask>, Vec<UndoneTask>) =
-            iteration.undone.iter().cloned().partition(|undone| undone.reopened);
-        for undone in open {
-            work.forget(&undone.task);
-            reopened.insert(undone.task);
-        }
-        if iteration.outcome != Outcome::Success && !kept.is_empty() {
-            untold.push(Untold::new(iteration.iteration, kept, work));
-        }
+        known.work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);
+        known.note(iteration.iteration, iteration.outcome == Outcome::Success, iteration.undone.clone());
     }
 
     /// Takes in what the loop itself changed.

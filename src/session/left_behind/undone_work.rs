@@ -2,30 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::{ObjectId, TaskName};
-use crate::worktree::RawPath;
+use crate::record::{TaskName, UndoneTask};
 
 use super::done_work::DoneWork;
-use super::recorded_work::{RecordedWork, Untold};
 
 /// What a session knows of the work of tasks, to notice what attempts take back.
 #[derive(Debug, Default)]
-pub(super) struct UndoneWork {
+pub(in crate::session) struct UndoneWork {
     pub work: DoneWork,
     /// Tasks whose boxes were opened in this session because they were undone: once is enough.
     pub reopened: BTreeSet<TaskName>,
-    /// What failed attempts undid since the last success: the next one is flagged for it.
-    pub untold: Vec<Untold>,
-    /// The last attempt of the session; 0 before the first.
+    /// What failed attempts of this session undid since the last success: the next one is flagged for it.
+    pub(super) untold: Vec<Untold>,
+    /// The last attempt of this session; 0 before the first.
     pub last: u32,
 }
 
+/// What a failed attempt undid, but for tasks whose boxes are open again.
+#[derive(Debug)]
+pub(super) struct Untold {
+    pub iteration: u32,
+    pub tasks: Vec<UndoneTask>,
+    /// Those of which nothing was left after the attempt.
+    pub whole: BTreeSet<TaskName>,
+}
+
 impl UndoneWork {
-    pub fn begin(recorded: RecordedWork, committed: Vec<(RawPath, Option<ObjectId>)>) -> Self {
-        let RecordedWork { mut work, reopened, untold, last } = recorded;
-        for (path, committed) in committed {
-            work.committed(path, committed);
+    /// Takes in what an attempt of this session undid; its changes are in `work` already.
+    pub(super) fn note(&mut self, iteration: u32, succeeded: bool, undone: Vec<UndoneTask>) {
+        self.last = iteration;
+        if succeeded {
+            self.untold.clear();
         }
-        Self { work, reopened, untold, last }
+        let (open, tasks): (Vec<UndoneTask>, Vec<UndoneTask>) =
+            undone.into_iter().partition(|undone| undone.reopened);
+        for undone in open {
+            self.work.forget(&undone.task);
+            self.reopened.insert(undone.task);
+        }
+        if !succeeded && !tasks.is_empty() {
+            let names = tasks.iter().map(|undone| &undone.task);
+            let whole = names.filter(|task| self.work.is_all_missing(task)).cloned().collect();
+            self.untold.push(Untold { iteration, tasks, whole });
+        }
     }
 }

@@ -137,12 +137,12 @@ impl<'a> Restore<'a> {
         let private_index = here.private_index();
         let paths = Paths { directory: self.directory, specs: target.paths };
         let lacking = self.lacking(target)?;
-        for spec in target.paths {
-            let one = Paths { specs: std::slice::from_ref(spec), ..paths };
-            let is_unmatched = work_tree.unmatched(private_index, &target.snapshot, one)?.is_some();
-            if is_unmatched && !lacking.iter().any(|(asked, _)| *asked == Some(spec)) {
-                bail!("`{spec}` matches no file, neither now nor after {}", target.name);
-            }
+        let is_lacking = |spec: &&String| lacking.iter().any(|(asked, _)| *asked == Some(*spec));
+        let specs: Vec<String> = target.paths.iter().filter(|spec| !is_lacking(spec)).cloned().collect();
+        if let Some(spec) =
+            work_tree.unmatched(private_index, &target.snapshot, Paths { specs: &specs, ..paths })?
+        {
+            bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
         let mut asked = here.differences(TreePair { from: now, to: &target.snapshot }, paths)?;
         asked.retain(|change| !work_tree.has_mode_already(change));

@@ -57,7 +57,6 @@ pub fn measure(options: &Options, print: &mut dyn FnMut(&Row)) -> Result<()> {
     bench.first_frame(1_000)?;
     bench.travel(5_000)?;
     bench.rebuild(1_000)?;
-    bench.packing(150)?;
     bench.report(1_000)?;
     bench.hooks()?;
     bench.packed(1_000)
@@ -425,35 +424,6 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The loose objects of so many iterations into a pack, and their files away.
-    fn packing(&mut self, count: u32) -> Result<()> {
-        const WORK: &str = "packing";
-        if !self.is_wanted(WORK) {
-            return Ok(());
-        }
-        let dirs = ["packing-ours", "packing-gits"].map(|name| self.folder(name));
-        for dir in &dirs {
-            synthetic::project(dir, 60)?;
-            pack(dir)?;
-        }
-        let work_in = |bench: &Self, dir: &Utf8Path, pack: &BenchCommand| -> Result<Cost> {
-            let store = synthetic::store(dir, Syncing::Never)?;
-            let mut writer = Writer::start(&store, Shape::REAL, bench.fresh())?;
-            (0..count).try_for_each(|_| writer.iterate())?;
-            writer.end()?;
-            pack.measure()
-        };
-        let [ours, gits] = &dirs;
-        let (our_pack, gits_pack) = (
-            BenchCommand::ralph(ours, &["pack"]),
-            BenchCommand::git(gits, &["-c", "core.fsync=all", "repack", "-d", "-q"]),
-        );
-        let work = format!("{WORK} the loose objects of {count} iterations; git repack -d");
-        let our_work = |bench: &Self| work_in(bench, ours, &our_pack);
-        self.pair(&work, Goal::None, our_work, |bench| work_in(bench, gits, &gits_pack))?;
-        Ok(())
-    }
-
     /// The page of a long session, and how big it is.
     fn report(&mut self, count: u32) -> Result<()> {
         let work = format!("report on {} iterations with snapshots", thousands(count as usize));
@@ -582,7 +552,11 @@ impl Bench<'_> {
             lines.push(b'\n');
         }
         let gzipped = Tool::new("gzip", &dir).stdin(lines).arg("-6").read()?.len();
-        let packed = store.pack()?.context("nobody else packs here")?.bytes;
+        pack(&dir)?;
+        let counted = Tool::git(&dir).args(["count-objects", "-v"]).read()?;
+        let counted = String::from_utf8_lossy(&counted);
+        let kilobytes = counted.lines().find_map(|line| line.strip_prefix("size-pack: "));
+        let packed = kilobytes.context("read the size of the packs")?.parse::<u64>()? * 1024;
         let mega = |bytes: f64| bytes / 1e6;
         (self.print)(&Row {
             work: format!(

@@ -89,7 +89,6 @@ const OPENERS: &[(&str, &str)] = &[
     ("cli/excerpt.rs", "files that the user names"),
     ("cli/hooks.rs", "hooks in the git directory"),
     ("cli/man.rs", "a folder that the user names"),
-    ("cli/pack.rs", "the log of packing, in the git directory"),
     ("cli/report_file.rs", "a file that the user names"),
     ("process/", "streams in the spool, and /proc"),
     ("session/ask.rs", "questions in the spool"),

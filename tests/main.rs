@@ -31,7 +31,6 @@ mod loops;
 mod maintenance;
 mod memory;
 mod model;
-mod pack;
 mod partial;
 mod preconditions;
 mod progress_txt;

@@ -144,7 +144,7 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
         std::fs::create_dir_all(ours(folder)).unwrap();
     }
     for file in
-        ["scratch/1-0/held", "packing/held", "packing/objects/pack/tmp_pack_x", "sync/cleaned.json.new"]
+        ["scratch/1-0/held", "packing/packs", "packing/objects/pack/tmp_pack_x", "sync/cleaned.json.new"]
     {
         std::fs::write(ours(file), "x").unwrap();
     }
@@ -174,7 +174,7 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
         &format!("control/{over}"),
         "sync/cleaned.json.new",
         "scratch/1-0",
-        "packing/objects",
+        "packing",
     ];
     for path in dead {
         assert!(named.iter().any(|name| name.ends_with(path)), "{path} is not in {named:#?}");
@@ -195,6 +195,33 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
     assert!(names(&scene, scene.repo(), "refs/ralph-incoming").is_empty());
     clean("clean").stdout_lacks("leftover");
     scene.journal_differs();
+}
+
+#[test]
+fn a_loop_that_leaves_much_has_git_pack_it_without_the_hooks_of_the_project() {
+    let scene = Sandbox::with_refs_in_files();
+    scene.tasks("- [ ] T001 One").agent_uses_git().agent_sh(
+        "for i in $(seq 1300); do echo $i > file-$i; done\n\
+         for i in $(seq 110); do echo create refs/ralph/copies/$i HEAD; done | git update-ref --stdin\n\
+         for hook in reference-transaction pre-auto-gc; do\n\
+         printf '#!/bin/sh\\necho $0 $* >> ../hooks-ran\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook\n\
+         done\n\
+         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+    );
+    scene.validate("true").ralph("").code(0).stderr("");
+    let counted = scene.git("count-objects -v");
+    let value = |key: &str| -> usize {
+        let value = counted.lines().find_map(|line| line.strip_prefix(key));
+        value.unwrap().trim_start_matches(": ").parse().unwrap()
+    };
+    assert!(value("count") < 100 && value("in-pack") > 1300 && value("prune-packable") == 0, "{counted}");
+    assert!(!scene.path(".git/refs/ralph/copies/1").exists());
+    assert!(!scene.outside("hooks-ran").exists(), "a hook of the project ran");
+    for number in 1..=110 {
+        scene.git(["update-ref", "-d", &format!("refs/ralph/copies/{number}")]);
+    }
+    std::fs::remove_file(scene.outside("hooks-ran")).unwrap();
+    scene.ralph("rebuild --check").code(0);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn the_loop_works_there_and_fetches_nothing() {
             scene.call(words).dir(&clone).run().code(code).stderr("");
         }
         for words in
-            ["log", "show 2", "status", "diff 1 2 --stat", "rebuild --check", "fsck", "pack", "notes rebuild"]
+            ["log", "show 2", "status", "diff 1 2 --stat", "rebuild --check", "fsck", "notes rebuild"]
         {
             scene.call(words).dir(&clone).run().code(0).stderr("");
         }

@@ -520,10 +520,7 @@ fn records_travel_in_a_bundle_of_git() {
 #[test]
 fn commands_that_are_gone_say_what_to_use_instead() {
     let scene = Sandbox::new();
-    scene
-        .ralph("bundle night.bundle")
-        .code(2)
-        .stderr_has("the command `bundle` is gone\nhint: `git bundle create FILE");
+    scene.ralph("bundle night.bundle").code(2).stderr_has("`bundle` is gone\nhint: `git bundle create FILE");
     scene.ralph("pause").code(2).stderr_has("`specify ralph resume` goes on");
     scene.ralph("unbundle - --json").code(2).stderr_has("hint: `specify ralph sync --fetch-only FILE`");
 }

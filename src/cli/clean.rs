@@ -10,7 +10,7 @@ use crate::record::{RALPH, Refusal, SessionId, SessionName};
 use crate::store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
 use crate::view::style::{Count, grouped, one_line};
 
-use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, pack, remotes, sessions, warn};
+use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Remove this session").conflicts_with_all(["keep_days", "keep_last"])))]
@@ -27,9 +27,6 @@ pub struct CleanArgs {
     pub snapshots_only: bool,
     #[command(flatten)]
     pub choice: SessionChoice,
-    /// Only pack ralph's loose objects
-    #[arg(long, conflicts_with_all = ["keep_days", "keep_last", "snapshots_only", "session", "feature", "dry_run", "yes"])]
-    pub pack: bool,
     /// Print what would be removed, and exit
     #[arg(long)]
     pub dry_run: bool,
@@ -65,9 +62,6 @@ pub struct PurgeArgs {
 const DEFAULT_KEEP_DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
-    if args.pack {
-        return pack::run(args.json, context);
-    }
     let store = context.store()?;
     let now = context.now()?;
     let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.choice.session.is_none();

@@ -16,9 +16,9 @@ use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, accept, agents, bisect, clean, completions, config, control, demo, diff,
-    doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, pack,
-    play_script, rebuild, report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks,
-    trust, tui, util, web,
+    doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, play_script,
+    rebuild, report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks, trust, tui,
+    util, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -136,7 +136,6 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Purge(args) => clean::purge(&args, &context),
         Action::Hooks(action) => hooks::run(&action, &context),
         Action::Notes(action) => notes::run(&action, &context),
-        Action::Pack(json) => pack::run(json, &context),
         Action::Demo(args) => demo::run(&args, &context),
         Action::Doctor(args) => doctor::run(&args, &context),
         Action::Init(args) => init::run(&args, &context),

@@ -18,7 +18,7 @@ use crate::process::{self, Tool};
 use crate::record::{CANONICAL, Permissions, RALPH};
 use crate::repository::{HashKind, RefFormat};
 use crate::session;
-use crate::store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, free_space, loose_objects};
+use crate::store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, disk_free, loose_objects};
 use crate::tasks;
 use crate::view::style::{Count, grouped};
 
@@ -244,8 +244,10 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
     let loose = loose_objects(store.repository())?;
     if loose >= MIN_LOOSE_TO_PACK {
         let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
-        findings
-            .push(Finding::note("objects", message).with_hint(format!("`{RALPH} clean --pack` packs ours")));
+        findings.push(
+            Finding::note("objects", message)
+                .with_hint("`git maintenance run --task=loose-objects` packs them"),
+        );
     }
     Ok(findings)
 }
@@ -290,6 +292,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
         repository.git_dir.join("index.lock"),
         repository.common_dir.join("packed-refs.lock"),
         repository.common_dir.join("packed-refs.new"),
+        repository.common_dir.join("objects/maintenance.lock"),
     ];
     for lock in locks.iter().filter(|lock| lock.exists() && running.is_empty()) {
         findings.push(
@@ -332,7 +335,7 @@ fn format(store: &Store) -> Result<String> {
 }
 
 fn disk(store: &Store) -> Result<Finding> {
-    let free = free_space(store.repository())?;
+    let free = disk_free(&store.repository().common_dir)?;
     let message = format!("{} MiB free", grouped(free >> 20));
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)

@@ -127,9 +127,6 @@ pub enum Action {
     /// See `fsck --repair`
     #[command(subcommand, hide = true)]
     Notes(notes::NotesAction),
-    /// See `clean --pack`
-    #[command(hide = true)]
-    Pack(Json),
     /// The commands of `util`, hidden by [`grammar`]
     #[command(flatten)]
     OfUtil(util::UtilAction),

@@ -154,7 +154,6 @@ Examples:
   specify ralph clean --keep-days 90      Also records of sessions that are older than that
   specify ralph clean --keep-last 5       All but the newest 5 of each feature
   specify ralph clean --session 20261121-2
-  specify ralph clean --pack              Only pack ralph's loose objects
 
 A session that any rule keeps stays; so do running sessions and the one in progress.txt. Removed sessions are not \
 fetched again. Remotes do not change.";

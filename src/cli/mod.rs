@@ -44,7 +44,6 @@ mod notes;
 mod output;
 mod overview;
 mod own_command;
-mod pack;
 mod pager;
 mod patches;
 mod path_filter;

@@ -1,4 +1,4 @@
-//! Commands of earlier versions that are gone: what does their work now.
+//! Commands and flags of earlier versions that are gone: what does their work now.
 
 use anyhow::{Error, anyhow};
 use clap::error::{ContextKind, ContextValue};
@@ -17,7 +17,11 @@ pub fn explain(error: &clap::Error) -> Option<Error> {
         "unbundle" => format!("`{RALPH} sync --fetch-only FILE` reads what `git bundle` wrote"),
         "pause" => format!("`{RALPH} stop` ends the loop after its iteration, `{RALPH} resume` goes on"),
         "continue" => format!("`{RALPH} resume` goes on with a session that was stopped"),
+        "pack" | "--pack" => {
+            "a loop has git pack what is loose; `git maintenance run --task=loose-objects` does it now"
+                .to_owned()
+        }
         _ => return None,
     };
-    Some(anyhow!("the command `{word}` is gone\nhint: {instead}"))
+    Some(anyhow!("`{word}` is gone\nhint: {instead}"))
 }

@@ -11,6 +11,7 @@ use crate::feature::Feature;
 use crate::process::{Interrupt, Marker};
 use crate::record::{Baseline, Event, Refusal, Scope, TaskCounts};
 use crate::session::{self, EventRedactor, Finish};
+use crate::store::Maintenance;
 use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::live::{Detail, Live, Moving};
@@ -19,11 +20,13 @@ use crate::view::style::{Count, Paint, one_line};
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::echo::{Echo, Listener};
 use super::output::records;
-use super::pack::Packer;
 use super::settings::{layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
 use super::{Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, say, summary, warn};
+
+/// Iterations between two looks at what is loose in the repository.
+const MAINTENANCE_INTERVAL: u32 = 50;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -200,15 +203,20 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let root = store.repository().work_tree()?.as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let mut printer = EventPrinter::new(voice, moving, redactor, root);
-    let mut packer = Packer::new(context);
+    let mut maintenance = Maintenance::default();
     let mut listener = |event: &Event| {
         printer.print(event);
-        if let Err(error) = packer.look_after(event) {
-            printer.print(&Event::Warning { message: format!("the record could not be packed: {error:#}") });
+        let is_time = match event {
+            Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(MAINTENANCE_INTERVAL),
+            Event::SessionEnded { .. } => interrupt.signal().is_none(),
+            _ => false,
+        };
+        if is_time && let Err(error) = maintenance.start_if_due(store.repository()) {
+            printer.print(&Event::Warning { message: format!("git's maintenance failed: {error:#}") });
         }
     };
     let _echo = echo(feature, &ready.config, context, voice, moving)?;
-    match session::run(plan, &mut listener)? {
+    let code = match session::run(plan, &mut listener)? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
             _ => ExitCode::Done,
@@ -221,7 +229,11 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
             ready.finish(feature, &session, code, context);
             Ok(code)
         }
+    };
+    if let Err(error) = maintenance.wait() {
+        warn(&format!("git's maintenance failed: {error:#}"));
     }
+    code
 }
 
 /// Shows requests from other terminals, where people look on.

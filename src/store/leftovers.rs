@@ -14,10 +14,9 @@ use crate::repository::Repository;
 use super::LoopLock;
 use super::local::disk;
 use super::local::kept_settings::FOLDER;
-use super::local::lock::{is_free, try_to_hold};
+use super::local::lock::is_free;
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
-use super::packs::packing;
 
 /// Days after which an unfinished file is a leftover, whatever the rule for the rest.
 const MIN_AGE_DAYS: u32 = 1;
@@ -59,22 +58,13 @@ pub(super) fn find(
     for dir in Scratch::dead(repository)? {
         finder.add(dir, "left by a command that was killed");
     }
-    if is_free(&packing::lock(repository))? {
-        finder.add_if_there(packing::drafts(repository), "left by a packing that was killed");
+    for name in ["packing", "packing.log"] {
+        finder.add_if_there(finder.dir(name), "left by the packing of an earlier version");
     }
     Ok(finder.found)
 }
 
-/// Removes what was found, if it is still not needed.
-pub(super) fn remove(repository: &Repository, leftover: &Leftover) -> Result<()> {
-    let path = &leftover.path;
-    let _held = if *path == packing::drafts(repository) {
-        // Whole packs in there hold nothing that is not loose still.
-        let Some(held) = try_to_hold(&packing::lock(repository))? else { return Ok(()) };
-        Some(held)
-    } else {
-        None
-    };
+pub(super) fn remove(path: &Utf8Path) -> Result<()> {
     if path.is_dir() { disk::remove_dir_if_there(path) } else { disk::remove_file_if_there(path).map(drop) }
 }
 

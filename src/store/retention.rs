@@ -142,7 +142,7 @@ impl Store {
         let (gone, _) = self.refs().change_each(aside.collect(), "clean", at);
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {
-            leftovers::remove(self.repository(), &leftover)?;
+            leftovers::remove(&leftover.path)?;
             done.leftovers.push(leftover);
         }
         Scratch::sweep(self.repository())?;

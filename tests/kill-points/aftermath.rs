@@ -78,44 +78,6 @@ fn drafts_are_gone(sandbox: &Sandbox) {
     assert!(drafts.is_empty(), "drafts are left: {drafts}");
 }
 
-/// The next packing needs no help, and leaves neither loose files of ours nor anything of the one before.
-pub fn of_packing(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: Injection) {
-    check(sandbox, before, run, injection);
-    sandbox.ralph("pack --json").code(0);
-    sandbox.record_is_sound();
-    let ours = sandbox.git("rev-list --objects --all --not --branches");
-    let loose = |id: &str| sandbox.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..])).exists();
-    let left: Vec<_> =
-        ours.lines().filter_map(|line| line.split(' ').next()).filter(|id| loose(id)).collect();
-    assert!(left.is_empty(), "loose still: {left:?}");
-    let kept = std::fs::read_dir(sandbox.path(".git/ralph/packing")).expect("it was made");
-    let mut kept: Vec<_> = kept.map(|entry| entry.expect("it is there").file_name()).collect();
-    kept.sort();
-    assert_eq!(kept, ["held", "packs"]);
-    packs_are_merged(sandbox);
-}
-
-/// The scene had eight packs and more: all are in one now, or in that and the one of what came later. Nothing of the
-/// others is left, and the list names those that are there.
-fn packs_are_merged(sandbox: &Sandbox) {
-    let found = std::fs::read_dir(sandbox.path(".git/objects/pack")).expect("packs were made");
-    let names = found.map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned());
-    let mut found = std::collections::BTreeMap::<String, Vec<String>>::new();
-    for name in names {
-        let (pack, end) = name.split_once('.').expect("a file of a pack has an ending");
-        found.entry(pack.to_owned()).or_default().push(end.to_owned());
-    }
-    assert!((1..=3).contains(&found.len()), "{found:?}");
-    for (pack, ends) in &mut found {
-        ends.sort();
-        assert!(*ends == ["idx", "pack", "rev"] || *ends == ["idx", "pack"], "{pack}: {ends:?}");
-    }
-    let list = std::fs::read_to_string(sandbox.path(".git/ralph/packing/packs")).expect("packs are listed");
-    let mut listed: Vec<&str> = list.lines().collect();
-    listed.sort_unstable();
-    assert_eq!(listed, found.keys().map(String::as_str).collect::<Vec<_>>());
-}
-
 /// Both sides are whole at once, and the next sync makes them equal.
 pub fn of_sync(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
     let bare = sandbox.outside("remote.git");

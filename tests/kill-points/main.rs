@@ -131,19 +131,6 @@ fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
 }
 
 #[test]
-fn a_packing_that_is_killed_or_that_fails_before_any_of_its_writes_loses_nothing() {
-    if points::is_strace_missing() {
-        return;
-    }
-    let scene = scenes::packing();
-    let points = scene.points();
-    let kills = points.iter().map(|point| (point, Injection::Kill));
-    let errors =
-        points.iter().enumerate().map(|(place, point)| (point, Injection::Error(point.error(place))));
-    play(&scene, &kills.chain(errors).collect::<Vec<_>>());
-}
-
-#[test]
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_before_any_of_their_writes() {
     kill_everywhere(scenes::upkeep);
 }

@@ -79,8 +79,6 @@ enum Opening {
     Protecting,
     /// A task is done, and the next one changes the script of the validation.
     Trusted,
-    /// A session left many small packs, and loose objects besides.
-    Scattered,
 }
 
 impl Scene {
@@ -123,11 +121,6 @@ impl Scene {
                 sandbox.validate("test -f hello.txt");
                 sandbox.ralph("run").code(0);
                 sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);
-            }
-            Opening::Scattered => {
-                sandbox.ralph("run").code(0);
-                sandbox.scatter(8);
-                sandbox.tasks("- [ ] T001 Write hello.txt").ralph("run").code(0);
             }
             Opening::Spoiling => {
                 sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Spoil it").agent_script(SPOILER);
@@ -214,11 +207,6 @@ pub fn protection(aftermath: Aftermath) -> Scene {
 /// The validation runs a second time with the script that it ran before.
 pub fn second_run(aftermath: Aftermath) -> Scene {
     after_a_session("a second run of the validation", "run --json", Opening::Trusted, aftermath)
-}
-
-/// What a session left loose is packed, and small packs are merged.
-pub fn packing() -> Scene {
-    after_a_session("a packing", "pack --json", Opening::Scattered, aftermath::of_packing)
 }
 
 /// The other commands that write.

@@ -1,6 +1,5 @@
-//! Git's own housekeeping, in a circle beside what a scene does, and packs as a long life leaves them.
+//! Git's own housekeeping, in a circle beside what a scene does.
 
-use std::fs::{self, File};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -53,34 +52,5 @@ impl Drop for Housekeeping {
         self.is_over.store(true, Ordering::Relaxed);
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(std::thread::panicking() || !matches!(ended, Some(Err(_))), "git's housekeeping failed");
-    }
-}
-
-impl Sandbox {
-    /// Packs what is loose of the record into `count` packs and lists them as ours, as a loop that lived long
-    /// leaves them. Returns their names.
-    pub fn scatter(&self, count: usize) -> Vec<String> {
-        let ours = self.git("rev-list --objects --all --not --branches");
-        let path = |id: &str| self.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
-        let ids = ours.lines().filter_map(|line| line.split(' ').next());
-        let loose: Vec<&str> = ids.filter(|id| path(id).exists()).collect();
-        assert!(loose.len() > count, "{} loose objects for {count} packs", loose.len());
-        let list = self.outside("objects-of-a-pack");
-        let mut names = Vec::new();
-        for number in 0..count {
-            let group = &loose[number * loose.len() / count..(number + 1) * loose.len() / count];
-            fs::write(&list, group.join("\n")).unwrap();
-            let mut git = self.hermetic("git");
-            git.args(["pack-objects", "--quiet", ".git/objects/pack/pack"]).stdin(File::open(&list).unwrap());
-            let written = git.output().unwrap();
-            assert!(written.status.success(), "{written:?}");
-            names.push(format!("pack-{}", String::from_utf8(written.stdout).unwrap().trim()));
-        }
-        self.git("prune-packed --quiet");
-        let file = self.path(".git/ralph/packing/packs");
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let found = fs::read_to_string(&file).unwrap_or_default();
-        fs::write(&file, format!("{found}{}\n", names.join("\n"))).unwrap();
-        names
     }
 }

@@ -11,7 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Sandbox;
-use super::running::wait_until;
 
 /// Everything in the git directory that is not ours to change, by path.
 #[derive(Debug)]
@@ -113,7 +112,6 @@ impl Sandbox {
     /// Looks over the objects and refs of a repository.
     #[track_caller]
     pub fn store_is_sound(&self, repo: &Path) {
-        self.packing_is_over(repo);
         let fsck =
             self.hermetic("git").current_dir(repo).args(["fsck", "--strict", "--no-dangling"]).output();
         let fsck = fsck.unwrap();
@@ -124,16 +122,6 @@ impl Sandbox {
         for name in self.sessions_in(repo) {
             self.chain_is_sound(repo, &name);
         }
-    }
-
-    /// What packs beside a loop that has ended takes loose files away while git looks at them: its last deed is to say
-    /// what it did.
-    fn packing_is_over(&self, repo: &Path) {
-        let git_dir = self.git_in(repo, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-        let said = Path::new(git_dir.trim()).join("ralph/packing.log");
-        wait_until("the packing has said what it did", || {
-            fs::metadata(&said).map_or(true, |said| said.len() > 0).then_some(())
-        });
     }
 
     /// The refs of ours in a repository: those whose tip says so.

@@ -3,7 +3,6 @@
 pub(super) mod database;
 mod files;
 pub(super) mod naming;
-pub(super) mod packing;
 pub(super) mod queries;
 pub(super) mod recovery;
 mod tables;

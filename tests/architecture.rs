@@ -179,7 +179,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("similar", &["view/changed_lines.rs"]),
     ("strsim", &["record/did_you_mean.rs"]),
-    ("tiktoken", &["progress/historical/tokens.rs"]),
     ("tokio", &["cli/web_server.rs"]),
     ("toml", &["agent/script.rs", "config/"]),
     ("unicode_width", &["view/style.rs"]),

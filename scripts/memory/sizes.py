@@ -12,15 +12,14 @@ docs/prompt-and-memory.md.
 
 import argparse
 import collections
-import json
+import math
 import os
 import pathlib
 import re
-import subprocess
 import tempfile
 
 import documents
-from run import Project
+from run import CHARS_PER_TOKEN, Project
 from scenarios.sizes import ATTEMPTS, SCENARIO
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,19 +47,13 @@ def cut(prompt):
     yield name, "".join(lines)
 
 
-def count(texts):
-    example = ["cargo", "run", "--quiet", "--locked", "--example", "tokens"]
-    run = subprocess.run(example, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=HERE)
-    return json.loads(run.stdout)
-
-
 def table(prompts):
     columns = []
     for attempt in ATTEMPTS:
         names, texts = zip(*cut(prompts[attempt - 1]))
         sizes = collections.Counter()
-        for name, size in zip(names, count(list(texts))):
-            sizes[name] += size
+        for name, text in zip(names, texts):
+            sizes[name] += math.ceil(len(text) / CHARS_PER_TOKEN)
         columns.append(sizes)
     rows = [["part"] + [f"attempt {attempt}" for attempt in ATTEMPTS], ["---"] + ["--:"] * len(ATTEMPTS)]
     for name in [RULES, *PARTS.values()]:

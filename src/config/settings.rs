@@ -160,7 +160,7 @@ settings! {
             "Use the plain end of an output instead of an excerpt");
     prompt_budget: Option<usize> =
         Key::new("prompt-budget", TIMES, "80000",
-            "Maximum number of tokens of a prompt; older iterations are cut first")
+            "Maximum number of tokens of a prompt, at four characters each; older iterations are cut first")
             .or_zero();
     memory_last_attempt: bool =
         Key::new("memory.last-attempt", ValueKind::Switch, "true",
@@ -174,7 +174,7 @@ settings! {
     history_mode: String =
         Key::new("history.mode", ValueKind::Word(&["auto", "off", "smart", "full"]), "auto",
             "Older iterations in the prompt; `auto` is `smart` for a task that failed twice in a row");
-    history_budget: usize = Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take");
+    history_budget: usize = Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take, at four characters each");
     history_lookback: usize = Key::new("history.lookback", TIMES, "5", "Iterations to look back");
     history_threshold: f64 = Key::new("history.threshold", ValueKind::Ratio, "0.7", "Minimum relevance of an older iteration");
     history_failures: bool = Key::new("history.failures", ValueKind::Switch, "true", "Include earlier failures");

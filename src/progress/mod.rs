@@ -35,6 +35,11 @@ pub use wording::first_sentence;
 /// The facts of an iteration under the names of the structured log.
 pub type Entry = serde_json::Map<String, serde_json::Value>;
 
+/// Returns how many tokens a text takes in a prompt: four characters each, as no agent says how its model counts.
+pub fn tokens(text: &str) -> usize {
+    text.chars().count().div_ceil(4)
+}
+
 /// Which part of an output an entry shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExcerptMode {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result};
 
-use crate::progress::historical::{AlreadyTold, tokens};
-use crate::progress::{Entry, LastAttempt};
+use crate::progress::historical::AlreadyTold;
+use crate::progress::{Entry, LastAttempt, tokens};
 use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use crate::record::{IfThere, Iteration, ObjectId, SessionId, undid_flag};
 use crate::store::{RecordReader, Store};
@@ -63,7 +63,7 @@ impl Earlier {
 
     pub fn tokens(&self) -> usize {
         let texts = [&self.last_attempt(None), &self.progress, &self.learnings.join("\n")];
-        texts.iter().map(|text| tokens::count(text)).sum()
+        texts.iter().map(|text| tokens(text)).sum()
     }
 
     /// What a list has, the record has too: it goes before a section does.

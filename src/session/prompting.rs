@@ -9,8 +9,8 @@ use crate::config::{Config, Unit};
 use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
-use crate::progress::historical::{Mode, tokens};
-use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget};
+use crate::progress::historical::Mode;
+use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget, tokens};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{
@@ -166,14 +166,11 @@ impl<'a> Prompting<'a> {
         };
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
-        if let Some(budget) = self.budget.filter(|budget| !tokens::fits(&text, *budget)) {
+        if let Some(budget) = self.budget.filter(|budget| tokens(&text) > *budget) {
             if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
             {
-                let excess = tokens::count(&text) - budget;
-                recalled = recall(
-                    memory,
-                    memory_text.context.tokens().saturating_sub(excess + SLACK_TOKENS).min(most),
-                )?;
+                let excess = tokens(&text) - budget;
+                recalled = recall(memory, memory_text.context.tokens().saturating_sub(excess).min(most))?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
             for drop in [
@@ -182,12 +179,12 @@ impl<'a> Prompting<'a> {
                 Earlier::without_learnings,
                 Earlier::without_attempt,
             ] {
-                if tokens::fits(&text, budget) {
+                if tokens(&text) <= budget {
                     break;
                 }
                 drop(&mut earlier);
                 text = self.render(turn, &earlier, recalled.as_ref())?;
-                warning = Some(over_budget(tokens::count(&text), budget));
+                warning = Some(over_budget(tokens(&text), budget));
             }
         }
         let memory = self.described(&earlier, recalled.as_ref());
@@ -461,9 +458,6 @@ const FEATURE_DOCUMENTS: [&str; 5] =
 /// What earlier iterations may take of a prompt, together with a history that was not asked for but that repeated failures turned on.
 /// With headings and introductions it is below 3,000.
 const UNASKED_MEMORY_TOKENS: usize = 2800;
-
-/// Texts that are put together may come to some tokens more than their parts.
-const SLACK_TOKENS: usize = 16;
 
 #[cfg(test)]
 mod tests {

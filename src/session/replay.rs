@@ -6,7 +6,7 @@ use tasklist::TaskList;
 
 use crate::config::Config;
 use crate::history::History;
-use crate::progress::historical::tokens;
+use crate::progress::tokens;
 use crate::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
 use crate::store::{SessionLog, Store};
 
@@ -121,8 +121,8 @@ impl Replay<'_> {
         Replayed {
             iteration: iteration.iteration,
             task: iteration.task.clone(),
-            tokens_sent: tokens::count(&sent),
-            tokens: tokens::count(&text),
+            tokens_sent: tokens(&sent),
+            tokens: tokens(&text),
             is_same: sent == text,
             sent,
             text,

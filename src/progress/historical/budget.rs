@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::progress::tokens;
+
 use super::piece::{Piece, Section};
+
 use super::pieces::{Headings, Writer};
-use super::tokens;
 
 pub(super) const IMPORTANT: &str = "**Important**: Use this context to avoid repeating failed approaches, but don't let it constrain \
     creative solutions. If all previous approaches failed, try something fundamentally different.\n";
-
-/// Texts that are put together may come to a few tokens more than their parts.
-const SEAMS: usize = 4;
 
 /// Returns the pieces that the budget has room for, between head and warning; nothing where there is room for none.
 ///
@@ -21,19 +20,19 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
         piece.is_included = true;
     }
     let text = whole(pieces, Headings::Full);
-    if tokens::fits(&text, budget) {
+    if tokens(&text) <= budget {
         return text;
     }
-    let mut room = budget.saturating_sub(tokens::count(head) + tokens::count(IMPORTANT) + SEAMS);
+    let mut room = budget.saturating_sub(tokens(head) + tokens(IMPORTANT));
     let is_own = |piece: &Piece| piece.section == Section::FailedApproaches;
     let mut reserved: usize = pieces.iter().filter(|piece| is_own(piece)).map(Piece::least).sum();
-    let full = tokens::count(&writer.heading(Section::FailedApproaches, Headings::Full));
+    let full = tokens(&writer.heading(Section::FailedApproaches, Headings::Full));
     let headings = if full + reserved <= room { Headings::Full } else { Headings::Bare };
     let mut open: BTreeSet<Section> = BTreeSet::new();
     let mut is_own_missing = false;
     for piece in pieces.iter_mut() {
         let is_new = !open.contains(&piece.section);
-        let heading = if is_new { tokens::count(&writer.heading(piece.section, headings)) } else { 0 };
+        let heading = if is_new { tokens(&writer.heading(piece.section, headings)) } else { 0 };
         let most = room.saturating_sub(heading);
         if is_own(piece) {
             reserved -= piece.least();
@@ -44,12 +43,12 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
             piece.is_included = !is_own_missing && piece.fit(most);
         }
         if piece.is_included {
-            room = most.saturating_sub(tokens::count(&piece.text));
+            room = most.saturating_sub(tokens(&piece.text));
             open.insert(piece.section);
         }
     }
     let mut text = whole(pieces, headings);
-    while !tokens::fits(&text, budget) {
+    while tokens(&text) > budget {
         let Some(last) = pieces.iter_mut().rev().find(|piece| piece.is_included) else {
             return String::new();
         };

@@ -12,10 +12,10 @@ mod pieces;
 mod settings;
 #[cfg(test)]
 mod tests;
-pub mod tokens;
 
 use failure_excerpt::clean;
 
+use crate::progress::tokens;
 use crate::record::{Iteration, SessionId, Task};
 
 use budget::{IMPORTANT, within};
@@ -40,7 +40,7 @@ pub struct HistoricalContext {
 
 impl HistoricalContext {
     pub fn tokens(&self) -> usize {
-        tokens::count(&self.text)
+        tokens(&self.text)
     }
 
     /// Returns true if it tells what happened in an iteration.
@@ -98,7 +98,7 @@ pub fn summed_up(context: HistoricalContext, answer: &str, budget: usize) -> His
         let quoted: String = lines.iter().map(|line| format!("> {line}\n")).collect();
         format!("{head}{quoted}\n{IMPORTANT}")
     };
-    while !lines.is_empty() && !tokens::fits(&whole(&lines), budget) {
+    while !lines.is_empty() && tokens(&whole(&lines)) > budget {
         lines.pop();
     }
     let text = if lines.is_empty() { String::new() } else { whole(&lines) };

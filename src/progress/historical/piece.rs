@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::progress::markdown::fenced;
+use crate::progress::tokens;
 use crate::record::SessionId;
-
-use super::tokens;
 
 /// The parts of a context, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,7 +50,7 @@ pub struct Piece {
 impl Piece {
     /// Shortens the text to its longest form of at most `room` tokens. Returns false if there is none.
     pub(super) fn fit(&mut self, room: usize) -> bool {
-        if tokens::fits(&self.text, room) {
+        if tokens(&self.text) <= room {
             return true;
         }
         let Some(text) = self.shorter.as_ref().and_then(|shorter| shorter.within(room)) else { return false };
@@ -61,7 +60,7 @@ impl Piece {
 
     /// What its shortest form takes.
     pub(super) fn least(&self) -> usize {
-        self.shorter.as_ref().map_or_else(|| tokens::count(&self.text), Shorter::least)
+        self.shorter.as_ref().map_or_else(|| tokens(&self.text), Shorter::least)
     }
 }
 
@@ -78,25 +77,25 @@ pub(super) struct Shorter {
 impl Shorter {
     /// Returns the longest form of at most a number of tokens, if there is one.
     pub(super) fn within(&self, room: usize) -> Option<String> {
-        let bare = tokens::count(&self.with(0));
+        let bare = tokens(&self.with(0));
         if bare > room {
-            return tokens::fits(&self.line, room).then(|| self.line.clone());
+            return (tokens(&self.line) <= room).then(|| self.line.clone());
         }
         let mut left = room - bare;
         let fitting = self.tries.iter().take_while(|(_, what)| {
-            let cost = tokens::count(what);
+            let cost = tokens(what);
             let fits = cost <= left;
             left = left.saturating_sub(cost);
             fits
         });
         // Labels take room too.
         let most = fitting.count();
-        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens::fits(text, room))
+        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens(text) <= room)
     }
 
     /// What the shortest form takes.
     pub(super) fn least(&self) -> usize {
-        tokens::count(&self.line).min(tokens::count(&self.with(0)))
+        tokens(&self.line).min(tokens(&self.with(0)))
     }
 
     fn with(&self, tries: usize) -> String {

@@ -92,7 +92,7 @@ fn the_context_reads_as_people_expect_it() {
          **Important**: Use this context to avoid repeating failed approaches, but don't let it constrain creative solutions. \
          If all previous approaches failed, try something fundamentally different.\n"
     );
-    assert_eq!(context.tokens(), tokens::count(&context.text));
+    assert_eq!(context.tokens(), tokens(&context.text));
 }
 
 #[test]
@@ -294,7 +294,7 @@ proptest! {
             causes.iter().enumerate().map(|(place, cause)| failure(number(place), name(place), cause)).collect();
         let mode = if is_full { Mode::Full } else { Mode::Smart };
         let context = recall(&past, &HistorySettings { mode, budget, ..smart() });
-        prop_assert!(context.text.is_empty() || tokens::count(&context.text) <= budget);
+        prop_assert!(context.text.is_empty() || tokens(&context.text) <= budget);
         prop_assert!(context.text.is_empty() || context.text.ends_with(IMPORTANT));
     }
 }

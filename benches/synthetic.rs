@@ -74,13 +74,20 @@ pub fn project(dir: &Utf8Path, files: usize) -> Result<()> {
 
 /// The records of the project at `dir`.
 pub fn store(dir: &Utf8Path, syncing: Syncing) -> Result<Store> {
-    let repository = Repository::discover(dir, &AuthorVariables::default())?;
-    Ok(Store::with_sync(repository, syncing))
+    let found = Repository::discover(dir, &AuthorVariables::default())?;
+    Ok(Store::with_sync(found.repository, syncing))
+}
+
+/// The work tree of the project at `dir`.
+pub fn work_tree(dir: &Utf8Path) -> Result<WorkTree> {
+    let found = Repository::discover(dir, &AuthorVariables::default())?;
+    WorkTree::of(&found, None).context("a work tree")
 }
 
 /// One session that is being made up.
 pub struct Writer<'a> {
     store: &'a Store,
+    work_tree: WorkTree,
     dir: Utf8PathBuf,
     shape: Shape,
     redactor: Redactor,
@@ -97,11 +104,12 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Starts the session with that number: sessions begin a day after each other.
     pub fn start(store: &'a Store, shape: Shape, number: u32) -> Result<Self> {
-        let dir = store.repository().work_tree()?.to_owned();
+        let work_tree = work_tree(&store.repository().directory)?;
+        let dir = work_tree.top().to_owned();
         let seconds = BEGIN + 86_400 * i64::from(number);
         let id = SessionId::new(Timestamp::from_seconds(seconds), number.wrapping_mul(2_654_435_761));
         let session = session(&id, seconds);
-        let spool = Spool::create(store.repository(), &spool_meta(store, &session))?;
+        let spool = Spool::create(&work_tree, &spool_meta(&work_tree, &session))?;
         fs::create_dir_all(spool.scratch()).context("create the folder of the index")?;
         let found = fs::read(dir.join(FEATURE).join("progress.txt")).unwrap_or_default();
         let mut writer = Self {
@@ -112,7 +120,8 @@ impl<'a> Writer<'a> {
             session,
             tip: None,
             snapshot: None,
-            head: store.refs().head()?,
+            head: work_tree.head()?,
+            work_tree,
             progress: found.clone(),
             seconds,
             written: 0,
@@ -193,7 +202,7 @@ impl<'a> Writer<'a> {
         self.append(&slot, (RecordKind::End, (None, Some(ended))), snapshot, Vec::new())?;
         fs::write(self.dir.join(FEATURE).join("progress.txt"), &self.progress)?;
         fs::write(self.dir.join(FEATURE).join("tasks.md"), task_list(done_after(self.written)))?;
-        note_last_written(self.store.repository(), FEATURE, &self.session.id)?;
+        note_last_written(&self.work_tree, FEATURE, &self.session.id)?;
         self.spool.remove(self.store.repository())?;
         Ok(SessionRefs::new(FEATURE, self.session.id))
     }
@@ -248,7 +257,7 @@ impl<'a> Writer<'a> {
         fs::create_dir_all(&objects)?;
         let private_index =
             PrivateIndex { index: &self.spool.scratch().join("index"), objects: &objects, max_file: 5 << 20 };
-        let contents = WorkTree::new(self.store.repository())?.contents(private_index)?;
+        let contents = self.work_tree.clone().contents(private_index)?;
         let snapshot = Snapshot {
             tree: &contents.tree,
             previous: self.snapshot.as_ref(),
@@ -392,14 +401,14 @@ fn session(id: &SessionId, seconds: i64) -> Session {
     }
 }
 
-fn spool_meta(store: &Store, session: &Session) -> SpoolMeta {
-    let dir = store.repository().top.clone().unwrap_or_default().join(FEATURE);
+fn spool_meta(work_tree: &WorkTree, session: &Session) -> SpoolMeta {
+    let dir = work_tree.top().join(FEATURE);
     SpoolMeta {
         protect: Vec::new(),
         session: session.id.clone(),
         feature: FEATURE.to_owned(),
         feature_name: "001-login".to_owned(),
-        work_tree: store.repository().work_tree_name(),
+        work_tree: work_tree.name(),
         tasks_path: dir.join("tasks.md"),
         progress_path: dir.join("progress.txt"),
         host: "bench".to_owned(),

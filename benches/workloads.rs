@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use specify_ralph::progress::historical::{self, AlreadyTold, HistorySettings, Mode};
 use specify_ralph::record::Task;
-use specify_ralph::store::{Store, Syncing};
-use specify_ralph::worktree::{PrivateIndex, WorkTree};
+use specify_ralph::store::Syncing;
+use specify_ralph::worktree::PrivateIndex;
 
 use super::past::past;
 use super::synthetic::{self, Shape, Writer};
@@ -177,8 +177,7 @@ fn with_index(dir: &Utf8Path, index: &Utf8Path, words: &[&str]) -> Result<String
 
 /// Changes five files and takes a snapshot, `count` times.
 fn snapshots(dir: &Utf8Path, first: u32, count: u32) -> Result<()> {
-    let store: Store = synthetic::store(dir, Syncing::Never)?;
-    let mut tree = WorkTree::new(store.repository())?;
+    let mut tree = synthetic::work_tree(dir)?;
     let (index, objects) = (dir.join(".git/bench-index"), dir.join(".git/objects"));
     let private_index = PrivateIndex { index: &index, objects: &objects, max_file: 5 << 20 };
     for step in 0..count {

@@ -1,33 +1,42 @@
 //! Where the repository is and what its settings say, as git itself sees it.
 
-use anyhow::Result;
+use anyhow::{Error, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::Tool;
-use crate::project_files::{ProjectFiles, allowed_folders};
 use crate::record::{ObjectId, Refusal};
 
-/// The places of a repository. All paths are absolute.
+/// A blob of ours is at most one chunk; what is bigger was not written by us.
+pub const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where records are: what all work trees of a repository share. Paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// The top of the work tree; none in a bare repository.
-    pub top: Option<Utf8PathBuf>,
-    /// The git directory of this work tree.
-    pub git_dir: Utf8PathBuf,
-    /// The git directory that all work trees of the repository share.
+    /// The git directory that all work trees share.
     pub common_dir: Utf8PathBuf,
+    /// Where a git of the caller's would run: at the top of the work tree, in a bare repository in the git directory. Names
+    /// like `HEAD` and relative addresses of remotes mean here what they mean to the caller.
+    pub directory: Utf8PathBuf,
     pub hash: HashKind,
     pub refs: RefFormat,
     /// The remotes that hold what a partial clone (`--filter`) has not got. None in any other repository.
     pub promisors: Vec<String>,
     /// `core.sharedRepository`, or `None` if only the umask applies.
     pub sharing: Option<Sharing>,
-    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
-    allowed_links: Vec<String>,
-    /// The home folder, for the `~/` in them.
-    home: Option<String>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
+}
+
+/// What git says of a folder: the repository around it, and the work tree, if it is in one.
+#[derive(Debug)]
+pub struct Discovery {
+    pub repository: Repository,
+    /// The git directory of the work tree.
+    pub git_dir: Utf8PathBuf,
+    /// The top of the work tree; none in a bare repository.
+    pub top: Option<Utf8PathBuf>,
+    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
+    pub allowed_links: Vec<String>,
 }
 
 /// How objects are named.
@@ -96,70 +105,6 @@ impl Sharing {
     }
 }
 
-/// An operation of git's that is not finished: commits that are made meanwhile become a part of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
-    /// With its article: `a merge`.
-    pub name: &'static str,
-    /// The command that finishes it.
-    pub finish: &'static str,
-    /// The command that goes back to before it.
-    pub abort: &'static str,
-    /// What lies in the git directory meanwhile.
-    file: &'static str,
-}
-
-/// What lies in the git directory during a bisection: other operations may begin within one.
-const BISECTION: &str = "BISECT_LOG";
-
-/// In the order of `git status`: within a rebase a single pick may have stopped.
-pub const OPERATIONS: &[Operation] = &[
-    Operation {
-        name: "a merge",
-        finish: "git merge --continue",
-        abort: "git merge --abort",
-        file: "MERGE_HEAD",
-    },
-    Operation {
-        name: "a rebase",
-        finish: "git rebase --continue",
-        abort: "git rebase --abort",
-        file: "rebase-merge",
-    },
-    Operation {
-        name: "a series of patches",
-        finish: "git am --continue",
-        abort: "git am --abort",
-        file: "rebase-apply/applying",
-    },
-    Operation {
-        name: "a rebase",
-        finish: "git rebase --continue",
-        abort: "git rebase --abort",
-        file: "rebase-apply",
-    },
-    Operation {
-        name: "a cherry-pick",
-        finish: "git cherry-pick --continue",
-        abort: "git cherry-pick --abort",
-        file: "CHERRY_PICK_HEAD",
-    },
-    Operation {
-        name: "a revert",
-        finish: "git revert --continue",
-        abort: "git revert --abort",
-        file: "REVERT_HEAD",
-    },
-    // Either is undecided while a conflict of several commits is resolved.
-    Operation {
-        name: "a cherry-pick or revert",
-        finish: "git cherry-pick --continue",
-        abort: "git cherry-pick --abort",
-        file: "sequencer/todo",
-    },
-    Operation { name: "a bisection", finish: "git bisect reset", abort: "git bisect reset", file: BISECTION },
-];
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     pub name: String,
@@ -191,7 +136,7 @@ pub struct AuthorVariables {
 
 impl Repository {
     /// Finds the repository around `directory` the way git does, and refuses what we cannot work in.
-    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<Self> {
+    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<Discovery> {
         let answer = Tool::git_as_called(directory)
             .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
             .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
@@ -211,61 +156,18 @@ impl Repository {
             return Err(not_found(directory, &answer.complaint()).into());
         };
         let settings = read_settings(directory)?;
+        let top = (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten();
         let repository = Self {
-            top: (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten(),
-            git_dir: git_dir.into(),
+            directory: top.clone().unwrap_or_else(|| common_dir.into()),
             common_dir: common_dir.into(),
             hash: if hash == "sha256" { HashKind::Sha256 } else { HashKind::Sha1 },
             refs: ref_format(&settings)?,
             promisors: promisors(&settings),
             sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
-            allowed_links: all(&settings, "ralph.allowlinks"),
-            home: None,
             author: known_author(&settings, author),
         };
-        Ok(repository)
-    }
-
-    /// Returns the top of the work tree, or the refusal that a loop needs one.
-    pub fn work_tree(&self) -> Result<&Utf8Path> {
-        self.top.as_deref().ok_or_else(|| {
-            Refusal::new(format!("{} is a bare repository, but a loop needs a work tree", self.git_dir))
-                .with_hint("create one with `git worktree add DIR` and run the loop there")
-                .into()
-        })
-    }
-
-    /// The same, for a user whose home folder is known.
-    #[must_use]
-    pub fn of_user_at(self, home: Option<String>) -> Self {
-        Self { home, ..self }
-    }
-
-    /// The same, with links permitted as these values of `ralph.allowLinks` say.
-    #[must_use]
-    pub fn permitting_links<'a>(self, values: impl Iterator<Item = &'a str>) -> Self {
-        Self { allowed_links: values.map(str::to_owned).collect(), ..self }
-    }
-
-    /// Returns the files of the work tree.
-    pub fn project_files(&self) -> Result<ProjectFiles> {
-        let values = self.allowed_links.iter().map(String::as_str);
-        let allowed = allowed_folders(values, self.home.as_deref())?;
-        Ok(ProjectFiles::new(self.work_tree()?, &[&self.git_dir, &self.common_dir], &allowed))
-    }
-
-    /// Returns what git is in the middle of in this work tree, if anything.
-    pub fn operation(&self) -> Option<Operation> {
-        self.operations().first().copied()
-    }
-
-    /// Returns the same, and a bisection beside it.
-    pub fn operations(&self) -> Vec<Operation> {
-        let is_there = |operation: &&Operation| self.git_dir.join(operation.file).exists();
-        let (bisection, others): (Vec<&Operation>, Vec<&Operation>) =
-            OPERATIONS.iter().partition(|operation| operation.file == BISECTION);
-        let first = others.into_iter().find(is_there);
-        first.into_iter().chain(bisection.into_iter().filter(is_there)).copied().collect()
+        let allowed_links = all(&settings, "ralph.allowlinks");
+        Ok(Discovery { repository, git_dir: git_dir.into(), top, allowed_links })
     }
 
     /// Returns true if files that were committed may be at a remote alone.
@@ -278,14 +180,36 @@ impl Repository {
         self.common_dir.join("ralph")
     }
 
-    /// Returns a name for this work tree that no other of the same repository has.
-    pub fn work_tree_name(&self) -> String {
-        if self.git_dir == self.common_dir {
-            return "main".to_owned();
-        }
-        // A linked work tree may well be called `main`, too.
-        format!("linked-{}", self.git_dir.file_name().unwrap_or_default())
+    /// Opens a git directory of the repository afresh: refs and packs may have been moved about by others since the last
+    /// look.
+    pub fn open(&self, git_dir: &Utf8Path) -> Result<gix::Repository> {
+        // git itself found the place and trusts it; settings of the user have no say in what we store.
+        // `git replace` and the repository's own setting for it show other records than those that were written. And what
+        // came from elsewhere may claim any size: no object is read that a record of ours cannot hold.
+        let overrides =
+            ["core.useReplaceRefs=false".to_owned(), format!("gitoxide.objects.allocLimit={MAX_BLOB_BYTES}")];
+        let options = gix::open::Options::isolated()
+            .with(gix::sec::Trust::Full)
+            .open_path_as_is(true)
+            .config_overrides(overrides);
+        let opened = options.open(git_dir.as_std_path());
+        Ok(opened.map_err(|error| caused(&format!("open {git_dir}"), &error))?.to_thread_local())
     }
+}
+
+/// Returns an error of the library's with all that it says of its causes, which its own words often leave out.
+pub fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> Error {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words.push_str(": ");
+            words.push_str(&cause_words);
+        }
+        source = cause.source();
+    }
+    anyhow!("{doing}: {words}")
 }
 
 fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
@@ -311,7 +235,7 @@ fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
     Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(setting).collect())
 }
 
-/// Returns the last value wins, as in git.
+/// Returns the last value, which wins, as in git.
 fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
     settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
 }

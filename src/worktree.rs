@@ -9,6 +9,7 @@ mod checkout;
 mod commit;
 mod credentials;
 mod filters;
+mod head;
 mod merge;
 mod private_index;
 mod raw_path;
@@ -28,8 +29,9 @@ use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::process::{Marker, Tool};
+use crate::project_files::{ProjectFiles, allowed_folders};
 use crate::record::{ObjectId, SessionId, Timestamp};
-use crate::repository::{Repository, as_alternate};
+use crate::repository::{Discovery, Repository, as_alternate};
 
 use budget::Budget;
 use changed_file::ALL_SUBMODULES;
@@ -39,6 +41,7 @@ use users_index::Stamp;
 pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
 pub use commit::{PreparedCommit, StagedEntries};
+pub use head::{OPERATIONS, Operation};
 pub use merge::{Conflict, Merge, Sides};
 pub use raw_path::{RawPath, collides};
 pub use restore::{PathChange, Paths, TreeEntry, TreePair};
@@ -50,17 +53,20 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a git of a snapshot may take. Filters of the user's run in it, the first time for every file.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The checkout of one work tree.
+/// Which tree is worked on: the files, the HEAD and the index of one work tree.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
+    repository: Repository,
     top: Utf8PathBuf,
+    /// The git directory of this work tree.
     git_dir: Utf8PathBuf,
-    common_dir: Utf8PathBuf,
+    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
+    allowed_links: Vec<String>,
+    /// The home folder, for the `~/` in them.
+    home: Option<String>,
     /// The stamp of the user's index when the private one was copied from it.
     seen: Option<Stamp>,
     has_gitlinks: bool,
-    /// True if some of the files that the index names may be at a remote alone.
-    is_partial: bool,
     budget: Budget,
     /// Time limit of git for a snapshot: shorter after one timed out, so that no night is spent waiting.
     limit: Duration,
@@ -80,18 +86,57 @@ pub struct PrivateIndex<'a> {
 }
 
 impl WorkTree {
-    pub fn new(repository: &Repository) -> Result<Self> {
-        Ok(Self {
-            top: repository.work_tree()?.to_owned(),
-            git_dir: repository.git_dir.clone(),
-            common_dir: repository.common_dir.clone(),
+    /// Returns the work tree that was found, of a user whose home folder is known; none in a bare repository.
+    pub fn of(found: &Discovery, home: Option<String>) -> Option<Self> {
+        Some(Self {
+            repository: found.repository.clone(),
+            top: found.top.clone()?,
+            git_dir: found.git_dir.clone(),
+            allowed_links: found.allowed_links.clone(),
+            home,
             seen: None,
             has_gitlinks: false,
-            is_partial: repository.is_partial(),
             budget: Budget::default(),
             limit: SNAPSHOT_TIMEOUT,
             marker: None,
         })
+    }
+
+    /// Returns the same, with links permitted as these values of `ralph.allowLinks` say.
+    #[must_use]
+    pub fn permitting_links<'a>(self, values: impl Iterator<Item = &'a str>) -> Self {
+        Self { allowed_links: values.map(str::to_owned).collect(), ..self }
+    }
+
+    /// Returns the repository that it is a work tree of.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Returns the absolute path of its top.
+    pub fn top(&self) -> &Utf8Path {
+        &self.top
+    }
+
+    /// Returns the git directory of this work tree, where its HEAD and its index are.
+    pub fn git_dir(&self) -> &Utf8Path {
+        &self.git_dir
+    }
+
+    /// Returns a name for it that no other work tree of the same repository has.
+    pub fn name(&self) -> String {
+        if self.git_dir == self.repository.common_dir {
+            return "main".to_owned();
+        }
+        // A linked work tree may well be called `main`, too.
+        format!("linked-{}", self.git_dir.file_name().unwrap_or_default())
+    }
+
+    /// Returns its files.
+    pub fn project_files(&self) -> Result<ProjectFiles> {
+        let values = self.allowed_links.iter().map(String::as_str);
+        let allowed = allowed_folders(values, self.home.as_deref())?;
+        Ok(ProjectFiles::new(&self.top, &[&self.git_dir, &self.repository.common_dir], &allowed))
     }
 
     /// Marks the processes of this work tree with a session.
@@ -180,7 +225,7 @@ impl WorkTree {
     pub fn with_objects(&self, objects: &Utf8Path) -> [(&'static str, String); 2] {
         [
             ("GIT_OBJECT_DIRECTORY", objects.to_string()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects"))),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.repository.common_dir.join("objects"))),
         ]
     }
 
@@ -202,7 +247,10 @@ impl WorkTree {
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", private_index.index.as_str())
             .env("GIT_OBJECT_DIRECTORY", private_index.objects.as_str())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", as_alternate(&self.common_dir.join("objects")))
+            .env(
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                as_alternate(&self.repository.common_dir.join("objects")),
+            )
     }
 
     fn path(&self, raw: &[u8]) -> PathBuf {

@@ -36,7 +36,7 @@ pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     let settings = Settings::read(&feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
     let ready = Ready::new(settings, false, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
-    let plan = ready.plan(store, &feature, RunRequest::default(), &interrupt)?;
+    let plan = ready.plan(store, context.work_tree()?, &feature, RunRequest::default(), &interrupt)?;
     let by = person(context)?;
     let mut say = |event: &Event| {
         if let Event::Warning { message } = event {

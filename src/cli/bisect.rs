@@ -13,7 +13,7 @@ use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
 use crate::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
 use crate::store::{SessionLog, Store};
 use crate::view::style::{one_line, span};
-use crate::worktree::Checkout;
+use crate::worktree::{Checkout, WorkTree};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, SessionChoice, emit, iterations, note, warn};
@@ -190,7 +190,8 @@ impl<'a> Trial<'a> {
         let temporary = context.directory.join(temporary);
         let checkout = Checkout::create(repository, temporary.join(format!("ralph-bisect-{id}")))?;
         let start = context.start()?;
-        let project = repository.top.as_ref().and_then(|top| {
+        let top = context.work_tree().ok().map(WorkTree::top);
+        let project = top.and_then(|top| {
             let root = feature::project_root(&start, top);
             root.strip_prefix(top).ok().map(Utf8Path::to_owned)
         });

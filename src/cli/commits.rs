@@ -66,8 +66,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
     if name.starts_with('-') || name.contains(['\0', '\n']) {
         return Ok(None);
     }
-    let repository = store.repository();
-    let directory = repository.top.as_ref().unwrap_or(&repository.git_dir);
+    let directory = &store.repository().directory;
     let git = |words: &[&str]| Tool::git(directory).arg("rev-parse").args(words.iter().copied()).run();
     let found = git(&["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
     let text = String::from_utf8_lossy(&found.stdout).trim().to_owned();
@@ -91,7 +90,7 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
 
 /// Returns those of `ids`, one a line, that are commits.
 fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
-    let kinds = Tool::git(&store.repository().git_dir)
+    let kinds = Tool::git(&store.repository().common_dir)
         .args(["cat-file", "--batch-check=%(objecttype) %(objectname)"])
         .stdin(ids)
         .read()?;
@@ -212,7 +211,7 @@ mod tests {
         let ids = String::from_utf8(ids).unwrap();
         let mut beginnings = HashSet::new();
         let shared = ids.lines().map(|id| &id[..4]).find(|id| !beginnings.insert(*id)).unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap().repository);
         let error = parse(&store, shared).unwrap_err().to_string();
         assert!(error.contains(&format!("`{shared}` is ambiguous, 2 commits begin with it: ")), "{error}");
         let whole = ids.lines().find(|id| id.starts_with(shared)).unwrap();

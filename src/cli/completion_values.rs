@@ -275,8 +275,8 @@ impl Given {
 
     fn features(&self) -> Result<Vec<Value>> {
         let context = self.repository()?;
-        let store = context.store()?;
-        Ok(plain(feature::names(&context.project_root()?, &store.repository().project_files()?)?.into_iter()))
+        let files = context.work_tree()?.project_files()?;
+        Ok(plain(feature::names(&context.project_root()?, &files)?.into_iter()))
     }
 
     fn feature(&self) -> Result<Feature> {

@@ -16,6 +16,7 @@ use crate::repository::{AuthorVariables, Repository};
 use crate::store::Store;
 use crate::tasks;
 use crate::view::style::Paint;
+use crate::worktree::WorkTree;
 
 use super::environment::{Environment, INIT_DIR};
 use super::output::warn;
@@ -39,7 +40,7 @@ pub struct Context {
     pub environment: Environment,
     pub color: ColorChoice,
     pub paint: Paint,
-    store: OnceLock<Store>,
+    place: OnceLock<(Store, Option<WorkTree>)>,
 }
 
 impl Context {
@@ -63,34 +64,50 @@ impl Context {
     /// Returns the context of a call in another folder.
     pub fn at(directory: Utf8PathBuf, environment: Environment, color: ColorChoice) -> Self {
         let paint = paint(color, &environment);
-        Self { directory, environment, color, paint, store: OnceLock::new() }
+        Self { directory, environment, color, paint, place: OnceLock::new() }
     }
 
     /// Returns the records of the repository that the caller is in.
     pub fn store(&self) -> Result<&Store> {
-        if let Some(store) = self.store.get() {
-            return Ok(store);
+        self.place().map(|(store, _)| store)
+    }
+
+    /// Returns the work tree that the caller is in, or the refusal that a loop needs one.
+    pub fn work_tree(&self) -> Result<&WorkTree> {
+        let (store, work_tree) = self.place()?;
+        work_tree.as_ref().ok_or_else(|| {
+            let place = &store.repository().common_dir;
+            Refusal::new(format!("{place} is a bare repository, but a loop needs a work tree"))
+                .with_hint("create one with `git worktree add DIR` and run the loop there")
+                .into()
+        })
+    }
+
+    fn place(&self) -> Result<&(Store, Option<WorkTree>)> {
+        if let Some(place) = self.place.get() {
+            return Ok(place);
         }
         let variable = |name: &str| self.environment.owned(name);
         let author =
             AuthorVariables { name: variable("GIT_AUTHOR_NAME"), email: variable("GIT_AUTHOR_EMAIL") };
-        let repository = Repository::discover(&self.start()?, &author)?;
-        let store = Store::new(repository.of_user_at(self.home()));
-        let store = store.warning_with(Some(warn));
-        Ok(self.store.get_or_init(|| store))
+        let found = Repository::discover(&self.start()?, &author)?;
+        let work_tree = WorkTree::of(&found, self.home());
+        let store = Store::new(found.repository).warning_with(Some(warn));
+        Ok(self.place.get_or_init(|| (store, work_tree)))
     }
 
     /// Returns the same context with records that warn of nothing: the screen says what is left out, a shell has no place
     /// for it.
     pub fn without_warnings(&self) -> Result<Self> {
-        let store = self.store()?.clone().warning_with(None);
-        Ok(Self { store: store.into(), ..self.clone() })
+        let (store, work_tree) = self.place()?.clone();
+        Ok(Self { place: (store.warning_with(None), work_tree).into(), ..self.clone() })
     }
 
     /// Returns the same context with links permitted as these values of `ralph.allowLinks` say, and no others.
     pub fn permitting_links<'a>(&self, values: impl Iterator<Item = &'a str>) -> Result<Self> {
-        let store = self.store()?.clone().permitting_links(values);
-        Ok(Self { store: store.into(), ..self.clone() })
+        let (store, work_tree) = self.place()?.clone();
+        let work_tree = work_tree.map(|work_tree| work_tree.permitting_links(values));
+        Ok(Self { place: (store, work_tree).into(), ..self.clone() })
     }
 
     /// Returns the caller's clock.
@@ -128,7 +145,7 @@ impl Context {
 
     /// Returns the root of the project in this repository.
     pub fn project_root(&self) -> Result<Utf8PathBuf> {
-        Ok(feature::project_root(&self.start()?, self.store()?.repository().work_tree()?))
+        Ok(feature::project_root(&self.start()?, self.work_tree()?.top()))
     }
 
     /// Returns the feature that the flags, the environment or the project name.
@@ -142,22 +159,22 @@ impl Context {
     }
 
     fn find_feature(&self, flag: Option<&String>, tasks_file: Option<&Utf8PathBuf>) -> Result<Feature> {
-        let store = self.store()?;
+        let work_tree = self.work_tree()?;
         let query = FeatureQuery {
             flag: flag.cloned(),
             tasks_file: tasks_file.cloned(),
             specify_feature_directory: self.environment.owned("SPECIFY_FEATURE_DIRECTORY"),
-            branch: store.refs().branch()?,
+            branch: work_tree.branch()?,
             specify_feature: self.environment.owned("SPECIFY_FEATURE"),
         };
-        let files = store.repository().project_files()?;
+        let files = work_tree.project_files()?;
         let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
         feature::find(&query, &self.project_root()?, &files, &self.directory, has_open_tasks)
     }
 
     /// Returns the feature that a record names by its path, as it is here now.
     pub fn recorded_feature(&self, path: &str) -> Result<Feature> {
-        let place = self.store()?.repository().work_tree()?.join(path);
+        let place = self.work_tree()?.top().join(path);
         if place.is_file() {
             self.feature(None, Some(&place))
         } else {

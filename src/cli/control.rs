@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::record::{RALPH, Refusal, SessionName};
-use crate::store::{Control, Holder, LoopLock, Stop, Store};
+use crate::store::{Control, Holder, LoopLock, Stop};
 
 use super::{Context, ExitCode, say};
 
@@ -26,7 +26,7 @@ pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
     };
     let store = context.store()?;
     let session = args.session.as_ref();
-    let Some(holder) = running(store, session)? else {
+    let Some(holder) = running(context, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),
             None => "no loop is running in this repository".to_owned(),
@@ -42,11 +42,14 @@ pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.
-pub fn running(store: &Store, wanted: Option<&SessionName>) -> Result<Option<Holder>> {
-    let holders = LoopLock::holders(store.repository())?;
+pub fn running(context: &Context, wanted: Option<&SessionName>) -> Result<Option<Holder>> {
+    let holders = LoopLock::holders(context.store()?.repository())?;
     let named = |holder: &&Holder| wanted.is_none_or(|name| name.matches(&holder.session));
     let found: Vec<&Holder> = holders.iter().filter(named).collect();
-    let here = LoopLock::holder_here(store.repository())?.filter(|here| named(&here));
+    let here = match context.work_tree() {
+        Ok(work_tree) => LoopLock::holder_here(work_tree)?.filter(|here| named(&here)),
+        Err(_) => None,
+    };
     match (here, found.as_slice()) {
         (Some(here), _) => Ok(Some(here)),
         (None, []) => Ok(None),

@@ -8,7 +8,7 @@ use clap::{Args, ColorChoice};
 use crate::process::{Interrupt, Tool};
 use crate::record::{IterationName, ObjectId};
 use crate::store::{Scratch, Store};
-use crate::worktree::{PrivateIndex, WorkTree};
+use crate::worktree::PrivateIndex;
 
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, settings};
 
@@ -89,7 +89,8 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
 fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Result<ExitCode> {
     // The work tree is ours, and most of it is in HEAD: what is far from that is far from it.
-    if let Some(head) = store.refs().head()? {
+    let work_tree = request.context.work_tree()?;
+    if let Some(head) = work_tree.head()? {
         store.require_comparable(&head, from)?;
     }
     // Taken before anything is made that must be cleared up: Ctrl-C in the pager is the pager's.
@@ -99,7 +100,7 @@ fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Resul
     std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
     let private_index =
         PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.context)? };
-    let mut work_tree = WorkTree::new(store.repository())?;
+    let mut work_tree = work_tree.clone();
     let contents = work_tree.contents(private_index)?;
     hand_over(request, from, &contents.tree, work_tree.with_objects(&objects).into())
 }

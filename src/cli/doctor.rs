@@ -21,6 +21,7 @@ use crate::session;
 use crate::store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, disk_free, loose_objects};
 use crate::tasks;
 use crate::view::style::{Count, grouped};
+use crate::worktree::WorkTree;
 
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
@@ -71,13 +72,13 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
     }
     match context.store() {
         Ok(store) => {
-            findings.extend(repository(store)?);
-            findings.extend(leftovers(store)?);
+            findings.extend(repository(store, context.work_tree().is_err())?);
+            findings.extend(leftovers(store, context.work_tree().ok())?);
             findings.push(feature(context));
             findings.extend(found.as_ref().and_then(|config| approval(config, context)));
             findings.extend(obstacles(store, context, &findings));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
-                && session::check_commits(store).is_ok()
+                && context.work_tree().is_ok_and(|here| session::check_commits(here).is_ok())
             {
                 findings.push(Finding::fine("commits", "each success can be committed"));
             }
@@ -223,9 +224,9 @@ fn permissions(config: &Config) -> Finding {
     }
 }
 
-fn repository(store: &Store) -> Result<Vec<Finding>> {
+fn repository(store: &Store, is_bare: bool) -> Result<Vec<Finding>> {
     let repository = store.repository();
-    let place = format!("{}{}", repository.common_dir, format(store)?);
+    let place = format!("{}{}", repository.common_dir, format(store, is_bare)?);
     let mut findings = vec![Finding::fine("repository", place)];
     let logs = store.session_names()?.len();
     if logs > 0 {
@@ -253,7 +254,7 @@ fn repository(store: &Store) -> Result<Vec<Finding>> {
 }
 
 /// Returns what processes left that did not come to their end.
-fn leftovers(store: &Store) -> Result<Vec<Finding>> {
+fn leftovers(store: &Store, work_tree: Option<&WorkTree>) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let running = sessions::running(store)?;
     let mut findings = Vec::new();
@@ -261,7 +262,10 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
         let session = spool.session();
         let dead = session.filter(|session| running.iter().all(|holder| holder.session != *session));
         if let Some(name) = dead {
-            let processes = session::left_running(repository, &name)?;
+            let processes = match work_tree {
+                Some(work_tree) => session::left_running(work_tree, &name)?,
+                None => Vec::new(),
+            };
             if !processes.is_empty() {
                 let (names, pids): (Vec<String>, Vec<String>) = processes
                     .into_iter()
@@ -289,7 +293,7 @@ fn leftovers(store: &Store) -> Result<Vec<Finding>> {
     }
     // A git that was killed leaves these, and no one may remove them but the user, who knows what runs.
     let locks = [
-        repository.git_dir.join("index.lock"),
+        work_tree.map_or(&*repository.common_dir, WorkTree::git_dir).join("index.lock"),
         repository.common_dir.join("packed-refs.lock"),
         repository.common_dir.join("packed-refs.new"),
         repository.common_dir.join("objects/maintenance.lock"),
@@ -319,13 +323,13 @@ fn feature(context: &Context) -> Finding {
 }
 
 /// Returns how a repository differs from most, in what matters to a record.
-fn format(store: &Store) -> Result<String> {
+fn format(store: &Store, is_bare: bool) -> Result<String> {
     let repository = store.repository();
     let partial = format!("a partial clone of {}", repository.promisors.join(", "));
     let traits = [
         (repository.hash == HashKind::Sha256, "sha256"),
         (repository.refs == RefFormat::Tables, "reftable"),
-        (repository.top.is_none(), "bare"),
+        (is_bare, "bare"),
         (repository.is_partial(), &partial),
         (store.is_shallow()?, "shallow"),
         (repository.sharing.is_some(), "shared"),

@@ -9,10 +9,10 @@ use std::time::Duration;
 use redact_stream::Redactor;
 
 use crate::record::{Hint, join_truncated};
-use crate::repository::Repository;
 use crate::store::{Control, ControlRequests, Hints, LoopLock, Stop};
 use crate::view::live::Moving;
 use crate::view::style::one_line;
+use crate::worktree::WorkTree;
 
 /// Time between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -59,7 +59,7 @@ impl Drop for Echo {
 
 /// What is looked at, and how it is shown.
 pub struct Listener {
-    pub repository: Repository,
+    pub work_tree: WorkTree,
     /// Path of the feature.
     pub feature: String,
     /// `None` if the user wants to see everything.
@@ -101,14 +101,14 @@ impl Heard {
 impl Listener {
     /// What cannot be read now can be read at the next look.
     fn look(&self, heard: &mut Heard) -> Vec<String> {
-        let mut hints = Hints::of(&self.repository, &self.feature).list().unwrap_or_default();
+        let mut hints = Hints::of(self.work_tree.repository(), &self.feature).list().unwrap_or_default();
         // Before it becomes one line: signs in place of colours would hide a secret.
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);
         }
         let ours = |holder: &crate::store::Holder| holder.pid == std::process::id();
-        let holder = LoopLock::holder_here(&self.repository).ok().flatten().filter(ours);
-        let control = holder.map(|holder| Control::of(&self.repository, &holder.session));
+        let holder = LoopLock::holder_here(&self.work_tree).ok().flatten().filter(ours);
+        let control = holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session));
         let requests = control.and_then(|control| control.look().ok()).unwrap_or_default();
         heard.lines(requests, &hints)
     }

@@ -32,7 +32,7 @@ pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
         let repair = args.repair.then(|| context.now()).transpose()?;
         store.verify_beside(&logs, repair, &mut verified)?;
     }
-    if !logs.is_empty() && store.repository().top.is_some() {
+    if !logs.is_empty() && context.work_tree().is_ok() {
         look_at_journal(args, context, &mut verified);
     }
     emit(args.read.json, &verified, |out| write(out, &verified))?;

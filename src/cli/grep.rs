@@ -109,7 +109,7 @@ impl<'a> Grep<'a> {
         session: &SessionRows<'_>,
         rows: impl Iterator<Item = &'r Row<'r>>,
     ) -> Result<HashMap<ObjectId, MatchingLine>> {
-        let Some(top) = &self.store.repository().top else { return Ok(HashMap::new()) };
+        let directory = &self.store.repository().directory;
         let reader = self.search.reader();
         let mut pairs = Vec::new();
         for after in rows.filter_map(Row::snapshot) {
@@ -122,6 +122,6 @@ impl<'a> Grep<'a> {
         }
         let first = session.first().filter(|first| !first.is_iteration()).map(|first| first.entry());
         let own = files_of(self.store, session.feature, first.transpose()?.as_ref());
-        matching_lines(&pairs, top, &own.progress, self.find)
+        matching_lines(&pairs, directory, &own.progress, self.find)
     }
 }

@@ -85,7 +85,7 @@ impl<'a> HintTarget<'a> {
         } else if place.feature.is_some() || place.tasks.is_some() {
             let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref())?;
             (feature.path.clone(), Some(feature))
-        } else if let Some(path) = running(store, None)?.and_then(|holder| feature_of(store, &holder)) {
+        } else if let Some(path) = running(context, None)?.and_then(|holder| feature_of(store, &holder)) {
             let feature = context.recorded_feature(&path).ok();
             (path, feature)
         } else {
@@ -233,9 +233,8 @@ pub fn asking_task(store: &Store, path: &str, feature: Option<&Feature>) -> Opti
 
 /// Returns the path of the feature that a running loop works on; `None` before it has begun.
 pub fn feature_of(store: &Store, holder: &Holder) -> Option<String> {
-    let repository = store.repository();
-    let spool = Spool::of(repository, &holder.session).ok().flatten()?;
-    Some(spool.place(repository).ok().flatten()?.feature)
+    let spool = Spool::of(store.repository(), &holder.session).ok().flatten()?;
+    Some(spool.place().ok().flatten()?.feature)
 }
 
 /// Returns true if the template of this project places no hints. One that cannot be read is the loop's to complain of.

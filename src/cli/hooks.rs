@@ -112,14 +112,14 @@ impl Folder {
             }
             _ => (path, Runner::Git),
         };
-        let repository = store.repository();
-        let top = repository.work_tree()?.to_owned();
+        let (repository, work_tree) = (store.repository(), context.work_tree()?);
+        let top = work_tree.top().to_owned();
         let is_of_machine = path.starts_with(&repository.common_dir);
         if is_of_machine || path.starts_with(&top) {
             // Hooks in the work tree are committed, and run on other machines.
             let command =
                 if is_of_machine { hook_command(&context.environment) } else { GIT_PROGRAM.to_owned() };
-            let (files, git_dir) = (repository.project_files()?, repository.common_dir.clone());
+            let (files, git_dir) = (work_tree.project_files()?, repository.common_dir.clone());
             return Ok(Self { path, runner, top, files, git_dir, command });
         }
         let refusal =
@@ -354,7 +354,7 @@ fn note_iteration(context: &Context) -> Result<ExitCode> {
         .into());
     };
     let store = context.store()?;
-    if let Some(head) = store.refs().head()? {
+    if let Some(head) = context.work_tree()?.head()? {
         let task = text("RALPH_TASK").unwrap_or("-");
         let running = RunningIteration { session: &session, number: iteration, task };
         store.notes().add_running(&head, running, context.now()?)?;

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 
 use crate::record::{RALPH, Refusal, Session};
 use crate::session::LostList;
-use crate::store::{SessionLog, Store};
+use crate::store::SessionLog;
 
 use super::{Context, iterations, sessions};
 
@@ -17,16 +17,17 @@ pub fn refuse_latest(context: &Context, feature: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let begun = store.first_readable_session(&log);
-    refuse(store, &log, begun.as_ref())
+    refuse(context, &log, begun.as_ref())
 }
 
 /// A session goes on only once its task list is back.
-pub fn refuse(store: &Store, log: &SessionLog, begun: Option<&Session>) -> Result<()> {
+pub fn refuse(context: &Context, log: &SessionLog, begun: Option<&Session>) -> Result<()> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
     let tasks = iterations::files(store, log).tasks;
-    let path = store.repository().work_tree()?.join(&tasks);
+    let path = work_tree.top().join(&tasks);
     // A session that is not about tasks needs the folder alone.
     let needs_list = begun.is_none_or(|begun| begun.artifact.path == tasks);
-    match LostList::of(store, log, &path) {
+    match LostList::of(store, work_tree, log, &path) {
         None => Ok(()),
         Some(_) if !needs_list && path.parent().is_some_and(Utf8Path::is_dir) => Ok(()),
         Some(LostList { what, restore }) => {

@@ -79,9 +79,9 @@ fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Re
     if !log.is_whole() {
         bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
     }
-    let path = journal_path(store, &log)?;
+    let files = context.work_tree()?.project_files()?;
+    let path = journal_path(store, &log, &files)?;
     let redactor = session::redactor(&load_to_read(context)?.settings)?;
-    let files = store.repository().project_files()?;
     let found = read(&files, &path)?;
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if is_of_all {
@@ -102,7 +102,7 @@ fn picked(choice: &SessionChoice, context: &Context, store: &Store) -> Result<Se
     let Ok(feature) = context.feature(None, None) else {
         return sessions::latest(store, choice);
     };
-    if let Some(refs) = last_written(store.repository(), &feature.path)?
+    if let Some(refs) = last_written(context.work_tree()?, &feature.path)?
         && let Some(log) = store.session(&refs)?
     {
         return Ok(log);
@@ -119,8 +119,7 @@ fn picked(choice: &SessionChoice, context: &Context, store: &Store) -> Result<Se
 }
 
 /// progress.txt is beside the task list.
-fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
-    let top = store.repository().work_tree()?;
+fn journal_path(store: &Store, log: &SessionLog, files: &ProjectFiles) -> Result<Utf8PathBuf> {
     let begun = store.first_readable_session(log);
     let tasks = begun
         .with_context(|| format!("no record of session {} names its task list", log.id()))?
@@ -132,7 +131,7 @@ fn journal_path(store: &Store, log: &SessionLog) -> Result<Utf8PathBuf> {
         let folder = one_line(folder.as_str());
         bail!("session {} names a folder outside of the repository: {folder}", log.id());
     }
-    Ok(top.join(folder).join("progress.txt"))
+    Ok(files.top().join(folder).join("progress.txt"))
 }
 
 fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {

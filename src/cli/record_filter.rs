@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::process::Tool;
 use crate::store::{RecordReader, Row, Store};
+use crate::worktree::WorkTree;
 
 use super::Context;
 use super::conditions::Condition;
@@ -24,7 +25,7 @@ pub struct RecordFilter<'a> {
 impl<'a> RecordFilter<'a> {
     pub fn new(context: &'a Context, conditions: &'a [Condition], paths: &[String]) -> Result<Self> {
         let store = context.store()?;
-        let paths = if paths.is_empty() { None } else { Some(path_filter(store, context, paths)?) };
+        let paths = if paths.is_empty() { None } else { Some(path_filter(context, paths)?) };
         Ok(Self { store, reader: OnceCell::new(), conditions, paths })
     }
 
@@ -71,8 +72,8 @@ impl<'a> RecordFilter<'a> {
     }
 }
 
-fn path_filter(store: &Store, context: &Context, paths: &[String]) -> Result<PathFilter> {
-    let top = store.repository().top.as_deref();
+fn path_filter(context: &Context, paths: &[String]) -> Result<PathFilter> {
+    let top = context.work_tree().ok().map(WorkTree::top);
     // Without a work tree there is no folder to read paths from.
     let prefix = match top {
         Some(_) => Tool::git_as_called(&context.directory).args(["rev-parse", "--show-prefix"]).line()?,

@@ -8,6 +8,7 @@ use crate::feature::Feature;
 use crate::record::Refusal;
 use crate::session::{self, redactor};
 use crate::store::Store;
+use crate::worktree::WorkTree;
 
 use super::proposal::Proposal;
 use super::setup::Ready;
@@ -27,7 +28,9 @@ impl Ready {
     /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
     pub fn check(&mut self, feature: &Feature, context: &Context, is_forced: bool) -> Result<()> {
         self.warn_of_settings();
-        for Obstacle { error, yields_to_force, .. } in self.obstacles(context.store()?, feature, context) {
+        for Obstacle { error, yields_to_force, .. } in
+            self.obstacles(context.store()?, context.work_tree()?, feature, context)
+        {
             if !yields_to_force || !is_forced {
                 return Err(error);
             }
@@ -75,7 +78,13 @@ impl Ready {
 
     /// Returns everything that prevents a session, in the order in which a start refuses it. Runs nothing that the
     /// project names.
-    pub fn obstacles(&self, store: &Store, feature: &Feature, context: &Context) -> Vec<Obstacle> {
+    pub fn obstacles(
+        &self,
+        store: &Store,
+        work_tree: &WorkTree,
+        feature: &Feature,
+        context: &Context,
+    ) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
         let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
             obstacles.extend(checked.err().map(|error| Obstacle { about, error, yields_to_force }));
@@ -86,8 +95,8 @@ impl Ready {
         if let Some(command) = &settings.validation_command {
             check("validation", true, session::check_validation(command, &self.project.root));
         }
-        check("validation", false, session::check_protected(store, settings, &self.project.root));
-        check("operation", true, session::check_operation(store));
+        check("validation", false, session::check_protected(work_tree, settings, &self.project.root));
+        check("operation", true, session::check_operation(work_tree));
         check(
             "feature",
             false,
@@ -96,7 +105,7 @@ impl Ready {
         check("feature", false, session::check_refs(store, feature));
         check("feature", false, self.check_name(feature));
         if settings.commit == Commits::OfTasks {
-            check("commits", false, session::check_commits(store));
+            check("commits", false, session::check_commits(work_tree));
         }
         obstacles
     }

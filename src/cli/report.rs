@@ -194,7 +194,7 @@ impl Reading<'_> {
     /// The texts of all iterations, and what each changed.
     fn contents(&self, iterations: &mut [ReportIteration], store: &Store, log: &SessionLog) -> Result<()> {
         let pairs = self.pairs(iterations)?;
-        let top = store.repository().work_tree()?;
+        let top = &store.repository().directory;
         let (most, journal) = (self.most, &self.own.progress);
         // Git compares while we read.
         let patches = thread::scope(|scope| {
@@ -314,7 +314,7 @@ impl Reading<'_> {
             FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
         };
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
-        let top = store.repository().work_tree()?;
+        let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
         Ok(Some((files.iter().map(redacted).collect(), patch)))

@@ -10,7 +10,7 @@ use crate::store::{Connection, RestorePoint, Store};
 use crate::tasks;
 use crate::view::restore::{self, Deed, RestorePlan};
 use crate::view::style::{Count, Paint, one_line};
-use crate::worktree::PathChange;
+use crate::worktree::{PathChange, WorkTree};
 
 use super::iterations::{self, Point};
 use super::{Context, ExitCode, SessionChoice, diff, note, print, remotes, warn};
@@ -45,10 +45,11 @@ pub struct RestoreArgs {
 
 pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    store.repository().work_tree()?;
+    let work_tree = context.work_tree()?;
     let clock = context.clock()?;
     let restore = Restore {
         store,
+        work_tree,
         clock: &clock,
         max_file: diff::largest_file(context)?,
         directory: &context.directory,
@@ -60,12 +61,12 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
             let goal = iterations::find(store, iteration, &args.choice)?;
             let planned = to_point(restore, store, &goal, args, intent)?;
             if !args.tasks {
-                say_what_no_longer_fits(store, &goal)?;
+                say_what_no_longer_fits(store, work_tree, &goal)?;
             }
             (goal.to_string(), planned)
         }
         (None, number) => {
-            let undone = to_undo(store, number.flatten())?;
+            let undone = to_undo(store, work_tree, number.flatten())?;
             (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
         }
     };
@@ -116,14 +117,14 @@ fn to_point<'a>(
 }
 
 /// Names the tasks whose boxes are ticked now and were open then: their work may be what is taken back.
-fn say_what_no_longer_fits(store: &Store, point: &Point) -> Result<()> {
+fn say_what_no_longer_fits(store: &Store, work_tree: &WorkTree, point: &Point) -> Result<()> {
     let path = point.files(store).tasks;
-    let top = store.repository().work_tree()?;
+    let top = work_tree.top();
     let name = format!("{}:{path}", point.snapshot(store)?);
     // A loop that is not about tasks has no list, then or now.
     let Ok(then) = Tool::git(top).args(["cat-file", "blob", &name]).read() else { return Ok(()) };
     let Ok(then) = tasks::parse(&then) else { return Ok(()) };
-    let now = tasks::read_if_there(&store.repository().project_files()?, &top.join(&path))?;
+    let now = tasks::read_if_there(&work_tree.project_files()?, &top.join(&path))?;
     let was_open = |name: &str| then.find(name).is_none_or(|item| !item.done);
     let ticked = now.tasks().filter(|item| item.done && was_open(&item.name));
     let ticked: Vec<String> = ticked.map(|item| one_line(&item.name)).collect();
@@ -154,8 +155,8 @@ fn here(store: &Store, snapshots: impl IntoIterator<Item = ObjectId>) -> Result<
 }
 
 /// Returns the restoration with this number, or the last one.
-fn to_undo(store: &Store, number: Option<u32>) -> Result<RestorePoint> {
-    let mut points = store.restore_points()?;
+fn to_undo(store: &Store, work_tree: &WorkTree, number: Option<u32>) -> Result<RestorePoint> {
+    let mut points = store.restore_points(work_tree)?;
     let Some(last) = points.last().map(|point| point.number) else {
         bail!("nothing was restored in this work tree, so there is nothing to undo");
     };

@@ -122,7 +122,7 @@ impl Resumption {
         let context = context.permitting_links(layers.allowed_links())?;
         let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
         if let Some(log) = &log {
-            lost_list::refuse(store, log, begun.as_ref())?;
+            lost_list::refuse(&context, log, begun.as_ref())?;
         }
         let feature = context.recorded_feature(&path)?;
         let settings = layers.config().map_err(refusal)?.settings;

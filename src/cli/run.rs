@@ -130,7 +130,7 @@ pub fn code_of_flags(
         return Ok(code);
     }
     let flagged = summary::of_feature(context, &feature.path, None)?.flagged;
-    if flagged.is_empty() || session::nothing_to_do(context.store()?, feature, scope)?.is_none() {
+    if flagged.is_empty() || session::nothing_to_do(context.work_tree()?, feature, scope)?.is_none() {
         return Ok(code);
     }
     let list = tasks::read(&feature.files, &feature.tasks_path)?;
@@ -173,7 +173,7 @@ pub fn refuse_within_iteration(context: &Context) -> Result<()> {
 /// Checks everything that can be checked, and runs a session.
 pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
-    let store = context.store()?;
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
     let layers = match &request.kept {
         Some(layers) => layers.clone(),
         None => layers_in(context, request.flags.clone()).map_err(refusal)?,
@@ -183,7 +183,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let mut is_finished = false;
     if request.resume.is_none()
         && settings.is_about_tasks()
-        && let Some(counts) = session::nothing_to_do(store, feature, &request.scope).map_err(refusal)?
+        && let Some(counts) = session::nothing_to_do(work_tree, feature, &request.scope).map_err(refusal)?
     {
         is_finished = settings.config.settings.validation_command.is_some() && counts.open == 0;
         if !is_finished {
@@ -199,8 +199,8 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     }
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
-    let plan = ready.plan(store, feature, request, &interrupt)?;
-    let root = store.repository().work_tree()?.as_str();
+    let plan = ready.plan(store, work_tree, feature, request, &interrupt)?;
+    let root = work_tree.top().as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let mut printer = EventPrinter::new(voice, moving, redactor, root);
     let mut maintenance = Maintenance::default();
@@ -248,7 +248,7 @@ fn echo(
         return Ok(None);
     }
     Ok(Some(Echo::start(Listener {
-        repository: context.store()?.repository().clone(),
+        work_tree: context.work_tree()?.clone(),
         feature: feature.path.clone(),
         redactor: terminal_redactor(config)?,
         moving,

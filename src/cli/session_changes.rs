@@ -20,7 +20,7 @@ pub fn changed_files(
     if !store.has(&first)? || !store.has(&last)? || !store.is_comparable(&first, &last)? {
         return Ok(None);
     }
-    let git = Tool::git(store.repository().work_tree()?);
+    let git = Tool::git(&store.repository().directory);
     let mut files = changed_between(git, &first, &last)?;
     files.retain(|file| [&own.tasks, &own.progress].iter().all(|own| own.as_bytes() != file.path));
     Ok(Some(files))

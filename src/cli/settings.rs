@@ -111,7 +111,7 @@ pub fn load_in(context: &Context, flags: Flags) -> Result<(Project, Config)> {
 
 /// Returns the project that a repository holds.
 pub fn project_in(context: &Context) -> Result<Project> {
-    let files = context.store()?.repository().project_files()?;
+    let files = context.work_tree()?.project_files()?;
     Ok(Project { root: context.project_root()?, files })
 }
 

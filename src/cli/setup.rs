@@ -17,6 +17,7 @@ use crate::session::{
 };
 use crate::store::{SessionLog, SessionRefs, Store};
 use crate::tasks;
+use crate::worktree::WorkTree;
 
 use super::agents::agent_settings;
 use super::own_command::own_program;
@@ -283,12 +284,14 @@ impl Ready {
     pub fn plan<'a>(
         &'a self,
         store: &'a Store,
+        work_tree: &'a WorkTree,
         feature: &'a Feature,
         request: RunRequest,
         interrupt: &'a Interrupt,
     ) -> Result<Plan<'a>> {
         Ok(Plan {
             store,
+            work_tree,
             feature,
             config: &self.config,
             job: self.job.clone(),

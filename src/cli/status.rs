@@ -19,6 +19,7 @@ use crate::tasks;
 use crate::view::json::write_line;
 use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
 use crate::view::style::Paint;
+use crate::worktree::WorkTree;
 
 use super::args::ReadArgs;
 use super::settings::terminal_redactor;
@@ -50,13 +51,12 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
         };
         return super::tasks::run(&list, context);
     }
-    let store = context.store()?;
     let wanted = WatchTarget::of(&args.read.choice, context)?;
-    let mut status = look(store, &wanted)?;
+    let mut status = look(context, &wanted)?;
     show(&status, args, context.paint)?;
     while args.watch && is_running(&status) {
         thread::sleep(WATCH_INTERVAL);
-        let now = look(store, &wanted)?;
+        let now = look(context, &wanted)?;
         if now != status {
             status = now;
             if !args.read.json.json {
@@ -124,7 +124,8 @@ fn group(redactor: Option<&Redactor>, name: &str, done: usize, open: usize) -> G
     GroupCounts { name, done, open }
 }
 
-fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
+fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
+    let (store, work_tree) = (context.store()?, context.work_tree().ok());
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
     let overview = wanted.overview(store)?;
@@ -137,11 +138,12 @@ fn look(store: &Store, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let shown = overview.as_ref().map(|overview| &overview.refs.session);
     let waiting = summary::hints(store, &feature.path);
     let sessions = store.entries_of(&feature.path)?;
-    let remains = session::remains(store, &sessions);
+    let remains = session::remains(store, work_tree, &sessions);
     let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
-    let session = overview.map(|overview| session_status(store, &running, overview, attempts, elsewhere));
+    let session =
+        overview.map(|overview| session_status(store, work_tree, &running, overview, attempts, elsewhere));
     let counts = summary.tasks;
     let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
@@ -163,6 +165,7 @@ fn hints(store: &Store, running: &[Holder], feature: &str) -> usize {
 
 fn session_status(
     store: &Store,
+    work_tree: Option<&WorkTree>,
     running: &[Holder],
     Overview { refs, tip, totals }: Overview,
     attempts: usize,
@@ -176,7 +179,7 @@ fn session_status(
     let in_flight = Spool::in_flight(store.repository(), &id);
     let elsewhere = if holder.is_some() { None } else { elsewhere };
     let is_running = holder.is_some() || elsewhere.is_some();
-    let left_running = if is_running { Vec::new() } else { left_running(store, &id) };
+    let left_running = if is_running { Vec::new() } else { left_running(work_tree, &id) };
     let waiting = control.as_ref().and_then(Control::waiting);
     let phase = match &waiting {
         Some(_) => Some("waiting".to_owned()),
@@ -207,7 +210,7 @@ fn session_status(
 }
 
 /// If processes cannot be listed, the rest is still worth showing.
-fn left_running(store: &Store, session: &SessionId) -> Vec<LeftRunning> {
-    let left = session::left_running(store.repository(), session).unwrap_or_default();
+fn left_running(work_tree: Option<&WorkTree>, session: &SessionId) -> Vec<LeftRunning> {
+    let left = work_tree.and_then(|here| session::left_running(here, session).ok()).unwrap_or_default();
     left.into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()
 }

@@ -18,7 +18,7 @@ pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -
     let sessions = store.entries_of(feature)?;
     let list = present_list(context, feature).or_else(|| recorded_list(store, &sessions));
     let hints = hints(store, feature);
-    let remains = session::remains(store, &sessions);
+    let remains = session::remains(store, context.work_tree().ok(), &sessions);
     Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, remains.as_ref(), shown))
 }
 

@@ -87,7 +87,7 @@ fn with_loop(
     // Asks at the terminal while there still is one: a loop beside a screen has none.
     ask(&context)?;
     let mut host = TuiHost::new(context)?;
-    let (path, talk) = folders::talk(host.store.repository())?;
+    let (path, talk) = folders::talk(host.context.work_tree()?)?;
     let mut argv = own_program()?;
     for argument in arguments.iter().filter(|argument| *argument != "--tui") {
         let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
@@ -317,7 +317,7 @@ impl ExternalData for Backend {
 
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
         let mut events = agent::parse_transcript(recorded_parser(configuration, agent), output)?;
-        let root = self.store.repository().work_tree().map(|top| format!("{top}/")).unwrap_or_default();
+        let root = self.context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
         for event in &mut events {
             match (event, &self.redactor) {
                 // What came in pieces is whole only now.

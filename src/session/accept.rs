@@ -44,7 +44,7 @@ struct RefusedAttempt {
 ///
 /// A [`Refusal`] if a loop runs in this work tree, or if the task is unknown, done, or was not refused.
 pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)) -> Result<Accepted> {
-    let _lock = LoopLock::take(plan.store.repository())?;
+    let _lock = LoopLock::take(plan.work_tree)?;
     recover::recover(plan, say)?;
     let feature = plan.feature;
     let list = plan.job.read_tasks(feature)?;
@@ -61,8 +61,8 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
     let begun = begun.with_context(|| format!("read how session {session} began"))?;
     let place = place(plan, &begun);
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
-    let spool = Spool::create(plan.store.repository(), &place)?;
-    let mut recorder = Recorder::new(plan.store, place.clone(), redactor, spool.clone())?;
+    let spool = Spool::create(plan.work_tree, &place)?;
+    let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
     catch_up(&mut recorder, &place, &progress_parts(plan.store, &attempt.log)?, say);
     resume(plan, &mut recorder, &attempt.log)?;
     let changes = set_marks(&feature.files, &feature.tasks_path, &list, &[item], Mark::Done)?;
@@ -74,7 +74,7 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
     let at = plan.clock.now();
     let iteration = record(plan, &mut recorder, &attempt, item, Acceptance { by: by.to_owned(), at })?;
     let is_completed = end(plan, &mut recorder, &place, at)?;
-    note_last_written(plan.store.repository(), &place.feature, &session)?;
+    note_last_written(plan.work_tree, &place.feature, &session)?;
     let is_settled = recorder.settle_progress();
     for message in std::mem::take(&mut recorder.warnings) {
         say(&Event::Warning { message });
@@ -136,13 +136,13 @@ fn record(
     let slot = recorder.slot(&number.to_string());
     slot.create()?;
     let taken = recorder.take(&slot, &format!("iteration {number}"), at);
-    let head = plan.store.refs().head()?;
+    let head = plan.work_tree.head()?;
     let begin = Begin {
         iteration: number,
         task: Task::from(item),
         attempt: 0,
         started_at: at,
-        branch: plan.store.refs().branch()?,
+        branch: plan.work_tree.branch()?,
         head_before: head.clone(),
         agent: refused.agent.clone(),
         agent_version: None,

@@ -64,7 +64,7 @@ pub fn measure(
         return Ok(BaselineRun::default());
     }
     let state = state(plan, recorder, context.identity, Some(&opening.slot));
-    let passed = state.and_then(|state| PassedStates::of(plan.store.repository()).find(&state));
+    let passed = state.and_then(|state| PassedStates::of(plan.work_tree).find(&state));
     if let Some(tests) = passed {
         return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
     }
@@ -105,7 +105,7 @@ pub fn run(
     let _unpublished = context.control.publish_phase(phase.as_str()).is_err();
     say(&Event::PhaseStarted { iteration: 0, phase });
     let environment = plan.environment(context.session, "", 0, 0);
-    let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool)?);
+    let bench = plan.bench(slot, &environment, plan.marker(context.session, context.spool));
     let validation = validate::run(command, &bench, plan.interrupt)?;
     let _uncleared = context.control.clear_phase().is_err();
     if !validation.leftovers.is_empty() {

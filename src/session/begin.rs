@@ -14,7 +14,6 @@ use crate::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, SCHEMA,
     Session, SessionId, Status, TaskName, Timestamp, Tokens,
 };
-use crate::repository::Repository;
 use crate::store::{
     Control, Holder, Identity, KeptSettings, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written,
 };
@@ -181,8 +180,8 @@ impl<'a> NewSession<'a> {
         let session =
             Session { closed: std::mem::take(&mut session.closed), ..redacted(&redactor, &session)? };
         let place = place(plan, &session);
-        let spool = Spool::create(plan.store.repository(), &place)?;
-        let recorder = Recorder::new(plan.store, place, redactor, spool.clone())?;
+        let spool = Spool::create(plan.work_tree, &place)?;
+        let recorder = Recorder::new(plan, place, redactor, spool.clone())?;
         let judging = Judging::default();
         let user_files = UserFiles::default();
         Ok(Self { session, control, identity, stop_watcher, taken_up, spool, recorder, judging, user_files })
@@ -202,7 +201,7 @@ impl<'a> NewSession<'a> {
     ) -> Result<BaselineRun> {
         let at = if earlier.is_some() { plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
-        let previous = PreviousSession::of(plan.store).unwrap_or_default();
+        let previous = PreviousSession::of(plan.store, plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         // Field by field, as the recorder is changed.
         let Self { session, spool, control, identity, recorder, .. } = self;
@@ -212,7 +211,7 @@ impl<'a> NewSession<'a> {
         self.session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
         self.judging.prepare(plan, &mut self.session, &measured, say);
         self.judging.trusted.start = opening.snapshot().cloned();
-        let head = match plan.store.refs().head()? {
+        let head = match plan.work_tree.head()? {
             Some(head) => head,
             None => plan.store.repository().hash.empty_tree()?,
         };
@@ -228,9 +227,10 @@ impl<'a> NewSession<'a> {
         )?;
         self.session.user_files = redacted(self.recorder.redactor(), &self.user_files.names())?;
         // Before the session is recorded: whoever can resume it finds them.
-        KeptSettings::of(plan.store.repository(), &self.session.id).keep(&plan.kept_settings)?;
+        KeptSettings::of(plan.store.repository(), &self.session.id)
+            .keep(plan.work_tree, &plan.kept_settings)?;
         self.recorder.write_opening(opening, &self.session, &plan.feature.name, plan.clock)?;
-        note_last_written(plan.store.repository(), &self.session.feature, &self.session.id)?;
+        note_last_written(plan.work_tree, &self.session.feature, &self.session.id)?;
         Ok(measured)
     }
 }
@@ -315,12 +315,12 @@ fn new_session(
     tasks: &TaskList,
     started_at: Timestamp,
 ) -> Result<Session> {
-    let work_tree = WorkTree::new(plan.store.repository())?;
+    let work_tree = plan.work_tree;
     Ok(Session {
         schema: SCHEMA,
         id: id.clone(),
         feature: plan.feature.path.clone(),
-        branch: plan.store.refs().branch()?,
+        branch: plan.work_tree.branch()?,
         loop_type: plan.job.loop_type.clone(),
         scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,
@@ -402,7 +402,7 @@ pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
         session: session.id.clone(),
         feature: session.feature.clone(),
         feature_name: plan.feature.name.clone(),
-        work_tree: plan.store.repository().work_tree_name(),
+        work_tree: plan.work_tree.name(),
         tasks_path: plan.feature.tasks_path.clone(),
         progress_path: plan.feature.progress_path.clone(),
         host: session.host.clone(),
@@ -411,16 +411,15 @@ pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
         untick: settings.untick,
         snapshots: settings.snapshots,
         snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
-        protect: protected_paths(plan.store.repository(), &plan.project_root, settings),
+        protect: protected_paths(plan.work_tree, &plan.project_root, settings),
         redaction_rules: settings.redaction_rules.clone(),
         redaction_allow: settings.redaction_allow.clone(),
     }
 }
 
 /// Returns `validation.protect` as pathspecs from the top of the work tree.
-pub fn protected_paths(repository: &Repository, root: &Utf8Path, settings: &Settings) -> Vec<String> {
-    let top = repository.top.as_deref();
-    let root = top.and_then(|top| root.strip_prefix(top).ok()).filter(|root| !root.as_str().is_empty());
+pub fn protected_paths(work_tree: &WorkTree, root: &Utf8Path, settings: &Settings) -> Vec<String> {
+    let root = root.strip_prefix(work_tree.top()).ok().filter(|root| !root.as_str().is_empty());
     let below = |glob: &String| root.map_or_else(|| glob.clone(), |root| format!("{root}/{glob}"));
     settings.validation_protect.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
 }

@@ -28,8 +28,8 @@ pub fn check_validation(command: &str, root: &Utf8Path) -> Result<()> {
 }
 
 /// Refuses protected files of which no snapshot has what they are to be again.
-pub fn check_protected(store: &Store, settings: &Settings, root: &Utf8Path) -> Result<()> {
-    let globs = protected_paths(store.repository(), root, settings);
+pub fn check_protected(work_tree: &WorkTree, settings: &Settings, root: &Utf8Path) -> Result<()> {
+    let globs = protected_paths(work_tree, root, settings);
     if globs.is_empty() {
         return Ok(());
     }
@@ -38,7 +38,7 @@ pub fn check_protected(store: &Store, settings: &Settings, root: &Utf8Path) -> R
             .with_hint("set `snapshots = true`, or unset `validation.protect`")
             .into());
     }
-    let ignored = WorkTree::new(store.repository())?.ignored(&globs)?;
+    let ignored = work_tree.ignored(&globs)?;
     if ignored.is_empty() {
         return Ok(());
     }
@@ -49,8 +49,8 @@ pub fn check_protected(store: &Store, settings: &Settings, root: &Utf8Path) -> R
 }
 
 /// Refuses to start in the middle of an operation of git's: what agents commit would become a part of it.
-pub fn check_operation(store: &Store) -> Result<()> {
-    let Some(operation) = store.repository().operation() else { return Ok(()) };
+pub fn check_operation(work_tree: &WorkTree) -> Result<()> {
+    let Some(operation) = work_tree.operations().first().copied() else { return Ok(()) };
     let message = format!("{} is in progress in this work tree", operation.name);
     let hint = if operation.finish == operation.abort {
         format!("end it with `{}`; --force proceeds anyway", operation.abort)

@@ -88,7 +88,7 @@ impl Running<'_> {
             Ok(files)
         };
         let files = changed(&first)?;
-        let uncommitted_files = match self.plan.store.refs().head()? {
+        let uncommitted_files = match self.plan.work_tree.head()? {
             Some(head) => changed(&head)?.len(),
             None => files.len(),
         };

@@ -97,8 +97,7 @@ pub(super) fn still_changed(store: &Store, files: &ProjectFiles, iteration: &Ite
     let before = before();
     let is_as_before = |path: &str| -> Result<bool> {
         let Ok((reader, before)) = &before else { return Ok(false) };
-        let top = store.repository().work_tree()?;
-        let now = files.read(&top.join(path), MAX_DOCUMENT_BYTES).if_there()?;
+        let now = files.read(&files.top().join(path), MAX_DOCUMENT_BYTES).if_there()?;
         Ok(reader.file(before, path)? == now)
     };
     let changes = iteration.facts.changes.iter().map(|change| &change.path);

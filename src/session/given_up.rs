@@ -7,7 +7,7 @@ use tasklist::{Item, TaskList};
 use crate::process::Tool;
 use crate::record::{Iteration, LogEntry, ObjectId, Outcome, Session, TaskName};
 use crate::store::{SessionRefs, Store};
-use crate::worktree::{WorkTree, changed_between};
+use crate::worktree::changed_between;
 
 use super::control::waiting_hints::hints_of;
 use super::plan::Plan;
@@ -56,14 +56,13 @@ impl Present<'_> {
 
     /// Returns true if no file differs but those that the loop itself writes.
     fn has_same_tree(&self, record: &Iteration) -> Result<bool> {
-        let Plan { store, feature, .. } = self.plan;
+        let Plan { store, work_tree, feature, .. } = self.plan;
         let (Some(now), Some(then)) = (self.tree, &record.snapshot) else { return Ok(false) };
         if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
             return Ok(false);
         }
-        let work_tree = WorkTree::new(store.repository())?;
         let own = [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
-        let changed = changed_between(Tool::git(store.repository().work_tree()?), then, now)?;
+        let changed = changed_between(Tool::git(work_tree.top()), then, now)?;
         Ok(changed.iter().all(|file| own.iter().any(|own| file.path == own.as_bytes())))
     }
 }

@@ -55,7 +55,7 @@ use crate::record::{
     ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, Iteration, Limit, RALPH, Refusal,
     Scope, Session, Status, StopReason, Task, TaskCounts,
 };
-use crate::store::{LoopLock, PassedStates, SessionRefs, Store};
+use crate::store::{LoopLock, PassedStates, SessionRefs};
 use crate::tasks;
 use crate::worktree::WorkTree;
 
@@ -100,7 +100,7 @@ pub enum Finish {
 
 /// Runs one session from start to a stop reason.
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let mut lock = LoopLock::take(plan.store.repository())?;
+    let mut lock = LoopLock::take(plan.work_tree)?;
     recover::recover(&plan, say)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
     if plan.job.until == Until::Tasks {
@@ -140,7 +140,7 @@ fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> R
     let mut watch = TaskWatch { lost: recorded_losses(plan.store, &log), ..TaskWatch::default() };
     let lost = watch.still_lost(tasks);
     let Some(first) = watch.lost.first() else { return Ok(()) };
-    let list = WorkTree::new(plan.store.repository())?.relative(&plan.feature.tasks_path);
+    let list = plan.work_tree.relative(&plan.feature.tasks_path);
     let session =
         Some(&refs.session).filter(|id| plan.store.newest_session().ok().flatten().as_ref() != Some(id));
     let restore = restoration(&list, first.since, session);
@@ -150,8 +150,8 @@ fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> R
 }
 
 /// Returns true if a session would find nothing to do and nothing to recover; then nothing need be written at all.
-pub fn nothing_to_do(store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
-    if !left_spools::nothing_is_left(store.repository())? {
+pub fn nothing_to_do(work_tree: &WorkTree, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
+    if !left_spools::nothing_is_left(work_tree)? {
         return Ok(None);
     }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
@@ -221,8 +221,9 @@ impl Running<'_> {
         let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
         let refs = SessionRefs::new(&self.session.feature, id.clone());
         let log = self.plan.store.session(&refs).ok().flatten();
-        let gone =
-            log.and_then(|log| LostList::of(self.plan.store, &log, self.plan.feature.tasks_path.as_path()));
+        let gone = log.and_then(|log| {
+            LostList::of(self.plan.store, self.plan.work_tree, &log, self.plan.feature.tasks_path.as_path())
+        });
         if let Some(LostList { what, restore }) = gone {
             return Ending {
                 why: Some(what),
@@ -424,7 +425,7 @@ impl Running<'_> {
         let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
         let tests = self.judging.passing_tests.as_ref();
         if let Some(state) = state
-            && let Err(error) = PassedStates::of(self.plan.store.repository()).add(&state, tests)
+            && let Err(error) = PassedStates::of(self.plan.work_tree).add(&state, tests)
         {
             self.warn(format!("the next start runs the validation once more: {error:#}"));
         }

@@ -1,6 +1,5 @@
 //! What is decided before a session starts.
 
-use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::agent::Agent;
@@ -14,6 +13,7 @@ use crate::prompt::Template;
 use crate::record::{Scope, SessionId};
 use crate::store::{SessionRefs, Slot, Spool, Store, names};
 use crate::validate::ValidationContext;
+use crate::worktree::WorkTree;
 
 use super::job::Job;
 use super::prompting::{Assignment, Prompting};
@@ -23,6 +23,8 @@ use super::settings::validation_limits;
 /// program own, and no two of them belong together more than with the others.
 pub struct Plan<'a> {
     pub store: &'a Store,
+    /// Where the session works.
+    pub work_tree: &'a WorkTree,
     pub feature: &'a Feature,
     pub config: &'a Config,
     pub job: Job,
@@ -54,9 +56,8 @@ pub struct Candidate<'a> {
 
 impl Plan<'_> {
     /// Returns the mark of a session in this work tree, by which every descendant of it is found and stopped.
-    pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Result<Marker> {
-        let marker = Marker::new(session).in_work_tree(self.store.repository().work_tree()?);
-        Ok(marker.noted_in(spool.child_note()))
+    pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Marker {
+        Marker::new(session).in_work_tree(self.work_tree.top()).noted_in(spool.child_note())
     }
 
     /// Returns the variables that agents and validations of a session get. Before the first iteration there is no task:

@@ -20,6 +20,7 @@ use crate::store::{
 };
 use crate::worktree::WorkTree;
 
+use super::plan::Plan;
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
 use super::snapshot_taken::BlobChange;
@@ -49,18 +50,19 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(store: &'a Store, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
+    pub fn new(plan: &Plan<'a>, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
+        let Plan { store, work_tree, .. } = *plan;
         let refs = SessionRefs::new(&place.feature, place.session.clone());
         let tips =
             Tips { log: store.refs().tip(&refs.log())?, snapshot: store.refs().tip(&refs.snapshot())? };
         let log = store.session(&refs)?;
         let scratch = spool.scratch();
         create_private_dir(&scratch)?;
-        let files = store.repository().project_files()?;
+        let files = work_tree.project_files()?;
         Ok(Self {
             store,
             work_tree: WatchedWorkTree::new(
-                WorkTree::new(store.repository())?.at_work_for(&place.session),
+                work_tree.clone().at_work_for(&place.session),
                 tips.snapshot.clone(),
             ),
             progress: ProgressFile::new(&files, &place.progress_path),
@@ -215,9 +217,9 @@ impl<'a> Recorder<'a> {
         if self.spool.is_whole() && scratch.is_dir() {
             return Ok(false);
         }
-        self.spool = Spool::create(self.store.repository(), &self.place)?;
+        self.spool = Spool::create(self.work_tree(), &self.place)?;
         create_private_dir(&scratch)?;
-        note_last_written(self.store.repository(), &self.place.feature, &self.place.session)?;
+        note_last_written(self.work_tree(), &self.place.feature, &self.place.session)?;
         Ok(true)
     }
 

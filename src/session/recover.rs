@@ -43,7 +43,7 @@ const MAX_NAMED_FILES: usize = 5;
 /// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
 pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let repository = plan.store.repository();
-    for (spool, place) in of_this_work_tree(repository)? {
+    for (spool, place) in of_this_work_tree(plan.work_tree)? {
         match finish(plan, &spool, &place, say) {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
                 let kept = spool.set_aside(repository)?;
@@ -67,7 +67,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
             finished => finished.with_context(|| format!("recover session {}", place.session))?,
         }
     }
-    Spool::remove_passing(repository)?;
+    Spool::remove_passing(plan.work_tree)?;
     refuse_what_lies_elsewhere(plan)?;
     catch_up_last(plan, say)
 }
@@ -79,11 +79,10 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 
 /// A session that died in another work tree is recovered there, where its files are, before it is resumed.
 fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
-    let repository = plan.store.repository();
     let Some(refs) = &plan.resume else { return Ok(()) };
-    let spool = Spool::of(repository, &refs.session)?;
-    let place = spool.map(|spool| spool.place(repository)).transpose()?.flatten();
-    if let Some(place) = place.filter(|place| place.work_tree != repository.work_tree_name()) {
+    let spool = Spool::of(plan.store.repository(), &refs.session)?;
+    let place = spool.map(|spool| spool.place()).transpose()?.flatten();
+    if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
         return Err(Refusal::new(format!(
             "session {} was cut off in another work tree ({}) and must be recovered there first",
             refs.session, place.work_tree
@@ -97,11 +96,14 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
 }
 
 fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    stop_what_it_left(plan, spool, place, say)?;
+    let stopped = process::kill_marked(&plan.marker(&place.session, spool), plan.interrupt);
+    if !stopped.is_empty() {
+        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
+    }
     Scratch::sweep(plan.store.repository())?;
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
-    let mut recorder = Recorder::new(plan.store, place.clone(), redactor, spool.clone())?;
+    let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
     for slot in spool.slots()? {
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
@@ -118,7 +120,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             let parts = progress_parts(plan.store, &log)?;
             catch_up(&mut recorder, place, &parts, say);
             let name = format!("{}:{}", place.session, begin.iteration);
-            let (head, scratch) = (plan.store.refs().head()?, spool.scratch());
+            let (head, scratch) = (plan.work_tree.head()?, spool.scratch());
             let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
             if let Err(error) = updated {
                 let message = format!(
@@ -141,7 +143,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
     let is_taken_up = plan.resume.as_ref() == Some(&refs);
     if let Some(log) = plan.store.session(&refs)? {
         // It may have died before it could say so itself.
-        note_last_written(plan.store.repository(), &place.feature, &place.session)?;
+        note_last_written(plan.work_tree, &place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
         if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
             && let Some(iteration) = plan.store.readable_iteration(last)
@@ -162,19 +164,6 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
     if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
 }
 
-fn stop_what_it_left(
-    plan: &Plan<'_>,
-    spool: &Spool,
-    place: &SpoolMeta,
-    say: &mut dyn FnMut(&Event),
-) -> Result<()> {
-    let stopped = process::kill_marked(&plan.marker(&place.session, spool)?, plan.interrupt);
-    if !stopped.is_empty() {
-        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
-    }
-    Ok(())
-}
-
 /// Finishes what took the changes of failed attempts back when the loop died.
 fn finish_rollback(
     plan: &Plan<'_>,
@@ -183,7 +172,7 @@ fn finish_rollback(
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let Some(point) = RestorePoint::noted_in(slot)? else { return Ok(()) };
-    match (Rollback { store: plan.store, place }).finish(&point) {
+    match (Rollback { store: plan.store, work_tree: plan.work_tree, place }).finish(&point) {
         Ok(kept) => {
             let kept = if kept.is_empty() {
                 String::new()
@@ -217,7 +206,7 @@ fn finish_put_back(
     begin: &Begin,
     say: &mut dyn FnMut(&Event),
 ) {
-    let rollback = Rollback { store: plan.store, place };
+    let rollback = Rollback { store: plan.store, work_tree: plan.work_tree, place };
     let mut edited = Vec::new();
     match rollback.finish_put_back(slot) {
         Ok(None) => {}
@@ -258,7 +247,7 @@ fn interrupted(
 ) -> Result<ObjectId> {
     let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
     let before = tasks::parse(&before)?;
-    let files = plan.store.repository().project_files()?;
+    let files = plan.work_tree.project_files()?;
     let found = match slot.tasks_found()? {
         Some(found) => Some(found),
         None => files.read(&place.tasks_path, MAX_TASK_LIST_BYTES).ok(),
@@ -291,7 +280,7 @@ fn interrupted(
         tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
-    let head_after = plan.store.refs().head()?;
+    let head_after = plan.work_tree.head()?;
     let commits = recorder.work_tree().commits_between(
         begin.head_before.as_ref(),
         head_after.as_ref(),
@@ -351,7 +340,7 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
 fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let Some(refs) = last_written(plan.store.repository(), &plan.feature.path)? else { return Ok(()) };
+    let Some(refs) = last_written(plan.work_tree, &plan.feature.path)? else { return Ok(()) };
     if let Err(error) = catch_up_with(plan, &refs, say) {
         // It is the text of a session that is over: no reason not to start another one.
         warn(say, format!("progress.txt was not brought up to session {}: {error:#}", refs.session));
@@ -362,7 +351,7 @@ fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
 fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };
     let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
-    let branch = plan.store.refs().branch()?;
+    let branch = plan.work_tree.branch()?;
     let begun = plan.store.first_readable_session(&log);
     let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
     if file.read()?.is_none() && !is_same_branch {

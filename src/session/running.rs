@@ -136,11 +136,12 @@ impl Running<'_> {
 
     /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
     pub fn keep_settings(&self) -> Result<bool> {
-        KeptSettings::of(self.plan.store.repository(), &self.session.id).keep(&self.plan.kept_settings)
+        KeptSettings::of(self.plan.store.repository(), &self.session.id)
+            .keep(self.plan.work_tree, &self.plan.kept_settings)
     }
 
     /// Returns the mark by which every descendant of this session is found and stopped.
-    pub fn marker(&self) -> Result<Marker> {
+    pub fn marker(&self) -> Marker {
         self.plan.marker(&self.session.id, &self.local.spool)
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn at_start(
 ) -> Result<Option<TrustedState>> {
     let last = match earlier {
         Some(log) => Some(log.refs.clone()),
-        None => last_written(plan.store.repository(), &plan.feature.path)?,
+        None => last_written(plan.work_tree, &plan.feature.path)?,
     };
     // A record that cannot be read says nothing; the start has warned of it.
     let known = last.and_then(|last| of_log(plan.store, &last, start).unwrap_or_default());

@@ -125,7 +125,7 @@ impl Finder<'_> {
     fn spools(&mut self) -> Result<()> {
         for spool in Spool::all(self.repository)? {
             let Some(session) = spool.session() else { continue };
-            let place = spool.place(self.repository)?;
+            let place = spool.place()?;
             if let Some(place) = place.filter(|place| self.is_gone(&place.work_tree))
                 && is_older(place.begun.started_at, self.days, self.now)
                 && !self.alive.contains(&session)

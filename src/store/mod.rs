@@ -78,15 +78,12 @@ pub use verify::{Finding, Repair, VerifyReport};
 #[doc(hidden)]
 pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use crate::repository::Repository;
+use crate::repository::{MAX_BLOB_BYTES, Repository, caused};
 
 use reading::unreadable::Unreadable;
-
-/// A blob of ours is at most one chunk; what is bigger was not written by us.
-const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes of unpacked objects that are kept to make others from.
 const PACK_CACHE: usize = 8 * 1024 * 1024;
@@ -120,51 +117,18 @@ impl Store {
         Self { repository, syncing, unreadable: Unreadable::default() }
     }
 
-    /// Returns the same records, in a work tree whose links may lead where these values of `ralph.allowLinks` say.
-    #[must_use]
-    pub fn permitting_links<'a>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
-        self.repository = self.repository.permitting_links(values);
-        self
-    }
-
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
     /// Opens the repository afresh: refs and packs may have been moved about by others since the last look.
     fn open_git(&self) -> Result<gix::Repository> {
-        // git itself found the place and trusts it; settings of the user have no say in what we store.
-        // `git replace` and the repository's own setting for it show other records than those that were written. And what
-        // came from elsewhere may claim any size: no object is read that a record of ours cannot hold.
-        let overrides =
-            ["core.useReplaceRefs=false".to_owned(), format!("gitoxide.objects.allocLimit={MAX_BLOB_BYTES}")];
-        let options = gix::open::Options::isolated()
-            .with(gix::sec::Trust::Full)
-            .open_path_as_is(true)
-            .config_overrides(overrides);
         #[cfg(test)]
         counters::count(&counters::GIT_OPENED);
-        let opened = options.open(self.repository.git_dir.as_std_path());
-        let git = opened.map_err(|error| caused(&format!("open {}", self.repository.git_dir), &error))?;
-        let mut git = git.to_thread_local();
+        let mut git = self.repository.open(&self.repository.common_dir)?;
         // In a pack each of our commits is a delta on the one before: without this, reading a session in its
         // order would make every one anew from the start of its chain.
         git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACK_CACHE)));
         Ok(git)
     }
-}
-
-/// Returns an error of the library's with all that it says of its causes, which its own words often leave out.
-fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> anyhow::Error {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words.push_str(": ");
-            words.push_str(&cause_words);
-        }
-        source = cause.source();
-    }
-    anyhow!("{doing}: {words}")
 }

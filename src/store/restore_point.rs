@@ -8,6 +8,7 @@ use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{IfThere, ObjectId, SessionId, Timestamp};
+use crate::worktree::WorkTree;
 
 use super::files::pretty_json;
 use super::local::disk;
@@ -98,14 +99,18 @@ pub struct Restoration<'a> {
 
 impl Store {
     /// Keeps a restoration before it is carried out, durably.
-    pub fn keep_restoration(&self, restoration: Restoration<'_>) -> Result<RestorePoint> {
+    pub fn keep_restoration(
+        &self,
+        work_tree: &WorkTree,
+        restoration: Restoration<'_>,
+    ) -> Result<RestorePoint> {
         let Restoration { found, made, objects, session, feature, target, at } = restoration;
-        let number = self.restore_points()?.last().map_or(0, |last| last.number) + 1;
-        let refname = format!("{}{number}", self.restore_folder());
+        let number = self.restore_points(work_tree)?.last().map_or(0, |last| last.number) + 1;
+        let refname = format!("{}{number}", restore_folder(work_tree));
         let quarantine = Quarantine::open(objects, self.repository().hash)?;
         let signature =
             Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
-        let head = self.refs().head()?;
+        let head = work_tree.head()?;
         let text = |moment: &str| message::of_restoration(moment, session, feature);
         let before = text(&format!("work tree before restoration {number}, to {target}"));
         let found = quarantine.write_commit(found, head.as_slice(), &signature, &before)?;
@@ -118,9 +123,9 @@ impl Store {
     }
 
     /// Returns the restorations of this work tree, oldest first.
-    pub fn restore_points(&self) -> Result<Vec<RestorePoint>> {
+    pub fn restore_points(&self, work_tree: &WorkTree) -> Result<Vec<RestorePoint>> {
         let git = self.open_git()?;
-        let folder = self.restore_folder();
+        let folder = restore_folder(work_tree);
         let mut points = Vec::new();
         for (refname, made) in self.refs().below(&folder)? {
             let number = refname.strip_prefix(&folder).and_then(|number| number.parse().ok());
@@ -139,8 +144,8 @@ impl Store {
         let named = message::named_in(&self.message(&point.made)?);
         named.with_context(|| format!("{} is not a restoration of ours", point.refname))
     }
+}
 
-    fn restore_folder(&self) -> String {
-        format!("{PREFIX}{}/", slug(&self.repository().work_tree_name()))
-    }
+fn restore_folder(work_tree: &WorkTree) -> String {
+    format!("{PREFIX}{}/", slug(&work_tree.name()))
 }

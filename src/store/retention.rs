@@ -217,7 +217,7 @@ impl Store {
                 wanted.push_str(&format!("^{tip}\n"));
             }
         }
-        if let Some(head) = self.refs().head()? {
+        for head in self.refs().heads()? {
             wanted.push_str(&format!("^{head}\n"));
         }
         let git = Tool::git(&self.repository().common_dir);

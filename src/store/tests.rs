@@ -6,6 +6,7 @@ use redact_stream::Redactor;
 use crate::process::Tool;
 use crate::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timestamp};
 use crate::repository::{AuthorVariables, Repository};
+use crate::worktree::WorkTree;
 
 use super::files::{CHUNK, PROGRESS_CHUNK};
 use super::{
@@ -17,6 +18,7 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 struct Scene {
     dir: tempfile::TempDir,
+    work_tree: WorkTree,
     store: Store,
 }
 
@@ -34,10 +36,11 @@ impl Scene {
             .arg(".")
             .read()
             .unwrap();
-        let mut repository = Repository::discover(path, &AuthorVariables::default()).unwrap();
+        let mut found = Repository::discover(path, &AuthorVariables::default()).unwrap();
         // The user who runs the tests may have a name.
-        repository.author = None;
-        Self { dir, store: Store::new(repository) }
+        found.repository.author = None;
+        let work_tree = WorkTree::of(&found, None).unwrap();
+        Self { dir, work_tree, store: Store::new(found.repository) }
     }
 
     fn path(&self) -> &Utf8Path {
@@ -50,7 +53,7 @@ impl Scene {
 
     fn slot(&self, name: &str) -> Slot {
         let place = place(self.path());
-        let spool = super::Spool::create(self.store.repository(), &place).unwrap();
+        let spool = super::Spool::create(&self.work_tree, &place).unwrap();
         let slot = spool.slot(name);
         slot.create().unwrap();
         slot
@@ -303,7 +306,7 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
             let id = SessionId::new(Timestamp::from_seconds(1_795_294_000), number);
             let session_json = Session { id: id.clone(), ..samples::session() };
             let place = super::SpoolMeta { session: id.clone(), ..place(scene.path()) };
-            let slot = super::Spool::create(scene.store.repository(), &place).unwrap().slot("start");
+            let slot = super::Spool::create(&scene.work_tree, &place).unwrap().slot("start");
             slot.create().unwrap();
             slot.write("data", number.to_string().as_bytes()).unwrap();
             (Draft { session: id, session_json: Some(session_json), ..start() }, slot)
@@ -327,17 +330,17 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
 fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     let scene = Scene::new();
     let holder = || LoopLock::holders(scene.store.repository()).unwrap();
-    let lock = LoopLock::take(scene.store.repository()).unwrap();
+    let lock = LoopLock::take(&scene.work_tree).unwrap();
     let started_at = Timestamp::from_seconds(1_795_294_000);
     let first = Holder { session: samples::session_id(), pid: 7, host: "here".into(), started_at };
     lock.name_holder(&first).unwrap();
     assert_eq!(holder(), [first]);
-    let refused = LoopLock::take(scene.store.repository()).unwrap_err().to_string();
+    let refused = LoopLock::take(&scene.work_tree).unwrap_err().to_string();
     assert!(refused.contains("20261121-204512-3f9a0c1d, process 7 on here, since "), "{refused}");
     drop(lock);
-    let _second = LoopLock::take(scene.store.repository()).unwrap();
+    let _second = LoopLock::take(&scene.work_tree).unwrap();
     assert_eq!(holder(), []);
-    let refused = LoopLock::take(scene.store.repository()).unwrap_err().to_string();
+    let refused = LoopLock::take(&scene.work_tree).unwrap_err().to_string();
     assert!(refused.contains("just starting"), "{refused}");
 }
 

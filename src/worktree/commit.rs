@@ -188,11 +188,6 @@ impl WorkTree {
         (words.map(str::to_owned).into(), variables)
     }
 
-    /// Returns where hooks run, as git itself has it.
-    pub fn top(&self) -> &Utf8Path {
-        &self.top
-    }
-
     /// Returns true if `commit` is a child of the HEAD that it was prepared from. Otherwise it would undo a commit that
     /// another process made at the same time, and HEAD moves back to that one.
     pub fn undo_unless_child(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {

@@ -82,7 +82,7 @@ impl WorkTree {
             // Only the holder of the loop's lock gets here, so this was left by one who died.
             fs::remove_file(&lock).with_context(|| format!("remove the stale lock {lock}"))?;
         }
-        let now = Stamp::of(&self.git_dir, &self.common_dir);
+        let now = Stamp::of(&self.git_dir, &self.repository.common_dir);
         if self.seen == Some(now) && index.exists() {
             return Ok(());
         }

@@ -117,7 +117,7 @@ impl WorkTree {
 
     fn tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
         // An object that is not here is committed and at the remote. git would fetch it to look at it.
-        let options: &[&str] = if self.is_partial { &["--missing-ok"] } else { &[] };
+        let options: &[&str] = if self.repository.is_partial() { &["--missing-ok"] } else { &[] };
         let write = || self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line();
         let tree = write().or_else(|error| {
             if was_cut_short(&error) {

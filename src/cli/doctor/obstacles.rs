@@ -24,7 +24,9 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
 
 /// Returns what `run` would refuse, as far as `findings` do not say it.
 pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) -> Vec<Finding> {
-    let Ok(feature) = context.feature(None, None) else { return Vec::new() };
+    let (Ok(feature), Ok(work_tree)) = (context.feature(None, None), context.work_tree()) else {
+        return Vec::new();
+    };
     let is_known = |about: &str| {
         findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
     };
@@ -35,9 +37,9 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
         Err(error) => return vec![Finding { state: Severity::Note, ..Finding::wrong("feature", &error) }],
     };
     let found = match Ready::new(settings, true, context) {
-        Ok(ready) => ready.obstacles(store, &feature, context),
+        Ok(ready) => ready.obstacles(store, work_tree, &feature, context),
         Err(error) => {
-            let operation = session::check_operation(store).err();
+            let operation = session::check_operation(work_tree).err();
             let operation =
                 operation.map(|error| Obstacle { about: "operation", error, yields_to_force: true });
             iter::once(Obstacle { about: "agents", error, yields_to_force: false }).chain(operation).collect()

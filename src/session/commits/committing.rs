@@ -9,7 +9,6 @@ use crate::process::create_private_dir;
 use crate::record::{
     LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName, join_files, join_truncated,
 };
-use crate::store::Store;
 use crate::worktree::{RawPath, StagedEntries, WorkTree};
 
 use super::git_commit::CommitPlan;
@@ -39,16 +38,15 @@ pub(in crate::session) struct CommitResult {
 /// # Errors
 ///
 /// A [`Refusal`] if an operation such as a merge is in progress, HEAD is detached, or git has no author identity.
-pub fn check_commits(store: &Store) -> Result<()> {
-    let work_tree = WorkTree::new(store.repository())?;
+pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
     let refuse = |message: String, hint: &str| Err(Refusal::new(message).with_hint(hint).into());
-    if let Some(what) = store.refs().under_way()? {
+    if let Some(operation) = work_tree.operation() {
         return refuse(
-            format!("`commit = \"task\"` is set, but {what} is in progress in this work tree"),
+            format!("`commit = \"task\"` is set, but {} is in progress in this work tree", operation.name),
             "finish or abort it first, or set commit = \"off\"",
         );
     }
-    if store.refs().branch()?.is_none() {
+    if work_tree.branch()?.is_none() {
         return refuse(
             "`commit = \"task\"` is set, but HEAD is detached".to_owned(),
             "check out a branch (`git switch -c NAME`), or set commit = \"off\"",
@@ -137,7 +135,6 @@ impl Running<'_> {
         taken: &mut SnapshotTaken,
         done: &CommitSubject<'_>,
     ) -> Result<Option<ObjectId>> {
-        let store = self.plan.store;
         if let Some((obstacle, _)) = work.obstacle(&self.plan)? {
             bail!("{obstacle}");
         }
@@ -145,7 +142,7 @@ impl Running<'_> {
             bail!("the changes are unknown: {failure}");
         }
         let work_tree = self.recorder.work_tree().clone();
-        let base = store.refs().head()?;
+        let base = work_tree.head()?;
         let now = work_tree.staged(base.as_ref())?;
         // Entries as they were at the start are the user's; the agent staged the others.
         let user_staged = now.intersection(&work.staged);

@@ -75,7 +75,7 @@ impl Running<'_> {
                 ended = self.run_git_commit(plan, done)?;
             }
         }
-        let commit = self.plan.store.refs().head()?.filter(|commit| Some(commit) != plan.base.as_ref());
+        let commit = self.plan.work_tree.head()?.filter(|commit| Some(commit) != plan.base.as_ref());
         let changed = display_paths(&changed);
         match (ended, commit) {
             (GitCommit::Made, Some(commit)) => {
@@ -151,7 +151,7 @@ impl Running<'_> {
             stdin: None,
             stdout: scratch.join("commit-stdout"),
             stderr: scratch.join("commit-stderr"),
-            marker: self.marker()?,
+            marker: self.marker(),
             // Hooks may run the tests.
             limits: Limits { idle: Some(patience), ..validation_limits(&self.plan.config.settings) },
         };

@@ -55,12 +55,12 @@ impl PendingCommit {
             return Ok(None);
         }
         let FoundWork { tree, objects, left_out, resumed_from } = found;
-        let work_tree = WorkTree::new(plan.store.repository())?;
-        let head = plan.store.refs().head()?;
+        let work_tree = plan.work_tree;
+        let head = plan.work_tree.head()?;
         let mut pending = Self {
             staged: work_tree.staged(head.as_ref())?,
-            left_out: LeftOutFiles::begin(work_tree.top(), &with_files(&work_tree, left_out), resumed_from),
-            branch: plan.store.refs().branch()?,
+            left_out: LeftOutFiles::begin(work_tree.top(), &with_files(work_tree, left_out), resumed_from),
+            branch: plan.work_tree.branch()?,
             ..Self::default()
         };
         if let Some(tree) = tree {
@@ -98,11 +98,11 @@ impl PendingCommit {
 
     /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
     pub fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
-        if let Some(what) = plan.store.refs().under_way()? {
-            let obstacle = format!("{what} is in progress in this work tree");
+        if let Some(operation) = plan.work_tree.operation() {
+            let obstacle = format!("{} is in progress in this work tree", operation.name);
             return Ok(Some((obstacle, "finish or abort it".to_owned())));
         }
-        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.store.refs().branch()?);
+        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.work_tree.branch()?);
         if branch.as_deref() == Some(began_on) {
             return Ok(None);
         }

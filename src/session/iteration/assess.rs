@@ -293,7 +293,7 @@ impl Running<'_> {
         changed: &Changed,
     ) -> Result<Option<(Validation, Vec<String>)>> {
         let place = self.recorder.place().clone();
-        let rollback = Rollback { store: self.plan.store, place: &place };
+        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let here = rollback.read()?;
         let prefix = self.project_prefix();
         let find = |path: &str| {
@@ -353,7 +353,7 @@ impl Running<'_> {
     fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<Validation> {
         let StartedIteration { slot, begin, environment, .. } = started;
         let command = self.plan.config.settings.validation_command.clone().unwrap_or_default();
-        let mut context = self.plan.bench(slot, environment, self.marker()?);
+        let mut context = self.plan.bench(slot, environment, self.marker());
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
         let validation = validate::run(&command, &context, self.plan.interrupt)?;

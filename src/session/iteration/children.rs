@@ -51,7 +51,7 @@ impl Running<'_> {
             directory: &self.plan.project_root,
             environment,
             limits: self.candidate().limits,
-            marker: &self.marker()?,
+            marker: &self.marker(),
             clock: self.plan.clock,
             redactor: self.recorder.redactor(),
         };
@@ -70,7 +70,7 @@ impl Running<'_> {
     ) -> Result<Option<(Validation, Tally)>> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
-        let bench = self.plan.bench(slot, environment, self.marker()?);
+        let bench = self.plan.bench(slot, environment, self.marker());
         let validation = validate::run(&command, &bench, self.plan.interrupt)?;
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
         (self.say)(&Event::ValidationFinished {
@@ -99,7 +99,7 @@ impl Running<'_> {
                 "the settings of this session in {folder} were changed while it ran; they are back"
             ));
         }
-        if let Err(error) = self.local.lock.hold_on(self.plan.store.repository()) {
+        if let Err(error) = self.local.lock.hold_on(self.plan.work_tree) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())

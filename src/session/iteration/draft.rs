@@ -171,8 +171,7 @@ impl Running<'_> {
         let validation = validation.as_ref();
         let started_at = begin.started_at;
         let counts = self.counts();
-        let mut iteration =
-            unfinished(begin, &self.session, ended_at, counts, self.plan.store.refs().head()?);
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
         iteration.outcome = verdict.outcome;
         iteration.failure_class = run.failure_class;
         iteration.error.clone_from(&run.error);

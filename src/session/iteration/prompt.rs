@@ -89,7 +89,7 @@ impl Running<'_> {
         Ok(CommandContext {
             directory: &self.plan.project_root,
             scratch,
-            marker: self.marker()?,
+            marker: self.marker(),
             interrupt: self.plan.interrupt,
         })
     }

@@ -29,7 +29,7 @@ impl Running<'_> {
         let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
             return ProtectedFiles::default();
         };
-        let rollback = Rollback { store: self.plan.store, place: &place };
+        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         match restore_protected(rollback, slot, before, self.plan.clock.now(), &[]) {
             Ok(Restored { put_back, messages }) => {
                 if !put_back.is_empty() {

@@ -56,8 +56,7 @@ impl Running<'_> {
         let started_at = begin.started_at;
         let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
         let counts = self.counts();
-        let mut iteration =
-            unfinished(begin, &self.session, ended_at, counts, self.plan.store.refs().head()?);
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
         iteration.outcome = Outcome::Skipped;
         iteration.attempt = None;
         // The next session asks whether they are the same.
@@ -157,7 +156,11 @@ impl Running<'_> {
         attempts: &FailedAttempts,
     ) -> Result<(Option<ObjectId>, Vec<String>)> {
         self.begin_phase(begin.iteration, Phase::Recording);
-        let rollback = Rollback { store: self.plan.store, place: &self.recorder.place().clone() };
+        let rollback = Rollback {
+            store: self.plan.store,
+            work_tree: self.plan.work_tree,
+            place: &self.recorder.place().clone(),
+        };
         let planned = rollback.plan(&attempts.spans)?;
         let task = &begin.task.name;
         let kept: Vec<String> = planned.kept.iter().cloned().collect();

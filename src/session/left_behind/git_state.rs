@@ -1,7 +1,7 @@
 //! Operations of git's and branches, as an attempt found them and as it left them. Pure.
 
 use crate::record::{GitState, GitStateKind};
-use crate::repository::Operation;
+use crate::worktree::Operation;
 
 /// Returns the operations that are in progress now and were not at the start, each with the iteration that began it.
 pub(super) fn operations(
@@ -75,7 +75,7 @@ impl Branch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repository::OPERATIONS;
+    use crate::worktree::OPERATIONS;
 
     fn named(names: &[&str]) -> Vec<Operation> {
         OPERATIONS.iter().filter(|operation| names.contains(&operation.name)).copied().collect()

@@ -16,16 +16,13 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(2);
 impl Running<'_> {
     /// Names locks that lie there since before the start: they are not ours to remove.
     pub(in crate::session) fn warn_of_old_locks(&mut self) {
-        let repository = self.plan.store.repository();
+        let work_tree = self.plan.work_tree;
         let is_old = |lock: &Utf8PathBuf| {
             let modified = lock.metadata().and_then(|metadata| metadata.modified()).ok();
             modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age >= ABANDONED_AFTER)
         };
-        let old: Vec<String> = git_locks(repository)
-            .into_iter()
-            .filter(is_old)
-            .map(|lock| lock_name(repository, &lock))
-            .collect();
+        let old: Vec<String> =
+            git_locks(work_tree).into_iter().filter(is_old).map(|lock| lock_name(work_tree, &lock)).collect();
         for name in old {
             let lock = quoted_for_shell(&name);
             self.warn(format!(
@@ -36,15 +33,15 @@ impl Running<'_> {
 
     /// Removes the locks that appeared during the attempt, unless a git runs here that may hold them.
     pub(super) fn remove_locks(&mut self, iteration: u32) -> Vec<GitState> {
-        let repository = self.plan.store.repository();
+        let work_tree = self.plan.work_tree;
         let behind = &self.past.left_behind;
         let since = |name: &str| {
             let named = format!("`{name}`");
             let is_it = |state: &&GitState| state.command.is_some() && state.text.contains(&named);
             behind.states.iter().find(is_it).map(|state| state.since)
         };
-        let locks = git_locks(repository).into_iter().map(|lock| {
-            let name = lock_name(repository, &lock);
+        let locks = git_locks(work_tree).into_iter().map(|lock| {
+            let name = lock_name(work_tree, &lock);
             let since = since(&name);
             (lock, name, since)
         });
@@ -53,9 +50,9 @@ impl Running<'_> {
             locks.filter(|(lock, _, since)| since.is_some() || !behind.locks.contains(lock)).collect();
         let mut states = Vec::new();
         for (lock, name, since) in left {
-            let shared = repository.common_dir.parent().unwrap_or(&repository.common_dir);
-            let top = repository.top.as_deref().unwrap_or(shared);
-            let is_held = || process::is_git_running(&[top, shared]);
+            let common_dir = &work_tree.repository().common_dir;
+            let shared = common_dir.parent().unwrap_or(common_dir);
+            let is_held = || process::is_git_running(&[work_tree.top(), shared]);
             let removed = remove_abandoned_lock(&lock, ABANDONED_AFTER, &is_held);
             let (text, command) = match removed {
                 // Whoever held it is through.

@@ -54,7 +54,7 @@ impl Running<'_> {
         if self.past.left_behind.user_files() == 0 {
             return Ok(Vec::new());
         }
-        let head = self.plan.store.refs().head()?;
+        let head = self.plan.work_tree.head()?;
         let (before, refs) = (begin.head_before.as_ref(), slot.refs_before()?);
         // Whatever their dates: what they took in is what counts.
         let since = Timestamp::from_seconds(0);
@@ -63,10 +63,10 @@ impl Running<'_> {
 
     fn states(&mut self, iteration: u32) -> Result<Vec<GitState>> {
         let store = self.plan.store;
-        let operations = store.repository().operations();
+        let operations = self.plan.work_tree.operations();
         let behind = &self.past.left_behind;
         let mut states = git_state::operations(&behind.at_start, &operations, &behind.states, iteration);
-        let now = store.refs().branch()?;
+        let now = self.plan.work_tree.branch()?;
         // A rebase detaches HEAD, and its end brings the branch back.
         if now.is_some() || states.is_empty() {
             let old = behind.branch.expected.clone();
@@ -89,7 +89,7 @@ impl Running<'_> {
             git_state: behind.states.clone(),
             user_files: behind.files.lost.clone(),
         };
-        still_there(self.plan.store.repository(), &mut remains);
+        still_there(self.plan.work_tree, &mut remains);
         Some(remains)
     }
 
@@ -97,7 +97,7 @@ impl Running<'_> {
     /// began; `None` if it is not.
     pub(in crate::session) fn unfinished_operation(&self) -> Option<Ending> {
         let behind = &self.past.left_behind;
-        let now = self.plan.store.repository().operations();
+        let now = self.plan.work_tree.operations();
         let last = self.state.next.saturating_sub(1);
         let states = git_state::operations(&behind.at_start, &now, &behind.states, last);
         let state = states.into_iter().find(|state| state.kind == GitStateKind::Operation)?;

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::record::{ObjectId, RALPH, quoted_for_shell};
 use crate::store::{SessionLog, Store};
+use crate::worktree::WorkTree;
 
 /// A task list that was deleted, alone or with its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub struct LostList {
 impl LostList {
     /// Returns what is known of the list at `path`, by the record of a session. `None` if it is there, or if no record has
     /// it.
-    pub fn of(store: &Store, log: &SessionLog, path: &Utf8Path) -> Option<Self> {
-        let top = store.repository().work_tree().ok()?;
+    pub fn of(store: &Store, work_tree: &WorkTree, log: &SessionLog, path: &Utf8Path) -> Option<Self> {
+        let top = work_tree.top();
         if path.symlink_metadata().is_ok() {
             return None;
         }

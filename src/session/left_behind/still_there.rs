@@ -2,11 +2,11 @@
 
 use crate::process::Tool;
 use crate::record::{GitState, GitStateKind, LogEntry, RecordKind, Remains, UserFile, UserFileChange};
-use crate::repository::{Operation, Repository};
 use crate::store::{Store, git_locks, lock_name};
+use crate::worktree::{Operation, WorkTree};
 
 /// Returns what the newest attempt among `sessions` of a feature left behind, as far as it is still so.
-pub fn remains(store: &Store, sessions: &[Vec<LogEntry>]) -> Option<Remains> {
+pub fn remains(store: &Store, work_tree: Option<&WorkTree>, sessions: &[Vec<LogEntry>]) -> Option<Remains> {
     let is_run = |entry: &&LogEntry| entry.kind == RecordKind::Iteration && entry.exit.agent.is_some();
     let entry = sessions.last()?.iter().rfind(is_run)?;
     let iteration = store.readable_iteration(entry)?;
@@ -16,19 +16,21 @@ pub fn remains(store: &Store, sessions: &[Vec<LogEntry>]) -> Option<Remains> {
         git_state: iteration.git_state,
         user_files: iteration.user_files,
     };
-    still_there(store.repository(), &mut remains);
+    if let Some(work_tree) = work_tree {
+        still_there(work_tree, &mut remains);
+    }
     Some(remains)
 }
 
 /// Drops what was ended or brought back since.
-pub(super) fn still_there(repository: &Repository, remains: &mut Remains) {
+pub(super) fn still_there(work_tree: &WorkTree, remains: &mut Remains) {
     if !remains.git_state.is_empty() {
-        let operations = repository.operations();
+        let operations = work_tree.operations();
         let locks: Vec<String> =
-            git_locks(repository).iter().map(|lock| format!("`{}`", lock_name(repository, lock))).collect();
+            git_locks(work_tree).iter().map(|lock| format!("`{}`", lock_name(work_tree, lock))).collect();
         remains.git_state.retain(|state| is_so(state, &operations, &locks));
     }
-    remains.user_files.retain(|file| file.is_gone() && is_gone(repository, file));
+    remains.user_files.retain(|file| file.is_gone() && is_gone(work_tree, file));
 }
 
 fn is_so(state: &GitState, operations: &[Operation], locks: &[String]) -> bool {
@@ -43,8 +45,8 @@ fn is_so(state: &GitState, operations: &[Operation], locks: &[String]) -> bool {
 
 /// A file that was deleted is back if it is there, and one that was reverted if it is not what the last commit has. Of
 /// others only the next attempt tells.
-fn is_gone(repository: &Repository, file: &UserFile) -> bool {
-    let Some(top) = repository.top.as_deref() else { return true };
+fn is_gone(work_tree: &WorkTree, file: &UserFile) -> bool {
+    let top = work_tree.top();
     match file.change {
         UserFileChange::Deleted => top.join(&file.path).symlink_metadata().is_err(),
         UserFileChange::Reverted => {

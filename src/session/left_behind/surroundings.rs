@@ -4,8 +4,8 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use crate::record::GitState;
-use crate::repository::Operation;
 use crate::store::git_locks;
+use crate::worktree::Operation;
 
 use super::git_state::Branch;
 use super::undone_work::UndoneWork;
@@ -34,7 +34,7 @@ impl LeftBehind {
         of_tasks: Result<UndoneWork>,
         warn: &mut dyn FnMut(String),
     ) -> Self {
-        let at_start = plan.store.repository().operations();
+        let at_start = plan.work_tree.operations();
         let mut undone = UndoneWork::default();
         match of_tasks {
             Ok(recorded) => {
@@ -56,7 +56,7 @@ impl LeftBehind {
     /// Notes what is there before an attempt, so that it is not taken for the attempt's.
     pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>, edits: &[BlobChange]) {
         self.undone.work.edited(edits);
-        self.locks = git_locks(plan.store.repository());
+        self.locks = git_locks(plan.work_tree);
         self.branch.begin_attempt(branch);
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::record::{Iteration, LeftOut, ObjectId, RecordKind, Session, UserFile, UserFileChange};
 use crate::store::{Slot, Store, newest_written};
-use crate::worktree::{PathChange, RawPath, TreeEntry, TreePair};
+use crate::worktree::{PathChange, RawPath, TreeEntry, TreePair, WorkTree};
 
 use super::super::recorder::Recorder;
 use super::super::snapshot_taken::SnapshotTaken;
@@ -54,8 +54,8 @@ pub(in crate::session) struct PreviousSession {
 }
 
 impl PreviousSession {
-    pub fn of(store: &Store) -> Result<Self> {
-        let Some(refs) = newest_written(store.repository())? else { return Ok(Self::default()) };
+    pub fn of(store: &Store, work_tree: &WorkTree) -> Result<Self> {
+        let Some(refs) = newest_written(work_tree)? else { return Ok(Self::default()) };
         let Some(log) = store.session(&refs)? else { return Ok(Self::default()) };
         let session = log.entries.iter().rfind(|entry| entry.kind != RecordKind::Iteration);
         Ok(Self {

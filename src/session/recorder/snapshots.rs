@@ -167,7 +167,7 @@ impl Recorder<'_> {
         if !self.place.snapshots {
             return Ok(None);
         }
-        let head = self.store.refs().head()?;
+        let head = self.work_tree().head()?;
         let snapshot = Snapshot {
             tree,
             previous,

@@ -33,15 +33,18 @@ impl Rollback<'_> {
         at: Timestamp,
     ) -> Result<(RestorePoint, Vec<RawPath>)> {
         let made = here.work_tree.with_changes(here.private_index(), changes)?;
-        let point = self.store.keep_restoration(Restoration {
-            found: &here.now,
-            made: &made,
-            objects: &here.objects,
-            session: &self.place.session,
-            feature: &self.place.feature,
-            target: what,
-            at,
-        })?;
+        let point = self.store.keep_restoration(
+            self.work_tree,
+            Restoration {
+                found: &here.now,
+                made: &made,
+                objects: &here.objects,
+                session: &self.place.session,
+                feature: &self.place.feature,
+                target: what,
+                at,
+            },
+        )?;
         PutBack { kind, point: point.clone() }.note_in(slot)?;
         let stay = here.work_tree.replace(here.private_index(), changes)?;
         Ok((point, stay))

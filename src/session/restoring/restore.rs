@@ -33,6 +33,7 @@ pub enum Force {
 #[derive(Debug, Clone, Copy)]
 pub struct Restore<'a> {
     pub store: &'a Store,
+    pub work_tree: &'a WorkTree,
     pub clock: &'a Clock,
     /// Untracked files of more bytes are not saved, and so not touched.
     pub max_file: u64,
@@ -129,14 +130,14 @@ impl<'a> Restore<'a> {
     /// Plans the restoration of a snapshot.
     pub fn plan(self, target: &Target<'_>, intent: Intent) -> Result<PlannedRestore<'a>> {
         // The work tree is ours, and most of it is in HEAD: what is far from that is far from it.
-        if let Some(head) = self.store.refs().head()? {
+        if let Some(head) = self.work_tree.head()? {
             self.store.require_comparable(&head, &target.snapshot)?;
         }
         let (here, lock) = self.begin(intent)?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
         let paths = Paths { directory: self.directory, specs: target.paths };
-        let lacking = self.lacking(target)?;
+        let lacking = self.lacking(target);
         let is_lacking = |spec: &&String| lacking.iter().any(|(asked, _)| *asked == Some(*spec));
         let specs: Vec<String> = target.paths.iter().filter(|spec| !is_lacking(spec)).cloned().collect();
         if let Some(spec) =
@@ -146,7 +147,7 @@ impl<'a> Restore<'a> {
         }
         let mut asked = here.differences(TreePair { from: now, to: &target.snapshot }, paths)?;
         asked.retain(|change| !work_tree.has_mode_already(change));
-        let top = self.store.repository().work_tree()?;
+        let top = self.work_tree.top();
         let hidden = work_tree.out_of_sight(private_index)?;
         // These are never changed, whatever is asked for.
         let untouchable = |change: &PathChange| {
@@ -212,8 +213,8 @@ impl<'a> Restore<'a> {
 
     /// Returns what is asked for and the snapshot lacks, each with the path by which the user asked for it. A file that
     /// did not change since is no news.
-    fn lacking<'t>(self, target: &Target<'t>) -> Result<Vec<(Option<&'t String>, &'t LeftOut)>> {
-        let top = self.store.repository().work_tree()?;
+    fn lacking<'t>(self, target: &Target<'t>) -> Vec<(Option<&'t String>, &'t LeftOut)> {
+        let top = self.work_tree.top();
         let mut lacking = Vec::new();
         for left in target.left_out.iter().filter(|left| left.reason != LeftOut::SUBMODULE_CHANGES) {
             let asked = target.paths.iter().find(|spec| {
@@ -230,14 +231,14 @@ impl<'a> Restore<'a> {
                 lacking.push((asked, left));
             }
         }
-        Ok(lacking)
+        lacking
     }
 
     /// Plans how to undo a restoration: its paths become what they were before it.
     pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<PlannedRestore<'a>> {
         let (here, lock) = self.begin(intent)?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
-        let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+        let everything = Paths { directory: self.work_tree.top(), specs: &[] };
         let made = here.differences(TreePair { from: &point.made, to: &point.found }, everything)?;
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
         let mut changes = here.differences(TreePair { from: now, to: &point.found }, everything)?;
@@ -283,7 +284,7 @@ impl<'a> Restore<'a> {
         if made.is_empty() {
             return Ok(Vec::new());
         }
-        let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+        let everything = Paths { directory: self.work_tree.top(), specs: &[] };
         let mut all = here.differences(TreePair { from: &here.now, to: wanted }, everything)?;
         all.retain(|change| change.is_removal() && collides(&change.path, made));
         Ok(all)
@@ -301,7 +302,7 @@ impl<'a> Restore<'a> {
         }
         let removals = changes.iter().filter(|change| change.is_removal());
         let mut unknown: BTreeSet<RawPath> = removals.map(|change| change.path.clone()).collect();
-        let head = self.store.refs().head()?.filter(|_| !unknown.is_empty());
+        let head = self.work_tree.head()?.filter(|_| !unknown.is_empty());
         let snapshots: Vec<&ObjectId> = head.iter().chain(&target.snapshots).collect();
         for pair in snapshots.windows(2).filter(|_| head.is_some()) {
             self.store.require_comparable(pair[0], pair[1])?;
@@ -310,7 +311,7 @@ impl<'a> Restore<'a> {
         unknown.retain(|path| !known.contains(path));
         let mut edited = BTreeSet::new();
         if let (Some(start), false) = (&target.start, unknown.is_empty()) {
-            let everything = Paths { directory: self.store.repository().work_tree()?, specs: &[] };
+            let everything = Paths { directory: self.work_tree.top(), specs: &[] };
             let since = here.differences(TreePair { from: &here.now, to: start }, everything)?;
             let (lacking, differing): (Vec<PathChange>, Vec<PathChange>) =
                 since.into_iter().partition(PathChange::is_removal);
@@ -323,16 +324,14 @@ impl<'a> Restore<'a> {
 
     /// Makes sure that no loop runs here, and reads the state of the work tree.
     fn begin(self, intent: Intent) -> Result<(ScratchWorkTree, Option<LoopLock>)> {
-        let repository = self.store.repository();
-        let work_tree = WorkTree::new(repository)?;
         let lock = match intent {
             Intent::Look => None,
-            Intent::Write => Some(LoopLock::take(repository)?),
+            Intent::Write => Some(LoopLock::take(self.work_tree)?),
         };
         if intent == Intent::Write && self.force == Force::No {
-            refuse_unfinished(self.store)?;
+            refuse_unfinished(self.store, self.work_tree)?;
         }
-        Ok((ScratchWorkTree::read(self.store, work_tree, self.max_file)?, lock))
+        Ok((ScratchWorkTree::read(self.store, self.work_tree.clone(), self.max_file)?, lock))
     }
 }
 
@@ -358,15 +357,18 @@ impl PlannedRestore<'_> {
         // Check again: fetching missing objects may have taken a while.
         refuse_endangered(here, &self.changes)?;
         let wanted = here.with_changes(&self.changes)?;
-        let point = self.restore.store.keep_restoration(Restoration {
-            found: &here.now,
-            made: &wanted,
-            objects: &here.objects,
-            session: &self.session,
-            feature: &self.feature,
-            target: &self.name,
-            at: self.restore.clock.now(),
-        })?;
+        let point = self.restore.store.keep_restoration(
+            self.restore.work_tree,
+            Restoration {
+                found: &here.now,
+                made: &wanted,
+                objects: &here.objects,
+                session: &self.session,
+                feature: &self.feature,
+                target: &self.name,
+                at: self.restore.clock.now(),
+            },
+        )?;
         on_kept(&point);
         let applied = here.apply(&wanted);
         let hint = || format!("\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number);
@@ -431,13 +433,14 @@ fn listed<S: AsRef<str>>(paths: &[S]) -> String {
 }
 
 /// Refuses to change files under the hands of git or of a record that is not finished.
-fn refuse_unfinished(store: &Store) -> Result<()> {
-    if let Some(what) = store.refs().under_way()? {
+fn refuse_unfinished(store: &Store, work_tree: &WorkTree) -> Result<()> {
+    if let Some(operation) = work_tree.operation() {
+        let what = operation.name;
         return Err(Refusal::new(format!("{what} is in progress in this work tree"))
             .with_hint("finish or abort it first; --force proceeds anyway")
             .into());
     }
-    if !left_spools::all_are_recorded(store)? {
+    if !left_spools::all_are_recorded(store, work_tree)? {
         return Err(Refusal::new("a session died in this work tree, and its record is not finished")
             .with_hint(format!("`{RALPH} resume` finishes it first; --force proceeds anyway"))
             .into());

@@ -20,6 +20,7 @@ use super::scratch_work_tree::ScratchWorkTree;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Rollback<'a> {
     pub store: &'a Store,
+    pub work_tree: &'a WorkTree,
     pub place: &'a SpoolMeta,
 }
 
@@ -68,7 +69,7 @@ impl Rollback<'_> {
         }
         let mut changes: Vec<PathChange> = made.into_values().collect();
         changes.retain(|change| !work_tree.has_mode_already(change));
-        let top = self.store.repository().work_tree()?;
+        let top = self.work_tree.top();
         let [tasks, progress] =
             [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
         changes.retain(|change| {
@@ -96,15 +97,18 @@ impl Rollback<'_> {
     ) -> Result<RestorePoint> {
         let PlannedRollback { here, changes, .. } = planned;
         let wanted = here.with_changes(changes)?;
-        let point = self.store.keep_restoration(Restoration {
-            found: &here.now,
-            made: &wanted,
-            objects: &here.objects,
-            session: &self.place.session,
-            feature: &self.place.feature,
-            target: name,
-            at,
-        })?;
+        let point = self.store.keep_restoration(
+            self.work_tree,
+            Restoration {
+                found: &here.now,
+                made: &wanted,
+                objects: &here.objects,
+                session: &self.place.session,
+                feature: &self.place.feature,
+                target: name,
+                at,
+            },
+        )?;
         on_kept(&point)?;
         here.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
         Ok(point)
@@ -136,7 +140,7 @@ impl Rollback<'_> {
 
     /// Reads the work tree as it is now.
     pub fn read(self) -> Result<ScratchWorkTree> {
-        let work_tree = WorkTree::new(self.store.repository())?.at_work_for(&self.place.session);
+        let work_tree = self.work_tree.clone().at_work_for(&self.place.session);
         ScratchWorkTree::read(self.store, work_tree, self.place.snapshot_max_file)
     }
 }

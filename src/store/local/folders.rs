@@ -10,6 +10,7 @@ use crate::repository::Repository;
 
 use super::disk;
 use crate::store::Scratch;
+use crate::worktree::WorkTree;
 
 /// Returns a folder of ours, for the user and whom the repository lets in. It is there when this returns.
 pub(in crate::store) fn create(repository: &Repository, name: &str) -> Result<Utf8PathBuf> {
@@ -43,8 +44,8 @@ pub(in crate::store) fn forget_reports(repository: &Repository) -> Result<()> {
 
 /// Returns the file for what a loop in this work tree says that has no terminal of its own, emptied; what an earlier
 /// loop said is gone.
-pub fn talk(repository: &Repository) -> Result<(Utf8PathBuf, File)> {
-    let path = create(repository, "talk")?.join(repository.work_tree_name());
+pub fn talk(work_tree: &WorkTree) -> Result<(Utf8PathBuf, File)> {
+    let path = create(work_tree.repository(), "talk")?.join(work_tree.name());
     let opened = disk::open_to_change(&path, 0o666).and_then(|file| file.set_len(0).map(|()| file));
     let file = opened.with_context(|| format!("create {path}"))?;
     Ok((path, file))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::record::IfThere;
-use crate::repository::Repository;
+use crate::worktree::WorkTree;
 
 /// Time between two looks at a lock that is young.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -17,11 +17,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 const FOLDERS: [&str; 2] = ["objects/info", "info"];
 
 /// Returns the lock files of this work tree and of what all work trees share. Those of our own refs are the store's.
-pub fn git_locks(repository: &Repository) -> Vec<Utf8PathBuf> {
+pub fn git_locks(work_tree: &WorkTree) -> Vec<Utf8PathBuf> {
+    let (git_dir, common_dir) = (work_tree.git_dir(), work_tree.repository().common_dir.as_path());
     let mut found = Vec::new();
-    let mut directories = vec![&repository.git_dir];
-    if repository.git_dir != repository.common_dir {
-        directories.push(&repository.common_dir);
+    let mut directories = vec![git_dir];
+    if git_dir != common_dir {
+        directories.push(common_dir);
     }
     for directory in directories {
         add_locks(directory, &mut found);
@@ -59,9 +60,8 @@ fn add_below(folder: &Utf8Path, found: &mut Vec<Utf8PathBuf>) {
 }
 
 /// Returns what people call a lock file: `.git/index.lock`.
-pub fn lock_name(repository: &Repository, lock: &Utf8Path) -> String {
-    let top = repository.top.as_deref().unwrap_or(&repository.git_dir);
-    lock.strip_prefix(top).unwrap_or(lock).to_string()
+pub fn lock_name(work_tree: &WorkTree, lock: &Utf8Path) -> String {
+    lock.strip_prefix(work_tree.top()).unwrap_or(lock).to_string()
 }
 
 /// Removes a lock that nobody holds: one as old as `age`, while `is_held` is false. Returns true if it was removed, and
@@ -89,39 +89,39 @@ pub fn remove_abandoned_lock(
 mod tests {
     use super::*;
     use crate::process::Tool;
-    use crate::repository::AuthorVariables;
+    use crate::repository::{AuthorVariables, Repository};
 
-    fn repository() -> (tempfile::TempDir, Repository) {
+    fn work_tree() -> (tempfile::TempDir, WorkTree) {
         let folder = tempfile::tempdir().unwrap();
         let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        let repository = Repository::discover(&top, &AuthorVariables::default()).unwrap();
-        (folder, repository)
+        let found = Repository::discover(&top, &AuthorVariables::default()).unwrap();
+        (folder, WorkTree::of(&found, None).unwrap())
     }
 
     #[test]
     fn locks_of_git_are_found_wherever_they_are_and_ours_are_not_among_them() {
-        let (_folder, repository) = repository();
-        let git_dir = repository.git_dir.clone();
+        let (_folder, work_tree) = work_tree();
+        let git_dir = work_tree.git_dir().to_owned();
         let expected = ["HEAD.lock", "index.lock", "objects/info/commit-graph.lock", "refs/heads/a/b.lock"];
         for name in expected.iter().chain(&["refs/ralph/001/x.lock", "ralph/lock", "index"]) {
             let path = git_dir.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let mut found: Vec<String> = git_locks(&repository)
+        let mut found: Vec<String> = git_locks(&work_tree)
             .iter()
             .map(|lock| lock.strip_prefix(&git_dir).unwrap().to_string())
             .collect();
         found.sort();
         assert_eq!(found, expected);
-        assert_eq!(lock_name(&repository, &git_dir.join("index.lock")), ".git/index.lock");
+        assert_eq!(lock_name(&work_tree, &git_dir.join("index.lock")), ".git/index.lock");
     }
 
     #[test]
     fn a_lock_is_removed_if_nobody_holds_it() {
-        let (_folder, repository) = repository();
-        let lock = repository.git_dir.join("index.lock");
+        let (_folder, work_tree) = work_tree();
+        let lock = work_tree.git_dir().join("index.lock");
         let remove = |is_held: bool| remove_abandoned_lock(&lock, Duration::ZERO, &|| is_held).unwrap();
         assert_eq!(remove(false), None);
         fs::write(&lock, "").unwrap();

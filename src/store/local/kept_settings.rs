@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use crate::project_files::{MAX_DOCUMENT_BYTES, open_plain, read_at_most};
 use crate::record::SessionId;
 use crate::repository::Repository;
+use crate::worktree::WorkTree;
 
 use super::{disk, folders};
 
@@ -41,10 +42,10 @@ impl<'a> KeptSettings<'a> {
     }
 
     /// Writes them, if they are not there as they are. Returns true if that was so.
-    pub fn keep(&self, bytes: &[u8]) -> Result<bool> {
+    pub fn keep(&self, work_tree: &WorkTree, bytes: &[u8]) -> Result<bool> {
         // Of the work tree, where one loop runs at a time: a draft that a kill left goes with the next start there, which is
         // of another session.
-        let draft = self.path.with_file_name(format!("{}.new", self.repository.work_tree_name()));
+        let draft = self.path.with_file_name(format!("{}.new", work_tree.name()));
         if self.read()?.as_deref() == Some(bytes) {
             disk::remove_file_if_there(&draft)?;
             return Ok(false);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::create_private_dir;
 use crate::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
 use crate::repository::Repository;
+use crate::worktree::WorkTree;
 
 use super::disk;
 
@@ -69,8 +70,9 @@ impl LoopLock {
     }
 
     /// Takes the lock of this work tree, or refuses and names who has it.
-    pub fn take(repository: &Repository) -> Result<Self> {
-        let path = Self::path(repository, &repository.work_tree_name());
+    pub fn take(work_tree: &WorkTree) -> Result<Self> {
+        let repository = work_tree.repository();
+        let path = Self::path(repository, &work_tree.name());
         create_private_dir(path.parent().unwrap_or(&path))?;
         let file = disk::open_to_change(&path, 0o666).with_context(|| format!("open {path}"))?;
         for made in path.ancestors().take(3) {
@@ -90,7 +92,7 @@ impl LoopLock {
     }
 
     /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
-    pub fn hold_on(&mut self, repository: &Repository) -> Result<()> {
+    pub fn hold_on(&mut self, work_tree: &WorkTree) -> Result<()> {
         let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
         let ours = self.file.metadata().context("look at the lock")?;
         if there == Some((ours.dev(), ours.ino())) {
@@ -98,7 +100,7 @@ impl LoopLock {
         }
         self.file.rewind().context("read the lock")?;
         let holder = read_holder(&mut self.file);
-        *self = Self::take(repository)?;
+        *self = Self::take(work_tree)?;
         holder.map_or(Ok(()), |holder| self.name_holder(&holder))
     }
 
@@ -116,8 +118,8 @@ impl LoopLock {
     }
 
     /// Who runs a loop in this work tree now. Writes nothing.
-    pub fn holder_here(repository: &Repository) -> Result<Option<Holder>> {
-        let path = Self::path(repository, &repository.work_tree_name());
+    pub fn holder_here(work_tree: &WorkTree) -> Result<Option<Holder>> {
+        let path = Self::path(work_tree.repository(), &work_tree.name());
         if path.is_file() { Self::holder(&path) } else { Ok(None) }
     }
 

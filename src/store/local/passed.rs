@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use failure_excerpt::Tally;
 
-use crate::repository::Repository;
+use crate::worktree::WorkTree;
 
 use super::{disk, folders};
 
@@ -18,12 +18,12 @@ const MAX_STATES: usize = 50;
 
 /// The states of one work tree.
 pub struct PassedStates<'a> {
-    repository: &'a Repository,
+    work_tree: &'a WorkTree,
 }
 
 impl<'a> PassedStates<'a> {
-    pub fn of(repository: &'a Repository) -> Self {
-        Self { repository }
+    pub fn of(work_tree: &'a WorkTree) -> Self {
+        Self { work_tree }
     }
 
     /// Returns what the validation printed of its tests on a state on which it passed; the inner `None` if that is not
@@ -45,7 +45,7 @@ impl<'a> PassedStates<'a> {
         states.retain(|known| state_of(known) != state);
         states.push(line);
         states.drain(..states.len().saturating_sub(MAX_STATES));
-        folders::create(self.repository, "cache")?;
+        folders::create(self.work_tree.repository(), "cache")?;
         let path = self.path();
         // In place: half a line is no hash that is known, and a draft would be left where we are killed.
         let write = || -> std::io::Result<()> {
@@ -54,7 +54,7 @@ impl<'a> PassedStates<'a> {
             file.write_all((states.join("\n") + "\n").as_bytes())
         };
         write().with_context(|| format!("write {path}"))?;
-        disk::share(&path, self.repository.sharing)
+        disk::share(&path, self.work_tree.repository().sharing)
     }
 
     fn read(&self) -> Vec<String> {
@@ -63,8 +63,8 @@ impl<'a> PassedStates<'a> {
     }
 
     fn path(&self) -> Utf8PathBuf {
-        let name = self.repository.work_tree_name();
-        self.repository.ralph_dir().join("cache").join(format!("passed-{name}"))
+        let name = self.work_tree.name();
+        self.work_tree.repository().ralph_dir().join("cache").join(format!("passed-{name}"))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::repository::Repository;
 
 use super::disk;
 use crate::store::files::pretty_json;
+use crate::worktree::WorkTree;
 
 /// What a session's spool must know to be finished by another process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,14 +150,12 @@ impl Spool {
     /// Makes the spool of a new session, or takes over the one that a session to be resumed has left.
     ///
     /// It is created together with its owner file: without that it would belong to no session.
-    pub fn create(repository: &Repository, place: &SpoolMeta) -> Result<Self> {
+    pub fn create(work_tree: &WorkTree, place: &SpoolMeta) -> Result<Self> {
+        let repository = work_tree.repository();
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
         // From the top: the repository may be moved or copied before a recovery.
-        let from_top = |path: &Utf8Path| match &repository.top {
-            Some(top) => path.strip_prefix(top).unwrap_or(path).to_owned(),
-            None => path.to_owned(),
-        };
+        let from_top = |path: &Utf8Path| path.strip_prefix(work_tree.top()).unwrap_or(path).to_owned();
         let place = pretty_json(&SpoolMeta {
             tasks_path: from_top(&place.tasks_path),
             progress_path: from_top(&place.progress_path),
@@ -165,7 +164,7 @@ impl Spool {
         if spool.dir.exists() {
             disk::write_durably(&spool.dir.join(names::META), &place)?;
         } else {
-            let [draft, _] = Self::passing(repository);
+            let [draft, _] = Self::passing(repository, &work_tree.name());
             disk::remove_dir_if_there(&draft)?;
             create_private_dir(&draft)?;
             disk::write_durably(&draft.join(names::META), &place)?;
@@ -181,19 +180,20 @@ impl Spool {
 
     /// Returns a spool in the making, and one that is being removed. Each work tree has its own, so that the holder of
     /// its lock knows that no other process uses them.
-    fn passing(repository: &Repository) -> [Utf8PathBuf; 2] {
-        let name = repository.work_tree_name();
-        [".new", ".old"].map(|end| Self::root(repository).join(format!("{name}{end}")))
+    fn passing(repository: &Repository, work_tree: &str) -> [Utf8PathBuf; 2] {
+        [".new", ".old"].map(|end| Self::root(repository).join(format!("{work_tree}{end}")))
     }
 
     /// Returns true if the making or removing of a spool of this work tree was cut off.
-    pub fn is_any_passing(repository: &Repository) -> bool {
-        Self::passing(repository).iter().any(|dir| dir.exists())
+    pub fn is_any_passing(work_tree: &WorkTree) -> bool {
+        Self::passing(work_tree.repository(), &work_tree.name()).iter().any(|dir| dir.exists())
     }
 
     /// Removes what the making or removing of a spool of this work tree left when it was cut off.
-    pub fn remove_passing(repository: &Repository) -> Result<()> {
-        Self::passing(repository).iter().try_for_each(|dir| disk::remove_dir_if_there(dir))
+    pub fn remove_passing(work_tree: &WorkTree) -> Result<()> {
+        Self::passing(work_tree.repository(), &work_tree.name())
+            .iter()
+            .try_for_each(|dir| disk::remove_dir_if_there(dir))
     }
 
     /// Returns every spool that is there, oldest session first. Folders that are no session's are left alone.
@@ -224,15 +224,10 @@ impl Spool {
         self.dir.file_name()?.parse().ok()
     }
 
-    /// Returns `None` if the folder was created or emptied by another program.
-    pub fn place(&self, repository: &Repository) -> Result<Option<SpoolMeta>> {
-        let place: Option<SpoolMeta> = disk::read_json(&self.dir.join(names::META))?;
-        let top = repository.top.clone().unwrap_or_default();
-        Ok(place.map(|place| SpoolMeta {
-            tasks_path: top.join(&place.tasks_path),
-            progress_path: top.join(&place.progress_path),
-            ..place
-        }))
+    /// Returns what it is for, with paths from the top of its work tree; `None` if the folder was created or emptied by
+    /// another program.
+    pub fn place(&self) -> Result<Option<SpoolMeta>> {
+        disk::read_json(&self.dir.join(names::META))
     }
 
     /// Returns the folder for the record `name`: `start`, `resume`, `end`, or the number of an iteration.
@@ -299,7 +294,9 @@ impl Spool {
 
     /// Removes it all at once, as others see it.
     pub fn remove(&self, repository: &Repository) -> Result<()> {
-        let [_, old] = Self::passing(repository);
+        let work_tree =
+            self.place().ok().flatten().map_or_else(|| "main".to_owned(), |place| place.work_tree);
+        let [_, old] = Self::passing(repository, &work_tree);
         disk::remove_dir_if_there(&old)?;
         fs::rename(&self.dir, &old).with_context(|| format!("remove {}", self.dir))?;
         disk::remove_dir_if_there(&old)

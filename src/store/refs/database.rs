@@ -57,15 +57,6 @@ pub(in crate::store) trait RefDatabase {
         Ok(self.below(prefix)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Returns the commit that is checked out; none on an unborn branch.
-    fn head(&self) -> Result<Option<ObjectId>>;
-
-    /// Returns the branch that is checked out, as people call it; none for a detached HEAD.
-    fn branch(&self) -> Result<Option<String>>;
-
-    /// Returns true if git left a mark beside HEAD while it is at something, as `CHERRY_PICK_HEAD`.
-    fn is_marked(&self, mark: &str) -> Result<bool>;
-
     /// Makes all updates of refs of a session or none, each from its expected value.
     fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()>;
 

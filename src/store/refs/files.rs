@@ -159,24 +159,6 @@ impl RefDatabase for RefFiles<'_> {
         Ok(names.into_iter().filter(|name| !is_lock(name)).collect())
     }
 
-    fn head(&self) -> Result<Option<ObjectId>> {
-        let git = self.store.open_git()?;
-        match git.head_id() {
-            Ok(id) => objects::from_gix(&id).map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
-    fn branch(&self) -> Result<Option<String>> {
-        let git = self.store.open_git()?;
-        let name = git.head_name().map_err(|error| caused("read HEAD", &error))?;
-        Ok(name.map(|name| name.shorten().to_string()))
-    }
-
-    fn is_marked(&self, mark: &str) -> Result<bool> {
-        Ok(self.store.repository().git_dir.join(mark).exists())
-    }
-
     fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
         let packed = self.common_dir().join("packed-refs");
         if packed.is_file() || packed.with_extension("lock").is_file() {

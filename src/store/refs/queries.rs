@@ -77,14 +77,14 @@ impl Refs<'_> {
         deletion.read().map(drop)
     }
 
-    /// Returns the commit that is checked out; none on an unborn branch.
-    pub fn head(&self) -> Result<Option<ObjectId>> {
-        self.database.head()
-    }
-
-    /// Returns the branch that is checked out; none for a detached HEAD.
-    pub fn branch(&self) -> Result<Option<String>> {
-        self.database.branch()
+    /// Returns the commits that are checked out in the work trees of the repository.
+    pub(in crate::store) fn heads(&self) -> Result<Vec<ObjectId>> {
+        let git = Tool::git(&self.store.repository().common_dir);
+        let listed = git.args(["worktree", "list", "--porcelain"]).read()?;
+        let text = String::from_utf8_lossy(&listed).into_owned();
+        let heads = text.lines().filter_map(|line| line.strip_prefix("HEAD "));
+        // An unborn branch has zeros.
+        heads.filter(|id| id.bytes().any(|byte| byte != b'0')).map(str::parse).collect()
     }
 
     /// Returns where all refs point that are none of ours, one id a line.
@@ -93,27 +93,5 @@ impl Refs<'_> {
         let others = others.filter(|(name, _)| !name.starts_with("refs/ralph") && name != NOTES);
         let tips: BTreeSet<String> = others.map(|(_, tip)| format!("{tip}\n")).collect();
         Ok(tips.into_iter().collect::<String>().into_bytes())
-    }
-}
-
-/// Marks that git leaves beside HEAD while it is at something, and what that is.
-const UNDER_WAY: [(&str, &str); 5] = [
-    ("MERGE_HEAD", "a merge"),
-    ("rebase-merge", "a rebase"),
-    ("rebase-apply", "a rebase"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick"),
-    ("REVERT_HEAD", "a revert"),
-];
-
-impl Refs<'_> {
-    /// Returns what git is in the middle of in this work tree, so that a commit would be part of it.
-    pub fn under_way(&self) -> Result<Option<&'static str>> {
-        let refs = &self.database;
-        for (mark, what) in UNDER_WAY {
-            if refs.is_marked(mark)? {
-                return Ok(Some(what));
-            }
-        }
-        Ok(None)
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, bail};
 use camino::Utf8PathBuf;
 
-use crate::process::{Captured, Tool};
+use crate::process::Tool;
 use crate::record::ObjectId;
 use crate::store::local::disk;
 use crate::store::{Store, Syncing};
@@ -32,9 +32,8 @@ impl<'a> RefTables<'a> {
         Self { store }
     }
 
-    /// Each work tree has a HEAD of its own.
     fn git(&self) -> Tool {
-        let git_dir = &self.store.repository().git_dir;
+        let git_dir = &self.store.repository().common_dir;
         Tool::git(git_dir).env("GIT_DIR", git_dir.as_str())
     }
 
@@ -72,23 +71,6 @@ impl RefDatabase for RefTables<'_> {
         let pairs = text.lines().filter_map(|line| line.split_once(' '));
         let symbolic = pairs.filter(|(target, _)| !target.is_empty());
         Ok(symbolic.map(|(target, name)| (name.to_owned(), NoTip::Symbolic(target.to_owned()))).collect())
-    }
-
-    fn head(&self) -> Result<Option<ObjectId>> {
-        let asked = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]).run()?;
-        said(&asked, "read HEAD")?.map(|id| id.parse()).transpose()
-    }
-
-    fn branch(&self) -> Result<Option<String>> {
-        let asked = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).run()?;
-        let name = said(&asked, "read HEAD")?;
-        Ok(name.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()))
-    }
-
-    fn is_marked(&self, mark: &str) -> Result<bool> {
-        // Some are files here as well, and folders are no refs anywhere.
-        let is_file = self.store.repository().git_dir.join(mark).exists();
-        Ok(is_file || self.git().args(["rev-parse", "--verify", "--quiet", mark]).run()?.is_success())
     }
 
     fn move_all(&self, updates: &[RefUpdate], reason: Reason) -> Result<()> {
@@ -135,14 +117,5 @@ impl RefDatabase for RefTables<'_> {
     fn fsync(&self, _updates: &[RefUpdate]) -> Result<()> {
         // git shares and syncs the tables, but not the names of the files that they are.
         if self.store.syncing == Syncing::Always { disk::sync_if_there(&self.folder()) } else { Ok(()) }
-    }
-}
-
-/// Returns the line that git prints, or `None` if exit code 1 says that there is nothing.
-fn said(ended: &Captured, doing: &str) -> Result<Option<String>> {
-    match ended.code {
-        0 => Ok(Some(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())),
-        1 => Ok(None),
-        _ => bail!("{doing}: {}", ended.complaint()),
     }
 }

@@ -124,10 +124,8 @@ impl<'a> Connection<'a> {
 
     fn git(&self) -> Tool {
         let repository = self.repository;
-        // Relative addresses count from the top, as for git itself.
-        let directory = repository.top.as_ref().unwrap_or(&repository.common_dir);
-        let git = Tool::git(directory)
-            .env("GIT_DIR", repository.git_dir.as_str())
+        let git = Tool::git(&repository.directory)
+            .env("GIT_DIR", repository.common_dir.as_str())
             // There is no one to prompt.
             .env("GIT_ASKPASS", "")
             .env("SSH_ASKPASS_REQUIRE", "never")
@@ -267,7 +265,7 @@ impl Store {
             }
         }
         if specs.is_empty()
-            && let Some(head) = self.refs().head()?
+            && let Some(head) = self.refs().heads()?.first()
         {
             // Any commit will do to be let in.
             specs.push(format!("{head}:{LOG_PREFIX}probe/probe"));

@@ -362,7 +362,7 @@ mod tests {
         if Tool::git(path).args(["init", "--quiet", "--ref-format=reftable"]).line().is_err() {
             return; // Git before 2.45.
         }
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap().repository);
         let records = Records::new(store, Box::new(Nothing));
         assert!(records.look().unwrap().is_some());
         // Any git process would fail.
@@ -402,7 +402,7 @@ mod tests {
         git(&["update-ref", &format!("refs/ralph/001-login/{id}"), &commits[3]], "");
         let (first, rest) = commits[1].split_at(2);
         std::fs::remove_file(path.join(".git/objects").join(first).join(rest)).unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap());
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap().repository);
         let records = Records::new(store, Box::new(Nothing));
 
         let overview = records.look().unwrap().unwrap();

@@ -144,16 +144,16 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     scene.ralph("hooks install").code(0);
     scene.git("update-ref refs/ralph-incoming/0 HEAD");
     scene.write(".git/index.lock", "");
-    let parts = ["post-commit, post-merge", "a sync was cut off, and left 1 ref", "index.lock exists"];
+    let parts = ["prepare-commit-msg", "a sync was cut off, and left 1 ref", "index.lock exists"];
     finding(&scene, "doctor", "note", &parts);
     std::fs::remove_file(scene.path(".git/index.lock")).expect("it is there");
-    let hook = scene.read(".git/hooks/post-merge").replace("behind", "before");
-    scene.write(".git/hooks/post-merge", hook);
+    let hook = scene.read(".git/hooks/prepare-commit-msg").replace("addIfDifferent", "add");
+    scene.write(".git/hooks/prepare-commit-msg", hook);
     finding(
         &scene,
         "doctor",
         "note",
-        &["installed by another version: post-merge", "hooks install` updates"],
+        &["installed by another version: prepare-commit-msg", "hooks install` updates"],
     );
     scene.ralph("fsck --repair").code(0);
     scene.config("commit = 'task'").git("checkout --quiet --detach");

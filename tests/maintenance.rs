@@ -586,14 +586,9 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     // `git ralph` is what the block calls.
     let program = scene.outside("bin/git-ralph");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), &program).unwrap();
-    scene
-        .ralph("hooks install --pre-push")
-        .code(0)
-        .stdout_has("installed in ")
-        .stderr_has("--rewrite-notes    git carries notes");
+    scene.ralph("hooks install --pre-push").code(0).stdout_has("installed in ");
     scene.ralph("hooks install").code(0).stdout_has("has it already");
-    let installed = "prepare-commit-msg  installed\npost-commit         installed\npost-merge          installed\n\
-                     post-checkout       installed\npre-push            installed\n";
+    let installed = "prepare-commit-msg  installed\npre-push            installed\n";
     scene.ralph("hooks status").code(0).stdout(installed);
 
     scene.agent_sh(
@@ -626,135 +621,46 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
 }
 
 #[test]
-fn files_of_husky_have_neither_a_first_line_nor_a_mode() {
-    let scene = Sandbox::with_succeeding_agent(1);
-    scene.git("config core.hooksPath .husky/_");
-    scene.write(".husky/post-commit", "echo theirs >> .git/theirs\n");
-    // As husky's own: it runs what lies above with `sh -e`.
-    let own = "#!/usr/bin/env sh\nf=\"$(dirname \"$(dirname \"$0\")\")/$(basename \"$0\")\"\n[ -f \"$f\" ] || exit 0\nsh -e \"$f\" \"$@\"\n";
-    for hook in ["post-commit", "post-merge", "post-checkout", "prepare-commit-msg"] {
-        scene.executable(&format!(".husky/_/{hook}"), own);
-    }
-    scene.ralph("hooks install").code(0).stdout_has("/.husky/prepare-commit-msg");
-    let ours = scene.read(".husky/post-commit");
-    assert!(
-        ours.starts_with("# >>> specify ralph >>>\n") && ours.ends_with("\necho theirs >> .git/theirs\n")
-    );
-    scene.agent_uses_git().agent_sh(
-        "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
-    );
-    scene.ralph("").code(0);
-    assert!(scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly)").ends_with(":1 T001"));
-    assert_eq!(scene.read(".git/theirs"), "theirs\n");
-    scene.ralph("hooks uninstall").code(0);
-    assert_eq!(scene.read(".husky/post-commit"), "echo theirs >> .git/theirs\n");
-    assert!(!scene.path(".husky/prepare-commit-msg").exists());
-}
-
-#[test]
-fn a_commit_has_its_note_at_once_and_its_outcome_at_the_end() {
+fn blocks_of_an_earlier_version_do_no_harm_and_are_removed() {
     let scene = Sandbox::with_succeeding_agent(1);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), scene.outside("bin/git-ralph")).unwrap();
-    scene.agent_uses_git();
-    scene.ralph("hooks install --only post-commit").code(0);
-    scene
-        .ralph("hooks status")
-        .code(0)
-        .stdout_has("prepare-commit-msg  no hook\npost-commit         installed");
-    scene.agent_sh(
-        "echo 1 > work; git add work; git commit --quiet -m work; git notes --ref=ralph show > .git/seen\n\
-         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
-    );
-    scene
-        .call("")
-        .env("RALPH_TEST_CLOCK", "2026-03-04T05:00:00Z")
-        .env("GIT_COMMITTER_DATE", "2026-03-05T05:00:00Z")
-        .run()
-        .code(0);
-    let id = scene.session().id().to_owned();
-    assert_eq!(scene.read(".git/seen"), format!("{id}:1 T001 running\n"));
-    assert_eq!(scene.git("notes --ref=ralph show"), format!("{id}:1 T001 success"));
-    scene.ralph("notes rebuild").code(0).stdout("the notes match the record\n");
-    scene.ralph("hooks note").code(3).stderr_has("no iteration runs here");
-    scene.commit("By a person");
-    assert!(!scene.git("notes --ref=ralph list").contains(&scene.git("rev-parse HEAD")));
-}
-
-#[test]
-fn a_merge_says_which_sessions_are_not_here() {
-    let scene = Sandbox::with_succeeding_agent(1);
-    let bare = scene.with_remote();
-    scene.config("commit = 'task'").commit("Ready").git("push --quiet origin main");
-    let clone = scene.outside("clone");
-    scene.git(["clone", "--quiet", bare.to_str().unwrap(), clone.to_str().unwrap()]);
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-ralph"), scene.outside("bin/git-ralph")).unwrap();
-    scene.call("hooks install").dir(&clone).run().code(0);
-    scene.agent_uses_git().ralph("").code(0);
-    scene.git("push --quiet origin main");
-    let id = scene.session().id().to_owned();
-    let said = |words: &[&str]| {
-        let output = scene.hermetic("git").current_dir(&clone).args(words).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stderr).into_owned()
+    let block = |body: &str| format!("# >>> specify ralph >>>\n{body}\n# <<< specify ralph <<<\n");
+    let note = block("git-ralph hooks note </dev/null >/dev/null 2>&1 || exit 1");
+    let behind = block("git-ralph hooks behind \"$1\" \"$2\" </dev/null >&2 || exit 1");
+    let write = |theirs: &str, folder: &str| {
+        scene.executable(&format!("{folder}/post-commit"), &format!("#!/bin/sh\n{note}{theirs}"));
+        scene.executable(&format!("{folder}/post-checkout"), &format!("#!/bin/sh\n{behind}"));
+        scene.write(".gitattributes", block("progress.txt merge=union") + "*.png binary");
     };
-    let words = said(&["pull", "--quiet", "--ff-only"]);
-    assert!(
-        words
-            .contains(&format!("ralph: these commits were made in sessions that are not here: {id}\nhint: ")),
-        "{words}"
-    );
-    said(&["branch", "--quiet", "old", "HEAD~1"]);
-    assert_eq!(said(&["checkout", "--quiet", "old"]), "");
-    assert!(said(&["checkout", "--quiet", "main"]).contains(&id));
-    // Once they are here, or are not wanted any more, nothing is said.
-    scene.ralph("sync").code(0);
-    scene.call("sync").dir(&clone).run().code(0);
-    said(&["checkout", "--quiet", "old"]);
-    assert_eq!(said(&["checkout", "--quiet", "main"]), "");
-    scene.call(["purge", &id]).dir(&clone).run().code(0);
-    said(&["checkout", "--quiet", "old"]);
-    assert_eq!(said(&["checkout", "--quiet", "main"]), "");
-    scene.ralph("hooks behind nowhere HEAD").code(0).stdout("");
-    scene.ralph(["hooks", "behind", "--output=x", "HEAD"]).code(2);
-    // Without our program the hooks are silent, and nothing fails.
-    std::fs::remove_file(scene.outside("bin/git-ralph")).unwrap();
-    assert_eq!(said(&["checkout", "--quiet", "old"]), "");
+    write("echo theirs >> .git/theirs\n", ".git/hooks");
+    scene.agent_uses_git().commit("By a person");
+    assert_eq!(scene.git("checkout --quiet HEAD"), "");
+    assert_eq!(scene.read(".git/theirs"), "theirs\n");
+    scene.ralph("hooks behind --output=x HEAD").code(0).stdout("").stderr("");
+    scene.ralph("hooks uninstall").code(0).stdout_has(".gitattributes\n");
+    assert_eq!(scene.read(".git/hooks/post-commit"), "#!/bin/sh\necho theirs >> .git/theirs\n");
+    assert!(!scene.path(".git/hooks/post-checkout").exists());
+    assert_eq!(scene.read(".gitattributes"), "*.png binary");
+
+    // husky makes the hooks in `_` anew; earlier versions wrote to the folder above.
+    write("", ".husky");
+    scene.executable(".husky/_/post-commit", "#!/usr/bin/env sh\n").git("config core.hooksPath .husky/_");
+    let refused = scene.ralph("hooks install").code(3);
+    refused.stderr_has("/.husky/_ anew at each install\nhint: ");
+    scene.ralph("hooks uninstall").code(0);
+    assert!(!scene.path(".husky/post-commit").exists() && scene.path(".husky/_/post-commit").exists());
+    scene.ralph("hooks install --only post-commit").code(2).stderr_has("possible values");
 }
 
 #[test]
-fn what_is_offered_is_written_where_it_is_asked_for_and_goes_to_the_byte() {
+fn init_installs_the_usual_hook() {
     let scene = Sandbox::with_succeeding_agent(1);
-    scene.agent_uses_git();
-    scene.write(".gitattributes", "*.png binary").write(".git/config.kept", scene.read(".git/config"));
     scene
+        .agent_uses_git()
         .ralph("init --hooks")
         .code(0)
         .stdout_has("already exists, and is not changed")
         .stdout_has("/hooks/prepare-commit-msg\n");
-    scene.ralph("hooks install --only post-commit").code(0).stderr_has("--merge-union ");
-    let run = scene.ralph("hooks install --rewrite-notes --merge-union").code(0).stderr("");
-    run.stdout_has(".gitattributes\n").stdout_has("set notes.rewriteRef to refs/notes/ralph\n");
-    scene.ralph("hooks install --rewrite-notes --merge-union").code(0).stdout_lacks("set notes");
-    assert_eq!(scene.git("config --get-all notes.rewriteRef"), "refs/notes/ralph");
-    assert_eq!(
-        scene.git("check-attr merge specs/001-login/progress.txt"),
-        "specs/001-login/progress.txt: merge: union"
-    );
-    scene.commit("Attributes");
-    scene.git("notes --ref=ralph add -m here");
-    scene.git("commit --quiet --amend -m Amended");
-    assert_eq!(scene.git("notes --ref=ralph show"), "here");
-    scene.git("config --add notes.rewriteRef refs/notes/mine");
-    scene.ralph("hooks uninstall").code(0).stdout_has("removed notes.rewriteRef refs/notes/ralph\n");
-    assert_eq!(scene.git("config --get-all notes.rewriteRef"), "refs/notes/mine");
-    scene.git("config --unset-all notes.rewriteRef");
-    assert_eq!(scene.read(".git/config"), scene.read(".git/config.kept"));
-    assert_eq!(scene.read(".gitattributes"), "*.png binary");
-    std::fs::remove_file(scene.path(".gitattributes")).unwrap();
-    scene.ralph("hooks install --merge-union").code(0);
-    scene.ralph("hooks uninstall").code(0);
-    assert!(!scene.path(".gitattributes").exists());
-    scene.ralph("hooks install --only pre-commit").code(2).stderr_has("possible values");
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
 pub use retention::{Extent, Going, Plan, Rules, Staying};
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
-pub use share::notes::{Lines, Notes, RunningIteration};
+pub use share::notes::{Lines, Notes};
 pub use share::purge::{Purge, PurgeReport};
 pub use share::remote::{Connection, Probe, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};

@@ -325,7 +325,7 @@ fn hooks_are_written_through_no_link_out_of_the_repository() {
     scene.ralph("hooks uninstall").stderr_has(LEADS_OUT);
     scene.git("config --unset core.hooksPath");
     link(&scene, &private, ".gitattributes");
-    scene.ralph("hooks install --merge-union").code(1).stderr_has(LEADS_OUT);
+    scene.ralph("hooks uninstall").stderr_has(LEADS_OUT);
     is_untouched(&private);
 }
 
@@ -336,12 +336,12 @@ fn hooks_of_the_git_directory_are_written_through_no_link_out_of_it() {
     // Hooks are what it writes here.
     scene.agent_uses_git();
     // A hook that is a link, and one that leads nowhere.
-    let hook = ".git/hooks/post-commit";
+    let hook = ".git/hooks/pre-push";
     for target in [private.as_path(), &scene.outside("home/not-there")] {
         let _absent = fs::remove_file(scene.path(hook));
         link(&scene, target, hook);
-        let refused = scene.ralph("hooks install").code(3);
-        refused.stderr_has(&format!("post-commit is a link to {}, which is not changed", target.display()));
+        let refused = scene.ralph("hooks install --pre-push").code(3);
+        refused.stderr_has(&format!("pre-push is a link to {}, which is not changed", target.display()));
         assert!(!scene.path(".git/hooks/prepare-commit-msg").exists(), "nothing is written by halves");
         scene.ralph("hooks install --only prepare-commit-msg").code(0);
         scene.ralph("hooks uninstall").code(0);
@@ -349,15 +349,15 @@ fn hooks_of_the_git_directory_are_written_through_no_link_out_of_it() {
     // A folder that is a link: out of the repository, and into the work tree.
     fs::rename(scene.path(".git/hooks"), scene.outside("hooks")).unwrap();
     link(&scene, scene.outside("hooks"), ".git/hooks");
-    fs::remove_file(scene.outside("hooks/post-commit")).unwrap();
-    let refused = scene.ralph("hooks install").code(3).stderr_has("for other repositories too");
+    fs::remove_file(scene.outside("hooks/pre-push")).unwrap();
+    let refused = scene.ralph("hooks install --pre-push").code(3).stderr_has("for other repositories too");
     refused.stderr_has("is a link; put a folder in its place");
-    assert!(!scene.outside("hooks/post-commit").exists());
+    assert!(!scene.outside("hooks/pre-push").exists());
     fs::remove_file(scene.path(".git/hooks")).unwrap();
     fs::create_dir(scene.path("githooks")).unwrap();
     link(&scene, scene.path("githooks"), ".git/hooks");
-    let installed = scene.ralph("hooks install").code(0);
-    installed.stdout_has(&format!("installed in {}", scene.path("githooks/post-commit").display()));
+    let installed = scene.ralph("hooks install --pre-push").code(0);
+    installed.stdout_has(&format!("installed in {}", scene.path("githooks/pre-push").display()));
     is_untouched(&private);
     assert!(!scene.outside("home/not-there").exists());
 }

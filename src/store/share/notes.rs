@@ -38,7 +38,7 @@ fn line(iteration: &Iteration) -> String {
     format!("{}:{} {task} {}", iteration.session, iteration.iteration, iteration.outcome)
 }
 
-/// How a line ends whose iteration still runs; a line with its outcome takes its place.
+/// How a line ended, in notes of earlier versions, while its iteration ran; a line with its outcome takes its place.
 const RUNNING: &str = " running";
 
 /// Lines without those that say less than another.
@@ -70,14 +70,6 @@ struct Unwanted {
 
 fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
     line.split_once(':').is_some_and(|(session, _)| sessions.contains(session))
-}
-
-/// An iteration whose outcome is not known yet.
-#[derive(Debug, Clone, Copy)]
-pub struct RunningIteration<'a> {
-    pub session: &'a SessionId,
-    pub number: u32,
-    pub task: &'a str,
 }
 
 /// What notes are to be.
@@ -120,14 +112,6 @@ impl Notes<'_> {
             return Ok(());
         }
         self.add(&lines_of(iteration), iteration.ended_at).map(drop)
-    }
-
-    /// Notes of a commit that it was made in an iteration which still runs.
-    pub fn add_running(&self, commit: &ObjectId, running: RunningIteration<'_>, at: Timestamp) -> Result<()> {
-        let RunningIteration { session, number, task } = running;
-        let task: String = task.chars().filter(|c| !c.is_control()).collect();
-        let line = format!("{session}:{number} {task}{RUNNING}");
-        self.add(&Lines::from([(commit.clone(), [line].into())]), at).map(drop)
     }
 
     /// Takes the lines of a session out of all notes.

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::feature;
 use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use crate::store::{
-    Holder, Listing, LoopLock, Overview, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
+    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
 };
 use crate::view::style::one_line;
 
@@ -236,23 +236,6 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Resolv
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
     newest_of(store, &ResolvedChoice { session: None, feature: Some(path.to_owned()) })
-}
-
-/// Where the latest session of a feature stands, by its path, if it has one.
-pub fn newest_overview(store: &Store, path: &str) -> Result<Option<Overview>> {
-    match store.newest_overview(path)? {
-        Some(overview) => Ok(Some(overview)),
-        // Problems with it are found and reported by reading all of it.
-        None => Ok(newest_of_feature(store, path)?.map(|log| Overview::of(&log))),
-    }
-}
-
-/// Returns where one session stands.
-pub fn overview(store: &Store, refs: &SessionRefs) -> Result<Option<Overview>> {
-    match store.overview(refs)? {
-        Some(overview) => Ok(Some(overview)),
-        None => Ok(one(store, refs)?.map(|log| Overview::of(&log))),
-    }
 }
 
 fn newest_of(store: &Store, settled: &ResolvedChoice) -> Result<Option<SessionLog>> {

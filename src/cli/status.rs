@@ -9,11 +9,9 @@ use clap::Args;
 use redact_stream::Redactor;
 
 use crate::feature::Feature;
-use crate::record::{Hint, SessionId, Status};
+use crate::record::{Cost, Hint, SessionId, Status};
 use crate::session;
-use crate::store::{
-    Control, ControlRequests, Holder, Overview, RemoteRun, SessionRefs, Spool, Store, status_of,
-};
+use crate::store::{Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store};
 use crate::summary::summarize;
 use crate::tasks;
 use crate::view::json::write_line;
@@ -110,10 +108,10 @@ impl WatchTarget {
         Ok(Self { feature, session: Some(log.refs), redactor })
     }
 
-    fn overview(&self, store: &Store) -> Result<Option<Overview>> {
+    fn log(&self, store: &Store) -> Result<Option<SessionLog>> {
         match &self.session {
-            Some(refs) => sessions::overview(store, refs),
-            None => sessions::newest_overview(store, &self.feature.path),
+            Some(refs) => sessions::one(store, refs),
+            None => sessions::newest_of_feature(store, &self.feature.path),
         }
     }
 }
@@ -128,22 +126,20 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let (store, work_tree) = (context.store()?, context.work_tree().ok());
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
-    let overview = wanted.overview(store)?;
+    let log = wanted.log(store)?;
     // A plan is made before there are tasks.
-    let tasks = match &overview {
+    let tasks = match &log {
         Some(_) => tasks::read_if_there(&feature.files, &feature.tasks_path),
         None => tasks::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
-    let shown = overview.as_ref().map(|overview| &overview.refs.session);
+    let shown = log.as_ref().map(SessionLog::id);
     let waiting = summary::hints(store, &feature.path);
     let sessions = store.entries_of(&feature.path)?;
     let remains = session::remains(store, work_tree, &sessions);
     let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
-    let elsewhere = overview.as_ref().and_then(|overview| store.elsewhere_in(overview));
-    let session =
-        overview.map(|overview| session_status(store, work_tree, &running, overview, attempts, elsewhere));
+    let session = log.map(|log| session_status(store, work_tree, &running, &log, attempts));
     let counts = summary.tasks;
     let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
@@ -167,17 +163,16 @@ fn session_status(
     store: &Store,
     work_tree: Option<&WorkTree>,
     running: &[Holder],
-    Overview { refs, tip, totals }: Overview,
+    log: &SessionLog,
     attempts: usize,
-    elsewhere: Option<RemoteRun>,
 ) -> SessionStatus {
-    let id = refs.session;
+    let (id, tip) = (log.id().clone(), log.tip());
     let holder = running.iter().find(|holder| holder.session == id);
     let left = Control::of(store.repository(), &id);
     let ControlRequests { stop } = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
     let in_flight = Spool::in_flight(store.repository(), &id);
-    let elsewhere = if holder.is_some() { None } else { elsewhere };
+    let elsewhere = if holder.is_some() { None } else { store.elsewhere(log) };
     let is_running = holder.is_some() || elsewhere.is_some();
     let left_running = if is_running { Vec::new() } else { left_running(work_tree, &id) };
     let waiting = control.as_ref().and_then(Control::waiting);
@@ -187,14 +182,17 @@ fn session_status(
     };
     SessionStatus {
         id,
-        status: if elsewhere.is_some() { Status::Running } else { status_of(&tip, holder.is_some()) },
+        status: if elsewhere.is_some() { Status::Running } else { log.status(holder.is_some()) },
         elsewhere,
         stop_reason: tip.stop_reason,
         iterations: attempts,
-        cost: totals.cost,
+        cost: log.iterations().fold(Cost::default(), |cost, entry| cost.plus(entry.cost())),
         pid: holder.map(|holder| holder.pid),
-        task: in_flight.as_ref().map(|begin| begin.task.name.clone()).or(totals.task),
-        started_at: totals.started_at,
+        task: in_flight
+            .as_ref()
+            .map(|begin| begin.task.name.clone())
+            .or_else(|| log.iterations().next_back()?.task.clone()),
+        started_at: log.entries[0].started_at,
         ended_at: (!is_running).then_some(tip.ended_at),
         in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
             iteration: begin.iteration,

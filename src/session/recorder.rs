@@ -15,8 +15,7 @@ use crate::progress::progress_txt;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::store::{
-    Copies, Draft, RepairCounts, SessionRefs, Slot, Spool, SpoolMeta, Standing, Store, Tips, names,
-    note_last_written,
+    Draft, SessionRefs, Slot, Spool, SpoolMeta, Standing, Store, Tips, names, note_last_written,
 };
 use crate::worktree::WorkTree;
 
@@ -43,8 +42,6 @@ pub struct Recorder<'a> {
     progress: ProgressFile,
     /// What was changed between two attempts, since it was last asked for.
     edits: Vec<BlobChange>,
-    /// Restores objects of the record that are deleted during the session.
-    copies: Copies,
     /// Warnings for the user. The loop prints them.
     pub warnings: Vec<String>,
 }
@@ -67,7 +64,6 @@ impl<'a> Recorder<'a> {
             ),
             progress: ProgressFile::new(&files, &place.progress_path),
             files,
-            copies: Copies::of(store, &spool)?,
             last_committed_at: log.map(|log| log.tip().ended_at),
             place,
             redactor,
@@ -134,7 +130,7 @@ impl<'a> Recorder<'a> {
 
     /// Records that the session ended. `entry` goes to progress.txt as well, if it says anything.
     pub fn end(&mut self, session: &Session, entry: &str, ended_at: Timestamp) -> Result<ObjectId> {
-        self.repair()?;
+        self.restore_objects()?;
         let slot = self.spool.slot("end");
         slot.create()?;
         let entry = self.redactor.settle(entry);
@@ -197,7 +193,7 @@ impl<'a> Recorder<'a> {
         self.put_refs_back(draft.committed_at)?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
-        self.copies.keep(self.store, &self.spool, slot)?;
+        self.spool.keep_objects(slot)?;
         slot.remove()?;
         Ok(commit)
     }
@@ -242,19 +238,21 @@ impl<'a> Recorder<'a> {
 
     /// Restores the refs of the session if they were moved or deleted since the last record.
     fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
-        let repaired = self.copies.look_at_some(self.store)?;
-        self.warn_of_deleted(repaired);
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        if let Some(tip) = &self.tips.log
-            && let Standing::Restored(warning) = self.store.refs().recover(&refs.log(), tip, at)?
-        {
-            self.warnings.push(warning);
+        let mut is_lost = false;
+        if let Some(tip) = &self.tips.log {
+            match self.store.refs().recover(&refs.log(), tip, at)? {
+                Standing::Fine => {}
+                Standing::Restored(warning) => self.warnings.push(warning),
+                Standing::Lost => is_lost = true,
+            }
         }
         if let Some(snapshot) = &self.tips.snapshot {
             match self.store.refs().recover(&refs.snapshot(), snapshot, at)? {
                 Standing::Fine => {}
                 Standing::Restored(warning) => self.warnings.push(warning),
                 Standing::Lost => {
+                    is_lost = true;
                     self.warnings.push(format!(
                         "{} was deleted by another program, and the snapshots are gone; the next one begins anew",
                         refs.snapshot()
@@ -264,29 +262,13 @@ impl<'a> Recorder<'a> {
                 }
             }
         }
-        Ok(())
+        // Of records that are gone, the newest alone would be of no use.
+        if is_lost { Ok(()) } else { self.restore_objects() }
     }
 
-    /// Checks all objects of the session, and restores those that were deleted.
-    pub fn repair(&mut self) -> Result<()> {
-        let repaired = self.copies.look_at_all(self.store)?;
-        self.warn_of_deleted(repaired);
-        Ok(())
-    }
-
-    fn warn_of_deleted(&mut self, repaired: RepairCounts) {
-        let RepairCounts { restored, lost } = repaired;
-        if restored > 0 {
-            let (objects, are) = if restored == 1 { ("object", "was") } else { ("objects", "were") };
-            self.warnings.push(format!(
-                "{restored} {objects} of the record {are} deleted by another program; the loop restored its copies"
-            ));
-        }
-        if lost > 0 {
-            self.warnings.push(format!(
-                "{lost} objects of the record are gone, and their copies too\nhint: `{RALPH} fsck` names the records"
-            ));
-        }
+    /// Writes objects of the newest record again that a `git prune` took which began before the refs led to them.
+    fn restore_objects(&self) -> Result<()> {
+        self.store.restore_objects(&self.spool.kept_objects()).map(drop)
     }
 
     fn record(&mut self, slot: &Slot, content: Content, planned: Option<ProgressPlan>) -> Result<ObjectId> {
@@ -349,7 +331,7 @@ impl<'a> Recorder<'a> {
             // The record has it; the next start, or `rebuild`, brings the file up to it.
             self.warnings.push(format!("{error:#}"));
         }
-        self.copies.keep(self.store, &self.spool, slot)?;
+        self.spool.keep_objects(slot)?;
         slot.remove()?;
         Ok(commit)
     }

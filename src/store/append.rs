@@ -3,7 +3,10 @@
 //! Every step can be repeated. The same draft gives the same commit id, so a step that was done before a crash is
 //! found done, and no iteration is ever recorded twice.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
+use camino::Utf8Path;
 use redact_stream::Redactor;
 
 use crate::record::{LogEntry, ObjectId};
@@ -34,8 +37,8 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = [log].into_iter().chain(snapshot).collect();
-            self.refs().move_to(&updates, reason, || self.hold_objects(slot))?;
-            self.hold_objects(slot)?;
+            self.refs().move_to(&updates, reason, || self.restore_objects(&slot.objects()))?;
+            self.restore_objects(&slot.objects())?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(&refs, tip.as_ref(), draft)? else {
@@ -45,10 +48,39 @@ impl Store {
         if let Some(snapshot) = snapshot
             && self.refs().tip(&snapshot.name)? == snapshot.old
         {
-            self.refs().move_to(&[snapshot], reason, || self.hold_objects(slot))?;
+            self.refs().move_to(&[snapshot], reason, || self.restore_objects(&slot.objects()))?;
         }
-        self.hold_objects(slot)?;
+        self.restore_objects(&slot.objects())?;
         Ok(done)
+    }
+
+    /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the
+    /// refs do not lead to yet. Returns how many these were.
+    pub fn restore_objects(&self, dir: &Utf8Path) -> Result<usize> {
+        if !dir.is_dir() {
+            return Ok(0);
+        }
+        let quarantine = Quarantine::open(dir, self.repository().hash)?;
+        let objects = self.repository().common_dir.join("objects");
+        let mut absent = quarantine.names()?;
+        absent.retain(|name| !objects.join(&name[..2]).join(&name[2..]).exists());
+        if !absent.is_empty() {
+            // Packs are opened once, and only if an object is not loose.
+            let reader = self.reader()?;
+            let mut packed = BTreeSet::new();
+            for name in &absent {
+                if reader.has(&name.parse()?)? {
+                    packed.insert(name.clone());
+                }
+            }
+            absent.retain(|name| !packed.contains(name));
+        }
+        if absent.is_empty() {
+            return Ok(0);
+        }
+        quarantine.drop_torn()?;
+        let is_there = |name: &str| !absent.iter().any(|absent| absent == name);
+        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, is_there)
     }
 
     /// Throws away what a power cut left half written of the objects in `slot`; they are written again.

@@ -6,7 +6,6 @@
 
 mod append;
 mod comparable;
-mod copies;
 #[cfg(test)]
 mod counters;
 mod digests;
@@ -32,7 +31,6 @@ mod trailer_value;
 mod verify;
 
 pub use comparable::{DifferingFile, TOO_LARGE};
-pub use copies::{Copies, RepairCounts};
 pub use files::{FileProof, Manifest};
 pub use leftovers::Leftover;
 pub use local::control::{Control, ControlRequests, Stop};
@@ -51,7 +49,6 @@ pub use maintenance::{MIN_LOOSE_TO_PACK, Maintenance, loose_objects};
 pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};
 pub use reading::listing::{Listing, SessionRows};
-pub use reading::overview::{Overview, Totals};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
 pub use reading::row::Row;

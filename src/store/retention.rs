@@ -20,7 +20,7 @@ use super::refs::naming::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::share::sync_state::write_cleaned;
 use super::{LoopLock, SessionLog, Store, cleaned_refs};
 
-/// Refs with what we found or made, and kept aside.
+/// Refs with what restorations made, and with what earlier versions found in the place of refs of a running session.
 pub(super) const ASIDE: [&str; 2] = ["refs/ralph-restore/", "refs/ralph-kept/"];
 
 /// What is to go of a session.

@@ -99,7 +99,7 @@ impl Running<'_> {
                 "the settings of this session in {folder} were changed while it ran; they are back"
             ));
         }
-        if let Err(error) = self.local.lock.hold_on(self.plan.work_tree) {
+        if let Err(error) = self.local.lock.reacquire_if_deleted(self.plan.work_tree) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())

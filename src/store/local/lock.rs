@@ -92,7 +92,7 @@ impl LoopLock {
     }
 
     /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
-    pub fn hold_on(&mut self, work_tree: &WorkTree) -> Result<()> {
+    pub fn reacquire_if_deleted(&mut self, work_tree: &WorkTree) -> Result<()> {
         let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
         let ours = self.file.metadata().context("look at the lock")?;
         if there == Some((ours.dev(), ours.ino())) {

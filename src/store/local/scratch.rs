@@ -49,19 +49,6 @@ impl Scratch {
         Ok(())
     }
 
-    /// Returns the folders of processes that died. Changes nothing.
-    pub(in crate::store) fn dead(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
-        let mut dead = Vec::new();
-        for dir in disk::children(&repository.ralph_dir().join("scratch"))? {
-            let held = dir.join(HELD);
-            // If there is no lock yet, the folder was made a moment ago.
-            if held.exists() && lock::is_free(&held)? {
-                dead.push(dir);
-            }
-        }
-        Ok(dead)
-    }
-
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
     }

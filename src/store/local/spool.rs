@@ -257,29 +257,20 @@ impl Spool {
         self.dir.join("child")
     }
 
-    /// Returns where links to the objects of this session's records are kept until it ends, in case they are deleted.
-    fn copies_dir(&self) -> Utf8PathBuf {
+    /// Returns where the objects of the newest record are kept until the next one: a `git prune` that began before the refs
+    /// led to them may take them from the repository.
+    pub fn kept_objects(&self) -> Utf8PathBuf {
         self.dir.join("written")
     }
 
-    /// Keeps the objects of a record that is written. Returns where.
-    pub fn keep_copies(&self, slot: &Slot) -> Result<Utf8PathBuf> {
-        create_private_dir(&self.copies_dir())?;
-        let name = slot.dir.file_name().unwrap_or_default();
-        let mut place = self.copies_dir().join(name);
-        let mut number = 1;
-        // A session can be resumed more than once.
-        while place.exists() {
-            number += 1;
-            place = self.copies_dir().join(format!("{name}-{number}"));
+    /// Keeps the objects of a record that is written, instead of those of the record before.
+    pub fn keep_objects(&self, slot: &Slot) -> Result<()> {
+        let (from, to) = (slot.objects(), self.kept_objects());
+        if !from.is_dir() {
+            return Ok(());
         }
-        fs::rename(slot.objects(), &place).with_context(|| format!("move {} to {place}", slot.objects()))?;
-        Ok(place)
-    }
-
-    /// Returns the folders that [`Spool::keep_copies`] made.
-    pub fn copies(&self) -> Result<Vec<Utf8PathBuf>> {
-        disk::children(&self.copies_dir())
+        disk::remove_dir_if_there(&to)?;
+        fs::rename(&from, &to).with_context(|| format!("move {from} to {to}"))
     }
 
     /// Moves it out of the way of recoveries, because its content has no place in the record any more. Returns the new path.
@@ -287,7 +278,7 @@ impl Spool {
         let kept = repository.ralph_dir().join("kept");
         create_private_dir(&kept)?;
         let place = disk::free_name(&kept, self.dir.file_name().unwrap_or_default());
-        disk::remove_dir_if_there(&self.copies_dir())?;
+        disk::remove_dir_if_there(&self.kept_objects())?;
         fs::rename(&self.dir, &place).with_context(|| format!("move {} to {place}", self.dir))?;
         Ok(place)
     }

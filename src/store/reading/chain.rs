@@ -75,16 +75,6 @@ impl Chain<'_> {
         Ok(ChainWalk { gap, ..walked })
     }
 
-    /// Returns the record of one commit alone; `None` if it is not ours.
-    pub fn record(&self, commit: &ObjectId) -> Result<Option<LogEntry>> {
-        let found = RefCell::new(None);
-        self.named_walk(commit, |entry| {
-            *found.borrow_mut() = Some(entry.clone());
-            false
-        })?;
-        Ok(found.into_inner())
-    }
-
     /// Returns the session up to `tip`, if its newest record `is_wanted`. What cannot be read of it goes to `unreadable`.
     pub fn log(
         &self,

@@ -156,7 +156,6 @@ impl Store {
     /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(in crate::store) fn forget_listing(&self) -> Result<()> {
         folders::forget_reports(self.repository())?;
-        disk::remove_file_if_there(&self.totals_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 }

@@ -6,7 +6,6 @@ pub(super) mod chain;
 mod json_texts;
 pub(super) mod listing;
 pub(super) mod listing_cache;
-pub(super) mod overview;
 pub(super) mod range_read;
 pub(super) mod reader;
 pub(super) mod row;

@@ -52,10 +52,6 @@ impl Refs<'_> {
         self.database.below(prefix)
     }
 
-    pub(in crate::store) fn names(&self, prefix: &str) -> Result<Vec<String>> {
-        self.database.names(prefix)
-    }
-
     /// Returns the refs below a prefix that point at no object themselves.
     pub(in crate::store) fn without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
         self.database.without_tip(prefix)

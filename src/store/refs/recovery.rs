@@ -1,7 +1,7 @@
-//! Restores refs of a running session that another program deleted or moved, without losing what they point at.
+//! Restores refs of a running session that another program deleted or moved.
 //!
-//! Only the holder of the loop's lock writes them, so anything else there is a mistake of the
-//! agent's: a `git update-ref` with the wrong name, a cleaning of refs. What a ref was moved to gets another name.
+//! Only the holder of the loop's lock writes them, so anything else there is a mistake of the agent's: a `git update-ref` with
+//! the wrong name, a cleaning of refs.
 
 use anyhow::{Context, Result};
 
@@ -11,9 +11,6 @@ use crate::store::reading::blobs::read_commit;
 
 use super::database::{Reason, RefUpdate};
 use super::queries::Refs;
-
-/// Prefix of refs that we moved away from names of ours.
-const KEPT_PREFIX: &str = "refs/ralph-kept/";
 
 /// Maximum number of commits that are searched for an ancestor.
 const MAX_ANCESTORS: usize = 100_000;
@@ -43,35 +40,23 @@ impl Refs<'_> {
         if target.is_some() {
             self.delete_symbolic(name)?;
         }
-        let mut warning = match (&found, target) {
+        let warning = match (&found, target) {
             (_, Some(target)) => {
                 format!("{name} was made a symbolic ref to {target} by another program; it was restored")
             }
             (None, None) => format!("{name} was deleted by another program; it was restored"),
             (Some(found), None) => {
-                format!("{name} was moved to {} by another program; it was restored", found.short())
+                format!("{name} was moved to {found} by another program; it was restored")
             }
         };
-        if let Some(found) = &found {
-            if self.is_below(expected, found)? {
-                return Ok(Standing::Fine);
-            }
-            if !self.is_below(found, expected)? {
-                let path = name.strip_prefix("refs/").unwrap_or(name);
-                let kept = format!("{KEPT_PREFIX}{path}-{}", found.short());
-                if self.tip(&kept)?.is_none() {
-                    self.put_back(&kept, None, found, at)?;
-                }
-                warning.push_str(&format!(", and what it was moved to is kept as {kept}"));
-            }
+        if let Some(found) = &found
+            && self.is_below(expected, found)?
+        {
+            return Ok(Standing::Fine);
         }
-        self.put_back(name, found, expected, at)?;
+        let one = RefUpdate { name: name.to_owned(), old: found, new: Some(expected.clone()) };
+        self.move_all(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))?;
         Ok(Standing::Restored(warning))
-    }
-
-    fn put_back(&self, name: &str, old: Option<ObjectId>, new: &ObjectId, at: Timestamp) -> Result<()> {
-        let one = RefUpdate { name: name.to_owned(), old, new: Some(new.clone()) };
-        self.move_all(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))
     }
 
     /// Returns true if `lower` is one of the first parents of `upper`.

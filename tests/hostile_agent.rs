@@ -132,6 +132,20 @@ fn it_deletes_or_moves_the_refs_of_the_session() {
 }
 
 #[test]
+fn it_kills_the_git_that_moves_refs_and_plants_a_hook_for_it() {
+    let scene = scene(
+        "printf '#!/bin/sh\\ntouch ../hook-ran\\n' > .git/hooks/reference-transaction; chmod +x .git/hooks/*\n\
+         git config core.hooksPath .git/hooks; rm -f ../hook-ran\n\
+         pgrep -P $PPID -x git | xargs kill -KILL",
+    );
+    scene.ralph("").code(0).stdout_lacks("update-ref");
+    assert!(!scene.outside("hook-ran").exists(), "the hook ran");
+    all_is_recorded(&scene);
+    scene.git("config --unset core.hooksPath");
+    std::fs::remove_file(scene.path(".git/hooks/reference-transaction")).unwrap();
+}
+
+#[test]
 fn it_deletes_the_snapshots_for_good() {
     let scene = scene(
         "for ref in $(ours refs/ralph-snap); do git update-ref -d $ref; done; git reflog expire --expire=now --all; git gc --quiet --prune=now",

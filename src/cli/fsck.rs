@@ -26,11 +26,11 @@ pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
     let settled = args.read.choice.settle(store)?;
     let (mut verified, logs) = store.verify(|tip| settled.takes_tip(tip), &mut unreadable)?;
     for error in unreadable {
-        verified.found_beside(None, format!("{error:#}"), Repair::None);
+        verified.ref_problem(None, format!("{error:#}"), Repair::None);
     }
     if args.read.choice.is_open() {
         let repair = args.repair.then(|| context.now()).transpose()?;
-        store.verify_beside(&logs, repair, &mut verified)?;
+        store.verify_other_refs(&logs, repair, &mut verified)?;
     }
     if !logs.is_empty() && context.work_tree().is_ok() {
         look_at_journal(args, context, &mut verified);
@@ -45,9 +45,9 @@ fn look_at_journal(args: &FsckArgs, context: &Context, verified: &mut VerifyRepo
         Ok(None) => {}
         Ok(Some(message)) => {
             let repair = if args.repair { Repair::Done } else { Repair::Possible };
-            verified.found_beside(None, message, repair);
+            verified.ref_problem(None, message, repair);
         }
-        Err(error) => verified.found_beside(None, format!("{error:#}"), Repair::None),
+        Err(error) => verified.ref_problem(None, format!("{error:#}"), Repair::None),
     }
 }
 

@@ -4,6 +4,7 @@ mod activity;
 mod bounded;
 mod child;
 mod child_signal;
+mod coprocess;
 mod descent;
 mod detached;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use activity::Activity;
 pub use bounded::was_cut_short;
 pub use child::{Child, ChildExit};
 pub use child_signal::wait_for_children;
+pub use coprocess::Coprocess;
 pub use detached::Detached;
 #[cfg(test)]
 pub use for_tests::is_without_git_of_the_user;

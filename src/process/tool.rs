@@ -204,7 +204,7 @@ impl Tool {
     }
 
     /// Returns the call, without its streams.
-    fn expression(&self) -> duct::Expression {
+    pub(super) fn expression(&self) -> duct::Expression {
         let call = match launcher().filter(|_| self.has_own_session) {
             Some(launcher) if has_terminal() => launcher.start(&self.program, &self.arguments),
             Some(_) => duct::cmd(&self.program, &self.arguments).before_spawn(|command| {

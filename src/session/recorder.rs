@@ -190,7 +190,7 @@ impl<'a> Recorder<'a> {
         self.store.drop_torn_objects(slot)?;
         self.tips.log.clone_from(&draft.parent);
         self.tips.snapshot.clone_from(&draft.snapshot_parent);
-        self.put_refs_back(draft.committed_at)?;
+        self.put_refs_back()?;
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
         self.spool.keep_objects(slot)?;
@@ -224,9 +224,9 @@ impl<'a> Recorder<'a> {
     }
 
     /// Puts the refs of a session that died back to where they stood, unless they went on from there.
-    pub fn recover_ref(&mut self, tips: &Tips, at: Timestamp) -> Result<()> {
+    pub fn recover_ref(&mut self, tips: &Tips) -> Result<()> {
         self.tips.clone_from(tips);
-        self.put_refs_back(at)?;
+        self.put_refs_back()?;
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         self.tips = Tips {
             log: self.store.refs().tip(&refs.log())?,
@@ -237,18 +237,18 @@ impl<'a> Recorder<'a> {
     }
 
     /// Restores the refs of the session if they were moved or deleted since the last record.
-    fn put_refs_back(&mut self, at: Timestamp) -> Result<()> {
+    fn put_refs_back(&mut self) -> Result<()> {
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         let mut is_lost = false;
         if let Some(tip) = &self.tips.log {
-            match self.store.refs().recover(&refs.log(), tip, at)? {
+            match self.store.refs().recover(&refs.log(), tip)? {
                 Standing::Fine => {}
                 Standing::Restored(warning) => self.warnings.push(warning),
                 Standing::Lost => is_lost = true,
             }
         }
         if let Some(snapshot) = &self.tips.snapshot {
-            match self.store.refs().recover(&refs.snapshot(), snapshot, at)? {
+            match self.store.refs().recover(&refs.snapshot(), snapshot)? {
                 Standing::Fine => {}
                 Standing::Restored(warning) => self.warnings.push(warning),
                 Standing::Lost => {

@@ -108,7 +108,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
         if let Some(draft) = slot.draft()? {
             recorder.replay(&slot, &draft)?;
         } else if let Some(begin) = slot.read_begin()? {
-            recorder.recover_ref(&begin.tips, begin.started_at)?;
+            recorder.recover_ref(&begin.tips)?;
             let Some(log) = plan.store.session(&refs)? else {
                 return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
             };

@@ -17,7 +17,7 @@ use super::local::disk;
 use super::local::spool::{Draft, Slot, names};
 use super::message::{self, Snapshot, Subject};
 use super::objects::{self, Quarantine, Signature};
-use super::refs::database::{Reason, RefUpdate};
+use super::refs::database::RefUpdate;
 use super::refs::naming::SessionRefs;
 use super::refs::update::Conflict;
 
@@ -26,7 +26,6 @@ impl Store {
     pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
         let refs = SessionRefs::new(&draft.feature, draft.session.clone());
         let tip = self.refs().tip(&refs.log())?;
-        let reason = Reason { why: draft.kind.into_str(), at: draft.committed_at };
         let snapshot = draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref());
         let snapshot = snapshot.map(|new| RefUpdate {
             name: refs.snapshot(),
@@ -37,7 +36,7 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = [log].into_iter().chain(snapshot).collect();
-            self.refs().move_to(&updates, reason, || self.restore_objects(&slot.objects()))?;
+            self.refs().move_to(&updates, || self.restore_objects(&slot.objects()))?;
             self.restore_objects(&slot.objects())?;
             return Ok(commit);
         }
@@ -48,7 +47,7 @@ impl Store {
         if let Some(snapshot) = snapshot
             && self.refs().tip(&snapshot.name)? == snapshot.old
         {
-            self.refs().move_to(&[snapshot], reason, || self.restore_objects(&slot.objects()))?;
+            self.refs().move_to(&[snapshot], || self.restore_objects(&slot.objects()))?;
         }
         self.restore_objects(&slot.objects())?;
         Ok(done)

@@ -81,6 +81,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use crate::repository::{MAX_BLOB_BYTES, Repository, caused};
 
 use reading::unreadable::Unreadable;
+use refs::database::RefWriter;
 
 /// Bytes of unpacked objects that are kept to make others from.
 const PACK_CACHE: usize = 8 * 1024 * 1024;
@@ -95,6 +96,7 @@ pub struct Store {
     repository: Repository,
     syncing: Syncing,
     unreadable: Unreadable,
+    ref_writer: RefWriter,
 }
 
 /// Whether what is recorded must survive a power cut.
@@ -111,7 +113,7 @@ impl Store {
     }
 
     pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
-        Self { repository, syncing, unreadable: Unreadable::default() }
+        Self { repository, syncing, unreadable: Unreadable::default(), ref_writer: RefWriter::default() }
     }
 
     pub fn repository(&self) -> &Repository {

@@ -15,7 +15,7 @@ use super::local::disk;
 use super::local::spool::{Slot, names};
 use super::objects::{Quarantine, Signature};
 use super::reading::blobs::read_commit;
-use super::refs::database::{Reason, RefUpdate};
+use super::refs::database::RefUpdate;
 use super::refs::naming::slug;
 use super::{Store, message, objects};
 
@@ -118,7 +118,7 @@ impl Store {
         let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
         self.publish(&quarantine)?;
         let one = RefUpdate { name: refname.clone(), old: None, new: Some(made.clone()) };
-        self.refs().move_all(&[one], Reason { why: "restore", at })?;
+        self.refs().move_all(&[one])?;
         Ok(RestorePoint { number, refname, found, made })
     }
 

@@ -139,7 +139,7 @@ impl Store {
             }
         }
         let aside = plan.aside.into_iter().map(RefUpdate::deletion);
-        let (gone, _) = self.refs().change_each(aside.collect(), "clean", at);
+        let (gone, _) = self.refs().change_each(aside.collect());
         done.restorations = gone.into_iter().map(|change| change.name).collect();
         for leftover in plan.leftovers {
             leftovers::remove(&leftover.path)?;
@@ -155,7 +155,7 @@ impl Store {
         let before = cleaned.clone();
         cleaned.extend(going.refs.iter().map(|(name, _)| name.clone()));
         write_cleaned(self.repository(), &cleaned)?;
-        if let Err(error) = self.refs().delete(&going.refs, "clean", at) {
+        if let Err(error) = self.refs().delete(&going.refs) {
             write_cleaned(self.repository(), &before)?;
             return Err(error);
         }

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use crate::record::{ObjectId, Timestamp};
+use crate::record::ObjectId;
 
 use super::local::spool::Slot;
 use super::objects::Quarantine;
 use super::reading::blobs::read_commit;
-use super::refs::database::{Reason, RefUpdate};
+use super::refs::database::RefUpdate;
 use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 
 /// Maximum number of snapshots that a chain is followed down.
@@ -29,11 +29,11 @@ impl Store {
     }
 
     /// Adds a snapshot in `slot` to those of a session, without a record.
-    pub fn keep_snapshot(&self, slot: &Slot, next: NextSnapshot<'_>, at: Timestamp) -> Result<()> {
+    pub fn keep_snapshot(&self, slot: &Slot, next: NextSnapshot<'_>) -> Result<()> {
         self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
         let NextSnapshot { refs, old, new } = next;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
-        self.refs().move_all(&[one], Reason { why: "snapshot", at })
+        self.refs().move_all(&[one])
     }
 
     /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.

@@ -71,7 +71,7 @@ impl VerifyReport {
     }
 
     /// A finding that is of no record.
-    pub fn found_beside(&mut self, name: Option<String>, what: impl Into<String>, repair: Repair) {
+    pub fn ref_problem(&mut self, name: Option<String>, what: impl Into<String>, repair: Repair) {
         let finding =
             Finding { name, session: None, iteration: None, commit: None, what: what.into(), repair };
         self.findings.push(finding);
@@ -147,7 +147,7 @@ impl Store {
 
     /// Verifies what belongs to the records: names left by a sync that was killed, refs that are gone but were neither
     /// cleaned nor purged, notes that lack a line. Repairs it if asked to.
-    pub fn verify_beside(
+    pub fn verify_other_refs(
         &self,
         logs: &[SessionLog],
         repair: Option<Timestamp>,
@@ -155,23 +155,23 @@ impl Store {
     ) -> Result<()> {
         let status = if repair.is_some() { Repair::Done } else { Repair::Possible };
         for (name, _) in self.refs().below(INCOMING_PREFIX)? {
-            verified.found_beside(Some(name), "a sync that was cut off left it", status);
+            verified.ref_problem(Some(name), "a sync that was cut off left it", status);
         }
-        if let Some(at) = repair {
-            self.clear_incoming(at)?;
+        if repair.is_some() {
+            self.clear_incoming()?;
         }
         for change in self.lost_here()? {
             let what = "it was deleted, and its records are still here";
-            verified.found_beside(Some(change.name.clone()), what, status);
-            if let Some(at) = repair {
-                self.refs().change(&[change], "repair", at)?;
+            verified.ref_problem(Some(change.name.clone()), what, status);
+            if repair.is_some() {
+                self.refs().change(&[change])?;
             }
         }
         let wanted = self.notes().by_records(logs)?;
         let missing = self.notes().missing(&wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
-            verified.found_beside(Some(super::refs::naming::NOTES.to_owned()), what, status);
+            verified.ref_problem(Some(super::refs::naming::NOTES.to_owned()), what, status);
             if let Some(at) = repair {
                 self.notes().add(&wanted, at)?;
             }

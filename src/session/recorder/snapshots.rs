@@ -27,7 +27,7 @@ pub(super) struct Moment<'a> {
 impl Recorder<'_> {
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
     pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> SnapshotTaken {
-        if let Err(error) = self.put_refs_back(taken_at) {
+        if let Err(error) = self.put_refs_back() {
             self.warnings.push(format!("{error:#}"));
         }
         self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
@@ -51,7 +51,7 @@ impl Recorder<'_> {
         };
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         let next = NextSnapshot { refs: &refs, old: self.tips.snapshot.as_ref(), new: &new };
-        match self.store.keep_snapshot(slot, next, taken_at) {
+        match self.store.keep_snapshot(slot, next) {
             Ok(()) => self.tips.snapshot = Some(new),
             Err(error) => self.warnings.push(format!("no snapshot after {moment}: {error:#}")),
         }

@@ -10,7 +10,7 @@ use crate::repository::RefFormat;
 use crate::store::Store;
 use crate::store::local::disk;
 
-use super::database::{NoTip, RefDatabase};
+use super::database::{NoTip, RefDatabase, RefUpdate};
 use super::files::RefFiles;
 use super::naming::NOTES;
 use super::tables::RefTables;
@@ -68,9 +68,7 @@ impl Refs<'_> {
 
     /// Deletes a symbolic ref, and not what it names.
     pub(super) fn delete_symbolic(&self, name: &str) -> Result<()> {
-        let deletion =
-            Tool::git(&self.store.repository().common_dir).args(["symbolic-ref", "--delete", name]);
-        deletion.read().map(drop)
+        self.commit(&[RefUpdate { name: name.to_owned(), old: None, new: None }])
     }
 
     /// Returns the commits that are checked out in the work trees of the repository.

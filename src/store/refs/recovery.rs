@@ -5,11 +5,11 @@
 
 use anyhow::{Context, Result};
 
-use crate::record::{ObjectId, Timestamp};
+use crate::record::ObjectId;
 use crate::store::objects;
 use crate::store::reading::blobs::read_commit;
 
-use super::database::{Reason, RefUpdate};
+use super::database::RefUpdate;
 use super::queries::Refs;
 
 /// Maximum number of commits that are searched for an ancestor.
@@ -28,7 +28,7 @@ pub enum Standing {
 
 impl Refs<'_> {
     /// Puts the ref `name` back to `expected`, where we left it.
-    pub fn recover(&self, name: &str, expected: &ObjectId, at: Timestamp) -> Result<Standing> {
+    pub fn recover(&self, name: &str, expected: &ObjectId) -> Result<Standing> {
         let found = self.tip(name)?;
         if found.as_ref() == Some(expected) {
             return Ok(Standing::Fine);
@@ -55,7 +55,7 @@ impl Refs<'_> {
             return Ok(Standing::Fine);
         }
         let one = RefUpdate { name: name.to_owned(), old: found, new: Some(expected.clone()) };
-        self.move_all(&[one], Reason { why: "put back", at }).with_context(|| format!("put {name} back"))?;
+        self.move_all(&[one]).with_context(|| format!("put {name} back"))?;
         Ok(Standing::Restored(warning))
     }
 

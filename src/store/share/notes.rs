@@ -96,7 +96,6 @@ impl Notes<'_> {
     /// Adds lines to notes; those that are there stay. Returns how many notes were changed.
     pub fn add(&self, lines: &Lines, at: Timestamp) -> Result<usize> {
         self.change(
-            "note",
             at,
             |commit, found| match lines.get(commit) {
                 None => found,
@@ -120,7 +119,7 @@ impl Notes<'_> {
         let keep = |_: &ObjectId, found: BTreeSet<String>| {
             found.into_iter().filter(|line| !is_of(line, session)).collect()
         };
-        self.change("forget", at, keep, &all.iter())
+        self.change(at, keep, &all.iter())
     }
 
     /// Returns the commits that have a note.
@@ -179,18 +178,17 @@ impl Notes<'_> {
             let kept = found.into_iter().filter(|line| !of_here(line));
             kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
         };
-        self.change("rebuild", at, change, &commits.iter())
+        self.change(at, change, &commits.iter())
     }
 
     /// Changes the notes of `commits` and moves the ref from what it was; retries if another process was faster.
     fn change<'a>(
         &self,
-        why: &'static str,
         at: Timestamp,
         change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
         commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
     ) -> Result<usize> {
-        let changed = self.store.change_shared(NOTES, why, at, |here| {
+        let changed = self.store.change_shared(NOTES, |here| {
             let git = self.store.open_git()?;
             let mut all = here.map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
             let (_scratch, quarantine) = self.store.new_objects()?;

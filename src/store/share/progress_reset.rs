@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::record::Timestamp;
 use crate::store::objects::Signature;
-use crate::store::refs::database::{Reason, RefUpdate};
+use crate::store::refs::database::RefUpdate;
 use crate::store::refs::naming::slug;
 use crate::store::{Store, message};
 
@@ -29,7 +29,7 @@ impl Store {
             NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature, at) };
         let commit = self.commit_tree(&quarantine, &tree, &commit)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
-        self.refs().move_all(&[update], Reason { why: "clear", at })?;
+        self.refs().move_all(&[update])?;
         Ok(name)
     }
 

@@ -76,7 +76,7 @@ impl Purge<'_> {
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
         store.tombstones().add(&purged, at)?;
         if !tips.is_empty() {
-            store.refs().delete(&tips, "purge", at)?;
+            store.refs().delete(&tips)?;
         }
         store.forget_listing()?;
         let notes = store.notes().forget(session, at)?;
@@ -164,7 +164,7 @@ impl Purge<'_> {
         if !self.store.has(tip)? {
             let incoming = format!("{INCOMING_PREFIX}purge");
             connection.fetch(&[(name, &incoming)], Strictness::AsSet)?;
-            self.store.clear_incoming(self.at)?;
+            self.store.clear_incoming()?;
         }
         Ok(message::is_signed(&self.store.message(tip)?))
     }

@@ -67,15 +67,13 @@ impl Store {
     pub(super) fn change_shared<T>(
         &self,
         name: &str,
-        why: &'static str,
-        at: Timestamp,
         write: impl Fn(Option<&ObjectId>) -> Result<Option<(ObjectId, T)>>,
     ) -> Result<Option<T>> {
         let mut attempts = 1;
         loop {
             let old = self.refs().tip(name)?;
             let Some((new, made)) = write(old.as_ref())? else { return Ok(None) };
-            match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }], why, at) {
+            match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }]) {
                 Ok(()) => return Ok(Some(made)),
                 Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
                 Err(_) => attempts += 1,

@@ -123,10 +123,10 @@ impl Store {
                 .with_hint("try again when it is done")
                 .into());
         };
-        self.clear_incoming(options.at)?;
+        self.clear_incoming()?;
         let mut sync = Sync::new(self, remote, options);
         let done = sync.run();
-        self.clear_incoming(options.at)?;
+        self.clear_incoming()?;
         done?;
         Ok(sync.exchange)
     }
@@ -147,15 +147,15 @@ impl Store {
         let listed = sync.connection.list()?;
         let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
         let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), merge_notes));
-        self.clear_incoming(options.at)?;
+        self.clear_incoming()?;
         done.map(|()| sync.exchange.left_out)
     }
 
     /// Removes the names of what came in; what was good has names of its own by now.
-    pub(in crate::store) fn clear_incoming(&self, at: Timestamp) -> Result<()> {
+    pub(in crate::store) fn clear_incoming(&self) -> Result<()> {
         let deletions: Vec<_> =
             self.refs().below(INCOMING_PREFIX)?.into_iter().map(RefUpdate::deletion).collect();
-        if deletions.is_empty() { Ok(()) } else { self.refs().change(&deletions, "forget", at) }
+        if deletions.is_empty() { Ok(()) } else { self.refs().change(&deletions) }
     }
 
     /// Returns true if the history of `upper` holds `lower`.
@@ -396,7 +396,7 @@ impl Sync<'_> {
                 Err(error) => self.leave_out([name.clone()], &format!("{error:#}")),
             }
         }
-        let (made, failed) = self.store.refs().change_each(good, "sync", self.options.at);
+        let (made, failed) = self.store.refs().change_each(good);
         want_again(self.store.repository(), made.iter().map(|change| &change.name))?;
         for RefUpdate { name, new, .. } in made {
             self.exchange.fetched.extend(new.map(|commit| MovedRef { name, commit }));
@@ -404,7 +404,7 @@ impl Sync<'_> {
         for (change, error) in failed {
             self.leave_out([change.name], &format!("{error:#}"));
         }
-        self.store.clear_incoming(self.options.at)
+        self.store.clear_incoming()
     }
 
     fn push_all(&mut self, ahead: &[(String, ObjectId)]) -> Result<()> {

@@ -47,7 +47,7 @@ impl Tombstones<'_> {
 
     /// Adds sessions to those that were purged.
     pub(super) fn add(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-        let added = self.store.change_shared(TOMBSTONES, "purge", at, |here| {
+        let added = self.store.change_shared(TOMBSTONES, |here| {
             let mut all = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
             let before = all.len();
             for refs in sessions {

@@ -48,9 +48,7 @@ impl Sync<'_> {
                             let change =
                                 RefUpdate { name: name.to_owned(), old: old.clone(), new: Some(here) };
                             // Where another process was faster here, the next round has what it wrote.
-                            if old != change.new
-                                && store.refs().change(&[change], "sync", self.options.at).is_err()
-                            {
+                            if old != change.new && store.refs().change(&[change]).is_err() {
                                 in_vain += 1;
                                 continue;
                             }

@@ -11,7 +11,7 @@ use redact_stream::Redactor;
 
 const BYTES: usize = 100_000_000;
 const RUNS: usize = 7;
-const MAX_MS: u128 = 100;
+const MAX_MS: u128 = 500;
 
 const WORDS: [&str; 64] = [
     "session", "login", "token", "parser", "reader", "writer", "store", "index", "cache", "route", "handler",

@@ -5,13 +5,13 @@
 
 Reads `config/betterleaks.toml` and `config/gitleaks.toml` of the two git clones at their HEAD (bare ones do as well), and writes
 
-    src/shape/public.txt    what the crate reads
+    src/published.tsv       what the crate reads
     fixtures/rules.tsv      the expressions as published, from which the test makes secrets
 
-and has scripts/windows.py choose where the gate looks. A rule is sorted into one of these kinds:
+A rule is sorted into one of these kinds:
 
-    shape        the secret is known by a literal in it: a line NAME<tab>PATTERN
-    context      the secret is plain, and known by the issuer's name in front of it: NAME<tab>WORD|WORD<tab>PATTERN
+    shape        the secret is known by a keyword in it
+    context      the secret is plain, and known by the issuer's name in front of it
     assignment   only a word such as `secret` or `key` stands in front: what src/assignment finds
     built-in     rules of other files of src find it: blocks of private keys, web tokens, addresses, headers
     public       no secret: a client id, the name of a host
@@ -24,8 +24,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-
-import windows
 
 ROOT = Path(__file__).resolve().parent.parent
 TIE = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
@@ -42,13 +40,19 @@ BUILT_IN = {"private-key", "jwt", "jwt-base64", "curl-auth-header", "curl-auth-u
             "gcp-application-default-credentials", "kubernetes-secret-yaml", "nuget-config-password", "sidekiq-sensitive-url",
             "temporal-cloud-api-key", "scalr-api-access-token", "freemius-secret-key", "azure-servicebus-connection-string",
             "azure-app-configuration-connection-string", "azure-storage-account-key", "gitlab-session-cookie"}
-# Shapes that issuers.rs has: it keeps the address of the host.
+# Shapes that own.tsv has: it keeps the address of the host.
 OWN = {"slack-webhook-url", "microsoft-teams-webhook"}
-# What issuers.rs calls otherwise.
+# What own.tsv calls otherwise.
 NAMES = {"azure-ad-client-secret": "azure-secret", "hashicorp-tf-api-token": "terraform-token"}
 PUBLIC = {"artifactory-jfrog-url", "azure-client-id", "azure-tenant-id", "azure-storage-account-name", "supabase-project-url",
           "salesforce-instance-url", "snowflake-account-host", "tableau-server-host", "tableau-personal-access-token-name",
           "cloudinary-cloud-name", "pkcs12-file", "flutterwave-public-key"}
+# Where `place_of` finds no keyword.
+PLACES = {r"[0-9]{15,16}[%|][\-0-9A-Z_a-z]{27,40}": (",".join(digit + sign for digit in "0123456789" for sign in "%|"), "14-15")}
+# How many keywords a rule may have, how short they may be so that another byte is added, and how far into a key they may stand.
+MAX_WAYS = 150
+MIN_KEYWORD = 4
+MAX_LEAD = 200
 
 
 def inline_flags(regex):
@@ -312,6 +316,38 @@ def top_groups(tree, ignore):
                 yield from top_groups(inner, ignore)
 
 
+def tokens_of(pattern):
+    """The parts of a pattern: a byte or a class, and how often it stands there at least and at most."""
+    for found in re.finditer(r"(\[(?:\\.|[^\]\\])*\]|\\.|.)(?:\{(\d+)(?:,(\d+))?\})?", pattern.removeprefix("(?i)")):
+        least = int(found[2] or 1)
+        yield [chr(code) for code in range(32, 127) if re.fullmatch(found[1], chr(code))], least, int(found[3] or least)
+
+
+def place_of(pattern):
+    """The keywords of a pattern, one of which is in each of its keys, and how many bytes stand in front of it."""
+    if pattern in PLACES:
+        return PLACES[pattern]
+    ways = [""]
+    for members, least, most in tokens_of(pattern):
+        if least != 1 or most != 1 or len(members) > 1 and (len(ways[0]) >= MIN_KEYWORD or len(ways) * len(members) > MAX_WAYS):
+            break
+        ways = [way + member for way in ways for member in members]
+    if len(ways[0]) > 1:
+        return ",".join(ways), "0"
+    runs, text, front, length = [], "", (0, 0), (0, 0)
+    for members, least, most in [*tokens_of(pattern), ([], 0, 0)]:
+        if len(members) == least == most == 1:
+            text += members[0]
+        else:
+            runs.append((text, front))
+            text, front = "", (length[0] + least, length[1] + most)
+        length = length[0] + least, length[1] + most
+    text, (least, most) = max((run for run in runs if run[1][1] <= MAX_LEAD), key=lambda run: len(run[0]))
+    if len(text) < 2:
+        raise ValueError(f"`{pattern}` has no keyword")
+    return text, f"{least}" if least == most else f"{least}-{most}"
+
+
 def git(clone, *words):
     return subprocess.run(["git", "-C", clone, *words], check=True, capture_output=True, text=True).stdout
 
@@ -336,21 +372,20 @@ def main():
         counts[kind] = counts.get(kind, 0) + 1
         table.append("\t".join([rule["id"], kind, "|".join(words), secret]))
         for sequence in sequences if kind in ("shape", "context") and name not in OWN else []:
-            lines.append("\t".join([NAMES.get(name, name), *(["|".join(words)] if kind == "context" else []), pattern_of(sequence)]))
+            place = (",".join(words), "after") if kind == "context" else place_of(pattern_of(sequence))
+            lines.append("\t".join([NAMES.get(name, name), *place, "words", pattern_of(sequence)]))
         if extra:
             table.append("\t".join([rule["id"], "shape", "", extra[1]]))
-            lines += [f"{name}\t{pattern_of(sequence)}" for sequence in extra[0]]
-    head = ["# Issuers of keys and tokens, and what these look like. Made by scripts/issuers.py: change that, or own.txt beside it.", "#"]
+            lines += ["\t".join([name, *place_of(pattern_of(sequence)), "words", pattern_of(sequence)]) for sequence in extra[0]]
+    head = ["# Issuers of keys and tokens, and what these look like. Made by scripts/issuers.py: change that, or own.tsv beside it.", "#"]
     head += [f"# From {source}." for source in sources]
     summary = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     head += [f"# {len(rules)} rules: {summary}.", "#"]
-    body = ["# NAME<tab>PLACE<tab>PATTERN, or NAME<tab>WORD@PLACE|WORD@PLACE<tab>PATTERN where the secret stands behind the issuer's name. Places are of",
-            "# windows, as scripts/windows.py explains and chooses them."]
-    for path, text in ((ROOT / "src/shape/public.txt", head + body + list(dict.fromkeys(lines))),
+    body = ["# RULE<tab>KEYWORDS<tab>PLACE<tab>CHECK<tab>PATTERN, as src/issuers.rs says."]
+    for path, text in ((ROOT / "src/published.tsv", head + body + list(dict.fromkeys(lines))),
                        (ROOT / "fixtures/rules.tsv", head + ["# id, kind, words in front, expression of the secret"] + table)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(text) + "\n")
-    windows.choose_all()
     print(summary)
 
 

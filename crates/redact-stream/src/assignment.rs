@@ -13,7 +13,7 @@ use super::secret::Secret;
 use super::view::View;
 
 pub(super) use judge::{is_identifier, is_login, is_mixed, is_placeholder, is_random};
-pub(super) use name::windows;
+pub(super) use name::keywords;
 pub(super) use value::{credential, quote_at};
 
 use name::{Name, NameKind};
@@ -21,6 +21,9 @@ use tie::tie;
 use value::{JUDGED, Tie, value};
 
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {
+    if !name::is_end(view) {
+        return None;
+    }
     // Most names have no value beside them: that is asked first.
     let end = name::end(view);
     let (tie, at) = tie(view, end)?;
@@ -69,6 +72,9 @@ fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
 
 /// Returns the secrets of a table below a name that is a heading.
 pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
+    if !name::is_end(view) {
+        return Vec::new();
+    }
     let end = name::end(view);
     // Only one in thousands of names is in a table.
     let next = view.run_most(end, 64, |byte| b" \"'`*".contains(&byte));

@@ -1,7 +1,9 @@
 //! Keys that are interrupted by their medium: escapes of JSON and URLs, line breaks of terminals.
 
+use regex::bytes::Regex;
+
 use super::class::is_word;
-use super::gate::{Window, WindowByte};
+use super::first_key;
 use super::secret::Secret;
 use super::view::View;
 
@@ -15,161 +17,126 @@ const MIN_COLUMNS: usize = 40;
 /// Shorter texts are no keys.
 const MIN_KEY: usize = 16;
 
-/// What interrupts a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Disguise {
-    Escape,
-    Percent,
-}
+/// What interrupts a key: escapes of JSON, and of letters and signs in addresses.
+pub(super) const KEYWORDS: [&str; 6] = ["\\u00", "%5", "%6", "%7", "%2d", "%2e"];
 
-pub(super) fn windows() -> impl Iterator<Item = (Window, Disguise)> {
-    let word = WindowByte::Of(is_word);
-    let escape =
-        [WindowByte::Byte(b'\\'), WindowByte::Byte(b'u'), WindowByte::Byte(b'0'), WindowByte::Byte(b'0')];
-    let hexadecimal = WindowByte::Of(|byte| byte.is_ascii_hexdigit());
-    let letter = [
-        WindowByte::Byte(b'%'),
-        WindowByte::Of(|byte| b"567".contains(&byte)),
-        hexadecimal,
-        WindowByte::Of(|byte| is_word(byte) || byte == b'%'),
-    ];
-    let sign = [
-        WindowByte::Byte(b'%'),
-        WindowByte::Byte(b'2'),
-        WindowByte::Of(|byte| b"dDeE".contains(&byte)),
-        word,
-    ];
-    [(escape, Disguise::Escape), (letter, Disguise::Percent), (sign, Disguise::Percent)].into_iter()
-}
-
-/// Returns a key around the escape at the anchor. `find_key` returns the first one in a text: its rule, start and end.
-pub(super) fn find(
-    view: &View<'_>,
-    disguise: Disguise,
-    find_key: impl FnOnce(&[u8]) -> Option<(&'static str, usize, usize)>,
-) -> Option<Secret> {
-    let gap = view.anchor;
-    let (width, _) = gap_at(view, gap)?;
+/// Returns a key around the escape at the anchor.
+pub(super) fn find(view: &View<'_>) -> Option<Secret> {
+    let escape = view.anchor;
+    let (width, _) = escape_at(view, escape)?;
     // Mostly a blank follows, or another escape: no key goes on.
-    if matches!(disguise, Disguise::Escape)
-        && !view.byte(gap + width).is_some_and(|byte| is_token(byte) || byte == b'\\')
-    {
+    let next = view.rest(escape + width).first();
+    if view.byte(escape) == Some(b'\\') && !next.is_some_and(|&byte| is_token(byte) || byte == b'\\') {
         return None;
     }
-    let plain = Plain::around(view, gap);
+    let is_part = |byte: &&u8| is_token(**byte) || b"%\\".contains(byte);
+    let mut start = escape - view.before(escape).iter().rev().take(MAX_LEAD).take_while(is_part).count();
+    // A sign that is no escape ends what is before it.
+    let mut at = start;
+    while at < escape {
+        let (next, _) = step(view, at).unwrap_or((at + 1, 0));
+        start = if step(view, at).is_none() { next } else { start };
+        at = next;
+    }
+    let plain = Plain::read(view, start);
     if plain.bytes.len() < MIN_KEY || !plain.bytes.iter().any(u8::is_ascii_digit) {
         return None;
     }
-    let (rule, start, end) = find_key(&plain.bytes)?;
-    let (from, to) = plain.place(start, end);
-    (to - from > end - start).then_some(Secret { rule, start: from, end: to, belongs: None })
+    let found = first_key(&plain.bytes, plain.bytes.len())?;
+    let secret = plain.original(&found);
+    (secret.end - secret.start > found.end - found.start).then_some(secret)
 }
 
-/// Returns the end of a key that continues after `end`, past escapes and a line break.
-pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl Fn(u8) -> bool) -> usize {
-    let mut end = end;
-    loop {
-        let escape = gap_at(view, end).map(|(width, letter)| (width, Some(letter)));
-        let Some((width, letter)) = escape.or_else(|| Some((wrap_at(view, end)?, None))) else { return end };
-        let next = end + width;
-        let rest = view.run_most(next, MAX_KEY, &class);
-        let goes_on = match letter {
-            Some(letter) => class(letter),
-            None => rest > next && view.text(next, rest).iter().any(u8::is_ascii_digit),
-        };
-        if !goes_on {
-            return end;
-        }
-        end = rest;
+/// Returns the end of a key that continues after `end`, past escapes and line breaks, with what `class` matches.
+pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl FnOnce() -> Regex) -> usize {
+    let gap = |end| escape_at(view, end).or_else(|| Some((wrap_at(view, end)?, b'\n')));
+    if gap(end).is_none() {
+        return end;
     }
+    let class = class();
+    let run = |text: &[u8]| class.find(text).map_or(0, |found| found.len());
+    let mut end = end;
+    while let Some((width, letter)) = gap(end) {
+        let next = view.rest(end + width);
+        let piece = &next[..run(&next[..next.len().min(MAX_KEY)])];
+        // Behind a line break a word may stand.
+        if letter != b'\n' && run(&[letter]) == 0 || letter == b'\n' && !piece.iter().any(u8::is_ascii_digit)
+        {
+            break;
+        }
+        end += width + piece.len();
+        view.byte(end);
+    }
+    end
 }
 
-/// Returns true if a key that begins at `start` may go on after a break or an escape.
-pub(super) fn unbroken(view: &View<'_>, start: usize) -> Option<Plain> {
-    let end = view.run_most(start, MAX_KEY, is_token);
-    view.byte(end).filter(|byte| b"%\\\r\n".contains(byte))?;
-    let goes_on = gap_at(view, end).is_some() || wrap_at(view, end).is_some();
-    goes_on.then(|| Plain::from(view, start))
+/// Returns the key that `find` finds at `start` where it is interrupted.
+pub(super) fn find_interrupted(
+    view: &View<'_>,
+    start: usize,
+    find: impl FnOnce(&View<'_>) -> Option<Secret>,
+) -> Option<Secret> {
+    let rest = view.rest(start);
+    let length = rest.iter().take(MAX_KEY).take_while(|&&byte| is_token(byte)).count();
+    rest.get(length).filter(|byte| b"%\\\r\n".contains(byte))?;
+    let end = start + length;
+    if escape_at(view, end).is_none() && wrap_at(view, end).is_none() {
+        return None;
+    }
+    let plain = Plain::read(view, start);
+    Some(plain.original(&find(&View::new(&plain.bytes, 0))?))
 }
 
-/// A text without interruptions, and the original offsets of its bytes.
-pub(super) struct Plain {
-    pub(super) bytes: Vec<u8>,
+/// A text without interruptions, and the original places of its bytes.
+struct Plain {
+    bytes: Vec<u8>,
     places: Vec<(usize, usize)>,
 }
 
 impl Plain {
-    /// What is around `gap`.
-    fn around(view: &View<'_>, gap: usize) -> Self {
+    fn read(view: &View<'_>, start: usize) -> Self {
         let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
-        let is_part = |byte: &&u8| is_token(**byte) || b"%\\".contains(byte);
-        let mut at = gap - view.before(gap).iter().rev().take(MAX_LEAD).take_while(is_part).count();
-        while at < gap {
-            if let Some(next) = plain.step(view, at) {
+        let mut at = start;
+        while plain.bytes.len() < MAX_KEY {
+            if let Some((next, letter)) = step(view, at) {
+                plain.bytes.push(letter);
+                plain.places.push((at, next));
                 at = next;
+            } else if let Some(width) = wrap_at(view, at) {
+                at += width;
             } else {
-                plain.bytes.clear();
-                plain.places.clear();
-                at += 1;
+                break;
             }
         }
-        plain.go_on(view, at);
         plain
     }
 
-    fn from(view: &View<'_>, start: usize) -> Self {
-        let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
-        plain.go_on(view, start);
-        plain
+    /// Returns where a key of this text stands in the original.
+    fn original(&self, key: &Secret) -> Secret {
+        let (start, end) = (self.places[key.start].0, self.places[key.end - 1].1);
+        Secret { rule: key.rule, start, end, belongs: None }
     }
+}
 
-    fn go_on(&mut self, view: &View<'_>, start: usize) {
-        let mut at = start;
-        while self.bytes.len() < MAX_KEY {
-            let next = self.step(view, at).or_else(|| Some(at + wrap_at(view, at)?));
-            let Some(next) = next else { break };
-            at = next;
-        }
-    }
-
-    /// Takes what is at `at`, if it may be part of a key.
-    fn step(&mut self, view: &View<'_>, at: usize) -> Option<usize> {
-        if let Some((width, letter)) = gap_at(view, at) {
-            self.bytes.push(letter);
-            self.places.push((at, at + width));
-            return Some(at + width);
-        }
-        let byte = view.byte(at).filter(|&byte| is_token(byte))?;
-        self.bytes.push(byte);
-        self.places.push((at, at + 1));
-        Some(at + 1)
-    }
-
-    /// Returns the original offsets of a part of the text.
-    pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
-        (self.places[start].0, self.places[end - 1].1)
-    }
+/// Returns the end of the letter of a key at `at`, and the letter.
+fn step(view: &View<'_>, at: usize) -> Option<(usize, u8)> {
+    let escape = escape_at(view, at).map(|(width, letter)| (at + width, letter));
+    escape.or_else(|| Some((at + 1, view.byte(at).filter(|&byte| is_token(byte))?)))
 }
 
 /// Returns how long the escape at `at` is, and the letter of a key for which it stands.
-fn gap_at(view: &View<'_>, at: usize) -> Option<(usize, u8)> {
-    let (width, letter) = match view.byte(at)? {
-        b'%' => (3, hexadecimal(view, at + 1)?),
+fn escape_at(view: &View<'_>, at: usize) -> Option<(usize, u8)> {
+    let digits = match view.byte(at)? {
+        b'%' => at + 1,
         b'\\' => {
             let u = view.run_most(at, 8, |byte| byte == b'\\');
-            if !view.has(u, b"u00") {
-                return None;
-            }
-            (u + 5 - at, hexadecimal(view, u + 3)?)
+            view.has(u, b"u00").then_some(u + 3)?
         }
         _ => return None,
     };
-    is_token(letter).then_some((width, letter))
-}
-
-fn hexadecimal(view: &View<'_>, at: usize) -> Option<u8> {
     let digit = |at| char::from(view.byte(at)?).to_digit(16);
-    u8::try_from(digit(at)? * 16 + digit(at + 1)?).ok()
+    let letter = u8::try_from(digit(digits)? * 16 + digit(digits + 1)?).ok()?;
+    is_token(letter).then_some((digits + 2 - at, letter))
 }
 
 /// Returns how long the line break at `at` is, where a terminal may have put it.

@@ -5,16 +5,15 @@
 mod assignment;
 mod class;
 mod colour;
-mod command;
+mod context;
 mod custom;
 mod disguise;
 mod gate;
-mod header;
+mod issuers;
 mod private_key;
 mod reader;
 mod scan;
 mod secret;
-mod shape;
 mod url;
 mod view;
 
@@ -28,21 +27,24 @@ pub use custom::{PatternError, PatternList, PatternProblem};
 pub use reader::RedactingReader;
 pub use secret::{Counts, Redacted};
 
-use class::is_word;
 use colour::{Colours, End};
+use context::Context;
 use custom::CustomRules;
-use gate::{Around, Gate, Key, Window, window};
+use gate::Gate;
+use issuers::Issuer;
 use scan::{Scan, Windows};
 use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Rest, Secret, marker_end};
 use view::View;
+
+/// How many bytes of a key stand before a colour that ends it, at the least.
+const MIN_SHOWN: usize = 4;
 
 /// Maximum number of passes over a text.
 const MAX_PASSES: usize = 8;
 
 /// Kinds of secrets that are known by what is around them.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 9] = [
     "private-key",
-    "jwt",
     "url-password",
     "url-signature",
     "authorization",
@@ -60,12 +62,20 @@ pub fn after_key_rest(text: &[u8]) -> &[u8] {
 
 /// Returns the names of the rules, without those that only the table of published issuers has.
 pub fn rules() -> impl Iterator<Item = &'static str> {
-    KINDS.into_iter().chain(shape::rules())
+    KINDS.into_iter().chain(issuers::rules())
 }
 
-/// The windows of all rules, made once: that takes milliseconds.
-static GATE: LazyLock<Gate<Rule>> =
-    LazyLock::new(|| Gate::new(windows().map(|(window, rule)| (window, rule.around(), rule))));
+/// The keywords of all rules, made once: that takes milliseconds.
+static GATE: LazyLock<Gate<Rule>> = LazyLock::new(|| Gate::new(keywords()));
+
+/// Returns the first key or token of an issuer in `text` that shows itself before `until`.
+fn first_key(text: &[u8], until: usize) -> Option<Secret> {
+    let find = |at, rules: &[Rule]| {
+        let keys = rules.iter().filter(|rule| rule.is_key());
+        keys.copied().find_map(|rule| rule.find(&View::new(text, at)))
+    };
+    GATE.find(text, 0, until.min(text.len()), find).map(|(_, found)| found)
+}
 
 /// Finds secrets and puts `[redacted:<rule>]` in their place.
 ///
@@ -109,7 +119,7 @@ impl Redactor {
 
     /// Returns true if it is certain, after a check that is faster than redaction, that `text` stays as it is.
     pub fn finds_nothing(&self, text: &str) -> bool {
-        self.rules.is_empty() && !GATE.has_window(&Colours::default().without(text.as_bytes()))
+        self.rules.is_empty() && !GATE.is_match(&Colours::default().without(text.as_bytes()))
     }
 
     /// Returns `text` without its secrets, and which rules matched.
@@ -218,7 +228,7 @@ impl Redactor {
             let before = custom.as_ref().map_or(until, |found| found.start);
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);
             let seen = Seen { bytes, colours: &scan.colours, floor: scan.floor, barrier };
-            let stop = GATE.find(bytes, scan.at, before, |at, key| self.stop(&seen, at, key));
+            let stop = GATE.find(bytes, scan.at, before, |at, rules| self.stop(&seen, at, rules));
             match (stop, custom) {
                 (Some((_, Stop::Marker(end))), _) => {
                     scan.at = end;
@@ -256,12 +266,8 @@ impl Redactor {
         self.allow.iter().any(|allow| allow.is_match(text))
     }
 
-    /// Returns what is at the place `at`, where a window of this key begins, if it is anything.
-    fn stop(&self, seen: &Seen<'_>, at: usize, key: Key) -> Option<Stop> {
-        // A colour ends a word, too.
-        let floor = if seen.colours.is_at(at) { at } else { seen.floor };
-        let mut rules = GATE.rules(seen.bytes, at, key, floor);
-        let rules = std::iter::once(rules.next()?).chain(rules);
+    /// Returns what is at the place `at`, where a keyword of `rules` begins, if it is anything.
+    fn stop(&self, seen: &Seen<'_>, at: usize, rules: &[Rule]) -> Option<Stop> {
         if let Some(end) = marker_end(seen.bytes, at) {
             return Some(Stop::Marker(end));
         }
@@ -273,8 +279,8 @@ impl Redactor {
         (!secrets.is_empty()).then_some(Stop::Secrets(secrets))
     }
 
-    /// Returns what the rules of the window at `start` say, the nearest secret last.
-    fn examine(seen: &Seen<'_>, start: usize, mut rules: impl Iterator<Item = Rule>) -> Vec<Secret> {
+    /// Returns what the rules of the keyword at `start` say, the nearest secret last.
+    fn examine(seen: &Seen<'_>, start: usize, rules: &[Rule]) -> Vec<Secret> {
         let Seen { bytes, colours, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
@@ -282,11 +288,11 @@ impl Redactor {
         let view = view_until(to);
         // As differences of words are shown, a key ends where its colour does.
         let in_colour = || {
-            let end = colours.next_place(start + gate::WIDTH)?;
+            let end = colours.next_place(start + MIN_SHOWN)?;
             (end < to).then(|| view_until(end))
         };
         let mut is_name = false;
-        let found = rules.find_map(|rule| {
+        let found = rules.iter().find_map(|&rule| {
             is_name |= matches!(rule, Rule::Name);
             let found = rule.find(&view);
             if found.is_none() && rule.is_key() { rule.find(&in_colour()?) } else { found }
@@ -320,68 +326,46 @@ impl Redactor {
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     Marker,
-    PrivateKey,
-    PrivateLines,
-    Address,
-    Signature,
-    Shape(shape::Rule),
-    Header(header::Header),
-    Command(command::Command),
-    Disguise(disguise::Disguise),
+    Key(&'static Issuer),
+    Context(&'static Context),
     Name,
+    Other(fn(&View<'_>) -> Option<Secret>),
 }
 
 impl Rule {
-    /// Returns what it needs to see around its window.
-    fn around(self) -> Around {
-        self.shape().map_or(Around::ANYTHING, shape::Rule::around)
-    }
-
-    /// Returns the rule of a shape, if it is one.
-    fn shape(self) -> Option<shape::Rule> {
-        if let Self::Shape(rule) = self { Some(rule) } else { None }
-    }
-
     /// Returns true if it knows a secret by its own letters.
     fn is_key(self) -> bool {
-        self.shape().is_some_and(|rule| !matches!(rule, shape::Rule::WebToken))
+        matches!(self, Self::Key(issuer) if issuer.has_shape())
     }
 
     fn find(self, view: &View<'_>) -> Option<Secret> {
         match self {
             Self::Marker => None,
-            Self::PrivateKey => private_key::find(view),
-            Self::PrivateLines => private_key::find_lines(view),
-            Self::Address => url::find(view),
-            Self::Signature => url::find_signature(view),
-            Self::Shape(rule) => rule.find(view),
-            Self::Header(header) => header::find(view, header),
-            Self::Command(command) => command::find(view, command),
-            Self::Disguise(disguise) => {
-                disguise::find(view, disguise, |text| shape::find_first(&GATE, Self::shape, text))
-            }
+            Self::Key(issuer) => issuer.find(view),
+            Self::Context(context) => context.find(view),
             Self::Name => assignment::find(view),
+            Self::Other(find) => find(view),
         }
     }
 }
 
-/// Windows of which every secret that we know shows one.
-fn windows() -> impl Iterator<Item = (Window, Rule)> {
+/// Keywords of which every secret that we know shows one, and their rules.
+fn keywords() -> impl Iterator<Item = (&'static str, Rule)> {
     let single = [
         (MARKER, Rule::Marker),
-        (private_key::BEGIN, Rule::PrivateKey),
-        (private_key::LINES, Rule::PrivateLines),
+        (private_key::BEGIN, Rule::Other(private_key::find)),
+        (private_key::LINES, Rule::Other(private_key::find_lines)),
+        ("Cookie", Rule::Other(context::cookies)),
     ];
+    let addresses = url::MARKS.map(|keyword| (keyword, Rule::Other(url::find)));
+    let disguises = disguise::KEYWORDS.map(|keyword| (keyword, Rule::Other(disguise::find)));
     single
         .into_iter()
-        .map(|(text, rule)| (window(text, is_word), rule))
-        .chain(url::signature_windows().map(|window| (window, Rule::Signature)))
-        .chain(url::windows().map(|window| (window, Rule::Address)))
-        .chain(shape::windows().map(|(window, rule)| (window, Rule::Shape(rule))))
-        .chain(header::windows().map(|(window, header)| (window, Rule::Header(header))))
-        .chain(command::windows().map(|(window, command)| (window, Rule::Command(command))))
-        .chain(disguise::windows().map(|(window, disguise)| (window, Rule::Disguise(disguise))))
-        .chain(assignment::windows().map(|window| (window, Rule::Name)))
+        .chain(addresses)
+        .chain(issuers::keywords().map(|(keyword, issuer)| (keyword, Rule::Key(issuer))))
+        .chain(context::keywords().map(|(keyword, context)| (keyword, Rule::Context(context))))
+        .chain(disguises)
+        .chain(assignment::keywords().map(|keyword| (keyword, Rule::Name)))
 }
 
 /// What rules see of a text: nothing before `floor`, and nothing counts that depends on bytes behind `barrier` or

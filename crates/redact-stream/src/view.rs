@@ -4,16 +4,18 @@ use std::cell::Cell;
 
 use super::class::{Class, is_word};
 use super::colour::Colours;
-use super::gate::WIDTH;
 
-/// The bytes around a window of the gate. No rule sees more, so that parts and whole texts come out the same.
+/// How far a rule looks at the least.
+const MIN_REACH: usize = 4;
+
+/// The bytes around a keyword. No rule sees more, so that parts and whole texts come out the same.
 ///
 /// It remembers how far ahead was looked. A finding counts only if no replacement is there: so what an
 /// earlier pass over the same text let through, a later pass lets through too.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     bytes: &'a [u8],
-    /// Where the window begins.
+    /// Where the keyword begins.
     pub(super) anchor: usize,
     /// The colours of the text, and where in it the bytes begin.
     colours: Option<(&'a Colours, usize)>,
@@ -22,7 +24,7 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(super) fn new(bytes: &'a [u8], anchor: usize) -> Self {
-        Self { bytes, anchor, colours: None, reach: Cell::new(anchor + WIDTH) }
+        Self { bytes, anchor, colours: None, reach: Cell::new(anchor + MIN_REACH) }
     }
 
     /// The bytes are those from `from` on of a text with these colours.
@@ -44,6 +46,11 @@ impl<'a> View<'a> {
         &self.bytes[..at]
     }
 
+    /// Returns the bytes from `at` on, of which nothing counts as seen.
+    pub(super) fn rest(&self, at: usize) -> &'a [u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
         self.look(at + 1);
         self.bytes.get(at).copied()
@@ -55,7 +62,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn has(&self, at: usize, text: &[u8]) -> bool {
-        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = self.rest(at);
         let same = rest.iter().zip(text).take_while(|(byte, wanted)| byte == wanted).count();
         self.look(at + text.len().min(same + 1));
         same == text.len()
@@ -63,7 +70,7 @@ impl<'a> View<'a> {
 
     /// As [`View::has`], with letters in either case.
     pub(super) fn has_folded(&self, at: usize, text: &[u8]) -> bool {
-        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = self.rest(at);
         let same =
             rest.iter().zip(text).take_while(|(byte, wanted)| byte.eq_ignore_ascii_case(wanted)).count();
         self.look(at + text.len().min(same + 1));
@@ -90,7 +97,7 @@ impl<'a> View<'a> {
 
     /// Returns the end of the run of `class` that starts at `at`, at most `most` bytes later.
     pub(super) fn run_most(&self, at: usize, most: usize, class: impl Fn(u8) -> bool) -> usize {
-        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = self.rest(at);
         let rest = &rest[..rest.len().min(most)];
         let end = at + rest.iter().position(|&byte| !class(byte)).unwrap_or(rest.len());
         self.look(end + 1);
@@ -99,7 +106,7 @@ impl<'a> View<'a> {
 
     /// Returns where `text` begins, at or after `at`. The end if it is nowhere.
     pub(super) fn find(&self, at: usize, text: &[u8]) -> usize {
-        let rest = self.bytes.get(at..).unwrap_or_default();
+        let rest = self.rest(at);
         let found = rest.windows(text.len()).position(|window| window == text);
         let found = found.map_or(self.bytes.len(), |found| at + found);
         self.look(found + text.len());

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::class::is_word;
-use crate::gate::{Window, window};
 use crate::view::View;
 
 const MAX_NAME_BYTES: usize = 80;
@@ -84,17 +83,23 @@ pub(super) struct Name {
     pub(super) is_bare: bool,
 }
 
-/// Parts of the names. Short ones count only where the name ends.
-pub(crate) fn windows() -> impl Iterator<Item = Window> {
-    const PARTS: &[&str] = &["toke", "secr", "sswo", "sswd", "phra", "mnem", "zati", "cred", "y_ba", "eyba"];
-    const ENDS: &[&str] = &["key", "pwd", "ass", "uth"];
-    let parts = PARTS.iter().map(|text| window(text, is_word));
-    parts.chain(ENDS.iter().map(|text| window(text, is_after)))
+/// Parts of the names.
+const PARTS: &[&str] = &["toke", "secr", "sswo", "sswd", "phra", "mnem", "zati", "cred", "y_ba", "eyba"];
+
+/// What counts only where the name ends.
+const ENDS: &[&str] = &["key", "pwd", "pass", "auth"];
+
+pub(crate) fn keywords() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().chain(ENDS).copied()
 }
 
-/// Returns what may follow a name.
-fn is_after(byte: u8) -> bool {
-    b"\"'`=:] \t\\%>,;)|&\n\r".contains(&byte)
+/// Returns true if no longer word is here.
+pub(super) fn is_end(view: &View<'_>) -> bool {
+    let end = ENDS.iter().find(|end| view.has_folded(view.anchor, end.as_bytes()));
+    end.is_none_or(|end| {
+        let next = view.byte(view.anchor + end.len());
+        next.is_some_and(|byte| b"\"'`=:]} \t\\%>,;)|&\n\r-*".contains(&byte))
+    })
 }
 
 /// Returns the end of the name at the place where the gate stopped.

@@ -1,6 +1,5 @@
 //! Values that are secret because of their name: `API_TOKEN=...`, `"password": "..."`, `Authorization: Bearer ...`.
 
-mod context;
 mod insert;
 mod judge;
 mod name;
@@ -17,7 +16,6 @@ pub(super) use name::keywords;
 pub(super) use value::{credential, quote_at};
 
 use name::{Name, NameKind};
-use tie::tie;
 use value::{JUDGED, Tie, value};
 
 pub(super) fn find(view: &View<'_>) -> Option<Secret> {
@@ -26,7 +24,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     }
     // Most names have no value beside them: that is asked first.
     let end = name::end(view);
-    let (tie, at) = tie(view, end)?;
+    let (tie, at) = tie::tie(view, end)?;
     if tie == Tie::Block {
         return lines(view, at, end);
     }
@@ -35,7 +33,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         return authorization(view, at);
     }
     let value = value(view, at, tie)?;
-    if name.is_bare && context::is_pass_argument(view.before(name::start(view))) {
+    if name.is_bare && tie::is_pass_argument(view.before(name::start(view))) {
         let is_secret = value.text.len() >= 4 && !is_placeholder(value.text);
         return is_secret.then(|| value.secret("password", view));
     }
@@ -92,8 +90,8 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
         || view.before(start).ends_with(b"  ");
     let name = is_heading.then(|| Name::read(view, &(start..end))).flatten();
     let Some(Name { kind, .. }) = name.filter(|name| name.kind != NameKind::Vague) else { return Vec::new() };
-    let found = insert::values(view, start, end);
-    if found.is_empty() { table::cells(view, start, end, kind) } else { found }
+    let found = insert::values(view, start, end).filter(|found| !found.is_empty());
+    found.unwrap_or_else(|| table::cells(view, start, end, kind))
 }
 
 /// Returns the value of an `Authorization` header, after its scheme.

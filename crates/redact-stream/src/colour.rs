@@ -3,22 +3,24 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use memchr::memchr2;
+use regex::bytes::Regex;
 
-const ESCAPE: u8 = 0x1b;
+use super::issuers::expression;
 
-/// Maximum number of bytes between the letter that introduces an escape and the one that ends it.
-const MAX_PARAMETERS: usize = 32;
+/// An escape, also as its first byte is spelled in JSON, C, a shell's `$'...'` and `echo -e`: each JSON within JSON doubles the
+/// backslashes. `tput sgr0` chooses the character set too.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"(?:\x1b|\\{1,8}(?i:u001b|x1b|033|e))\[[0-9;:?]{0,32}[A-Za-z]|\x1b\([0-9A-Za-z]")
+});
 
-/// Maximum number of backslashes before an escape that is spelled out: each JSON within JSON doubles them.
-const MAX_BACKSLASHES: usize = 8;
+/// The longest escape.
+const MAX_ESCAPE: usize = 48;
 
 /// How many bytes of escapes at one place are taken out. What is more is text, so that memory stays bounded.
 const MAX_RUN: usize = 64;
-
-/// How the escape byte is spelled in JSON, C, a shell's `$'...'` and `echo -e`.
-const SPELLINGS: [&[u8]; 4] = [b"u001b", b"x1b", b"033", b"e"];
 
 /// Whether bytes are the last of their stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,41 +46,40 @@ pub(super) struct Run {
 impl Colours {
     /// Returns the whole text `bytes` without its escapes.
     pub(super) fn without<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let Some(first) = memchr2(ESCAPE, b'\\', bytes) else { return Cow::Borrowed(bytes) };
+        if !ESCAPE.is_match(bytes) {
+            return Cow::Borrowed(bytes);
+        }
         let mut plain = bytes.to_vec();
-        self.take_out(&mut plain, first, End::Final);
+        self.take_out(&mut plain, 0, End::Final);
         Cow::Owned(plain)
     }
 
     /// Takes the escapes out of `bytes[from..]`. Returns the bytes at the end that may begin one, if more are to come:
     /// they are taken away too, and belong before what is read next.
     pub(super) fn take_out(&mut self, bytes: &mut Vec<u8>, from: usize, end: End) -> Vec<u8> {
-        // What is before `written` is done. What was read from `kept` on is to follow it.
-        let (mut written, mut kept, mut look) = (from, from, from);
-        let mut cut = bytes.len();
-        while let Some(next) = memchr2(ESCAPE, b'\\', &bytes[look..]) {
-            let start = look + next;
-            look = match length(&bytes[start..]) {
-                Length::Unknown if end == End::MoreToCome => {
-                    cut = start;
-                    break;
-                }
-                Length::None | Length::Unknown => start + 1,
-                Length::Known(length) => {
-                    let at = written + start - kept;
-                    if self.add(at, &bytes[start..start + length]) {
-                        bytes.copy_within(kept..start, written);
-                        written = at;
-                        kept = start + length;
-                    }
-                    start + length
-                }
-            };
+        let is_final = end == End::Final;
+        let edge = if is_final { bytes.len() } else { bytes.len().saturating_sub(MAX_ESCAPE).max(from) };
+        let mut plain = Vec::new();
+        // What was read from `kept` on is to follow it.
+        let (mut kept, mut last) = (from, from);
+        for found in ESCAPE.find_iter(&bytes[from..]) {
+            let (start, end) = (from + found.start(), from + found.end());
+            if start >= edge {
+                break;
+            }
+            last = end;
+            if self.add(from + plain.len() + start - kept, found.as_bytes()) {
+                plain.extend_from_slice(&bytes[kept..start]);
+                kept = end;
+            }
         }
+        let unsure = edge.max(last);
+        let cut = memchr2(0x1b, b'\\', &bytes[unsure..]).map_or(bytes.len(), |at| unsure + at);
         let rest = bytes.split_off(cut);
-        if written < kept {
-            bytes.copy_within(kept.., written);
-            bytes.truncate(written + cut - kept);
+        if kept > from {
+            plain.extend_from_slice(&bytes[kept..]);
+            bytes.truncate(from);
+            bytes.append(&mut plain);
         }
         rest
     }
@@ -122,63 +123,5 @@ impl Colours {
         for run in &mut self.runs {
             run.at = run.at.saturating_sub(length);
         }
-    }
-}
-
-/// How many bytes an escape has.
-enum Length {
-    None,
-    Known(usize),
-    /// It depends on what follows.
-    Unknown,
-}
-
-/// Returns how long the escape is with which `bytes` begin.
-fn length(bytes: &[u8]) -> Length {
-    let introducer = match bytes {
-        [ESCAPE, ..] => 1,
-        _ => match spelled(bytes) {
-            Length::Known(length) => length,
-            other @ (Length::None | Length::Unknown) => return other,
-        },
-    };
-    match bytes.get(introducer) {
-        None => Length::Unknown,
-        Some(b'[') => {
-            let parameters = &bytes[introducer + 1..];
-            let is_parameter = |byte: &&u8| byte.is_ascii_digit() || b";:?".contains(byte);
-            let count = parameters.iter().take(MAX_PARAMETERS).take_while(is_parameter).count();
-            match parameters.get(count) {
-                None => Length::Unknown,
-                Some(last) if last.is_ascii_alphabetic() => Length::Known(introducer + 1 + count + 1),
-                Some(_) => Length::None,
-            }
-        }
-        // `tput sgr0` chooses the character set too.
-        Some(b'(') if introducer == 1 => match bytes.get(2) {
-            None => Length::Unknown,
-            Some(set) if set.is_ascii_alphanumeric() => Length::Known(3),
-            Some(_) => Length::None,
-        },
-        Some(_) => Length::None,
-    }
-}
-
-/// Returns how long the spelling of the escape byte is with which `bytes` begin.
-fn spelled(bytes: &[u8]) -> Length {
-    let backslashes = bytes.iter().take(MAX_BACKSLASHES + 1).take_while(|byte| **byte == b'\\').count();
-    if backslashes > MAX_BACKSLASHES {
-        return Length::None;
-    }
-    let rest = &bytes[backslashes..];
-    let begins =
-        |spelling: &&&[u8]| rest.len() < spelling.len() && spelling[..rest.len()].eq_ignore_ascii_case(rest);
-    let is = |spelling: &&&[u8]| {
-        rest.get(..spelling.len()).is_some_and(|text| text.eq_ignore_ascii_case(spelling))
-    };
-    match SPELLINGS.iter().find(is) {
-        Some(spelling) => Length::Known(backslashes + spelling.len()),
-        None if SPELLINGS.iter().any(|spelling| begins(&spelling)) => Length::Unknown,
-        None => Length::None,
     }
 }

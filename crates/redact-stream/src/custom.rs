@@ -73,43 +73,22 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
     patterns.iter().map(compile).collect()
 }
 
-/// The next match of each rule, so that no text is searched twice.
-pub(super) struct CustomRules<'r> {
-    next: Vec<(&'r Regex, Next)>,
-}
-
-enum Next {
-    Unknown,
-    None,
-    Some(Secret),
-}
+/// The next match of each rule, so that no text is searched twice. `None` if it is not known, or if there is none any more.
+pub(super) struct CustomRules<'r>(Vec<(&'r Regex, Option<Option<Secret>>)>);
 
 impl<'r> CustomRules<'r> {
     pub(super) fn new(rules: &'r [Regex]) -> Self {
-        Self { next: rules.iter().map(|rule| (rule, Next::Unknown)).collect() }
+        Self(rules.iter().map(|rule| (rule, None)).collect())
     }
 
     /// Returns the first finding at or after `at`, and before `barrier` as a whole.
     pub(super) fn next(&mut self, bytes: &[u8], at: usize, barrier: Option<usize>) -> Option<Secret> {
-        if let Some(barrier) = barrier {
-            let found = self.next.iter().filter_map(|(rule, _)| find(rule, &bytes[..barrier], at));
-            return found.min_by_key(|found| found.start);
-        }
-        for (rule, next) in &mut self.next {
-            let is_stale = match next {
-                Next::Unknown => true,
-                Next::None => false,
-                Next::Some(found) => found.start < at,
-            };
-            if is_stale {
-                *next = find(rule, bytes, at).map_or(Next::None, Next::Some);
-            }
-        }
-        let found = self.next.iter().filter_map(|(_, next)| match next {
-            Next::Some(found) => Some(found),
-            Next::Unknown | Next::None => None,
+        let found = self.0.iter_mut().filter_map(|(rule, next)| match (barrier, &next) {
+            (Some(barrier), _) => find(rule, &bytes[..barrier], at),
+            (None, Some(found)) if found.as_ref().is_none_or(|found| found.start >= at) => found.clone(),
+            (None, _) => next.insert(find(rule, bytes, at)).clone(),
         });
-        found.min_by_key(|found| found.start).cloned()
+        found.min_by_key(|found| found.start)
     }
 }
 
@@ -118,7 +97,10 @@ fn find(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
     let mut at = at;
     while at <= bytes.len() {
         let found = rule.find_at(bytes, at)?;
-        if let Some(end) = marker_within(bytes, found.start(), found.end()) {
+        // No byte of a replacement is part of a finding.
+        let from = found.start().saturating_sub(MARKER.len() + MAX_NAME_BYTES);
+        let mut markers = (from..found.end()).filter_map(|at| marker_end(bytes, at));
+        if let Some(end) = markers.find(|&end| end > found.start()) {
             at = end;
         } else if found.is_empty() {
             at = found.end() + 1;
@@ -127,10 +109,4 @@ fn find(rule: &Regex, bytes: &[u8], at: usize) -> Option<Secret> {
         }
     }
     None
-}
-
-/// Returns the end of the first replacement that shares a byte with what is between `start` and `end`.
-fn marker_within(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
-    let from = start.saturating_sub(MARKER.len() + MAX_NAME_BYTES);
-    (from..end).filter_map(|at| marker_end(bytes, at)).find(|&marker_end| marker_end > start)
 }

@@ -82,19 +82,6 @@ impl<'a> View<'a> {
         self.run_most(at, usize::MAX, class)
     }
 
-    /// Returns the end of blanks, and of the escapes `\n`, `\r` and `\t` between them. No run of blanks is longer than `most`.
-    pub(super) fn run_of_blanks(&self, from: usize, most: usize, is_blank: Class) -> usize {
-        let mut at = from;
-        loop {
-            at = self.run_most(at, most, is_blank);
-            let letter = self.run_most(at, 8, |byte| byte == b'\\');
-            match self.byte(letter) {
-                Some(b'n' | b'r' | b't') if letter > at => at = letter + 1,
-                _ => return at,
-            }
-        }
-    }
-
     /// Returns the end of the run of `class` that starts at `at`, at most `most` bytes later.
     pub(super) fn run_most(&self, at: usize, most: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = self.rest(at);

@@ -1,9 +1,15 @@
 //! Names that promise a secret: `API_TOKEN`, `clientSecret`, `db-password`.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
 
 use crate::class::is_word;
+use crate::issuers::expression;
 use crate::view::View;
+
+use super::judge::matchers;
 
 const MAX_NAME_BYTES: usize = 80;
 
@@ -70,9 +76,21 @@ const ENDINGS: &[(&str, Option<NameKind>)] = &[
     ("creds", Some(NameKind::Vague)),
 ];
 
-/// What is before the word `key` in prose and in headings: `API key: ...`
-const QUALITIES: &[&str] =
-    &["api", "secret", "access", "private", "account", "encryption", "signing", "auth"];
+matchers! {
+    /// What is before the word `key` in prose and in headings: `API key: ...`
+    fn is_qualified = r"(?i)(?:^|[^0-9a-z])(?:api|secret|access|private|account|encryption|signing|auth) $";
+
+    /// Words that end in `pass` and have nothing to do with a password.
+    fn is_word_with_pass = concat!(
+        "(?i)(?:compass|bypass|encompass|trespass|surpass|overpass|underpass|outpass|lowpass|highpass|bandpass|allpass|",
+        "renderpass|multipass|singlepass)$",
+    );
+
+    /// A key of settings: what counts as passed.
+    fn is_about_validation = r"validation\.$";
+
+    fn is_phrase = "(?:phrase|mnemonic)$";
+}
 
 pub(super) struct Name {
     pub(super) kind: NameKind,
@@ -124,71 +142,24 @@ fn is_name(byte: u8) -> bool {
 impl Name {
     pub(super) fn read(view: &View<'_>, found: &Range<usize>) -> Option<Self> {
         let name = view.text(found.start, found.end);
-        let numberless = name.iter().rposition(|byte| !byte.is_ascii_digit() && !b"_-".contains(byte))?;
-        let mut buffer = [0; 2 * MAX_NAME_BYTES];
-        let mut length = 0;
-        for byte in name[..=numberless].iter().filter(|byte| !b"_-".contains(byte)) {
-            buffer[length] = byte.to_ascii_lowercase();
-            length += 1;
-        }
-        let plain = &buffer[..length];
-        let last = plain.last();
-        let is_it = |ending: &str| ending.as_bytes().last() == last && plain.ends_with(ending.as_bytes());
-        let (ending, kind) = ENDINGS.iter().find(|(ending, _)| is_it(ending))?;
+        let before = view.before(found.start);
+        let last = name.iter().rposition(|byte| !byte.is_ascii_digit() && !b"_-".contains(byte))?;
+        let mut plain = name[..=last].to_ascii_lowercase();
+        plain.retain(|byte| !b"_-".contains(byte));
+        let (ending, kind) = ENDINGS.iter().find(|(ending, _)| plain.ends_with(ending.as_bytes()))?;
         let is_bare = plain.len() == ending.len();
-        let mut kind = (*kind)?;
-        // A key of settings: what counts as passed.
-        if kind == NameKind::Short && is_bare && view.before(found.start).ends_with(b"validation.") {
-            return None;
-        }
-        if kind == NameKind::Short && is_word_with_pass(name) {
-            return None;
-        }
-        if kind == NameKind::Vague && is_bare && is_qualified(view.before(found.start)) {
-            kind = NameKind::Token;
-        }
+        let kind = match (*kind)? {
+            NameKind::Short if is_bare && is_about_validation(before) || is_word_with_pass(name) => {
+                return None;
+            }
+            NameKind::Vague if is_bare && is_qualified(before) => NameKind::Token,
+            kind => kind,
+        };
         Some(Self {
             kind,
             is_screaming: !name.iter().any(u8::is_ascii_lowercase),
-            is_phrase: ["passphrase", "seedphrase", "recoveryphrase", "mnemonic"].contains(ending),
+            is_phrase: is_phrase(ending.as_bytes()),
             is_bare,
         })
     }
-}
-
-/// Words that end in `pass` and have nothing to do with a password.
-const WORDS_WITH_PASS: &[&str] = &[
-    "compass",
-    "bypass",
-    "encompass",
-    "trespass",
-    "surpass",
-    "overpass",
-    "underpass",
-    "outpass",
-    "lowpass",
-    "highpass",
-    "bandpass",
-    "allpass",
-    "renderpass",
-    "multipass",
-    "singlepass",
-];
-
-/// Returns true if the last word of a name is one of those that only end in `pass`.
-fn is_word_with_pass(name: &[u8]) -> bool {
-    WORDS_WITH_PASS.iter().any(|word| {
-        let start = name.len().saturating_sub(word.len());
-        name[start..].eq_ignore_ascii_case(word.as_bytes())
-    })
-}
-
-/// Returns true if the words before a name say more.
-fn is_qualified(before: &[u8]) -> bool {
-    let Some(words) = before.strip_suffix(b" ") else { return false };
-    QUALITIES.iter().any(|quality| {
-        let start = words.len().saturating_sub(quality.len());
-        words[start..].eq_ignore_ascii_case(quality.as_bytes())
-            && !words[..start].last().is_some_and(u8::is_ascii_alphanumeric)
-    })
 }

@@ -44,16 +44,6 @@ impl Value<'_> {
     }
 }
 
-/// Returns true if `text` has the bytes of `word`, whose number is known so that comparing them is one step.
-pub(super) fn holds<const LENGTH: usize>(text: &[u8], word: &[u8; LENGTH]) -> bool {
-    text.windows(LENGTH).any(|part| part == word)
-}
-
-/// Returns the end of spaces.
-pub(super) fn spaces(view: &View<'_>, at: usize) -> usize {
-    view.run_most(at, MAX_SPACES, |byte| byte == b' ' || byte == b'\t')
-}
-
 /// Returns a quote, however often it is escaped: the mark, and where it ends.
 pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
     let marks = view.run_most(at, MAX_SPACES, |byte| byte == b'\\');

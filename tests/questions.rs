@@ -52,7 +52,7 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
     let prints = session.trailers("Ralph-Fingerprint");
     assert!(!prints[0].is_empty() && prints[0] == prints[2], "{prints:?}");
     assert_eq!(session.end()["stop_reason"], "stuck");
-    scene.ralph("log --class question").code(0).stdout_has("semicolons, or commas?");
+    scene.ralph("log --failed").code(0).stdout_has("semicolons, or commas?");
     scene
         .ralph("hint semicolons")
         .code(0)

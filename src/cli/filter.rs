@@ -1,19 +1,19 @@
 //! Which iterations `log` lists.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
+use std::str::FromStr;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use regex::bytes::Regex;
 
 use crate::history::failure_key::FailureKey;
-use crate::record::{FailureClass, Outcome, Timestamp, did_you_mean, join_truncated};
+use crate::record::{Exits, Outcome, Timestamp, did_you_mean, join_truncated};
 use crate::store::{Row, SessionRows};
 use crate::view::style::{Count, one_line};
 
 use super::Context;
-use super::conditions::{self, Condition, ExitCondition};
 use super::grep::SearchedPart;
 use super::moment::moment;
 
@@ -58,18 +58,41 @@ pub struct FilterArgs {
     /// Ignore case in --grep
     #[arg(short = 'i', long, requires = "grep")]
     pub ignore_case: bool,
-    /// Only failures whose cause occurs more than once in the feature
-    #[arg(long)]
-    pub repeats: bool,
     /// Only iterations whose agent or validation exited with N; agent=N or validation=N for one of them
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub exit: Option<ExitCondition>,
-    /// Only iterations with this class of agent failure: quota, network, auth and others
-    #[arg(long, value_name = "CLASS", value_parser = conditions::class)]
-    pub class: Option<FailureClass>,
-    /// Only iterations with this value in a field of their JSON: captured.port=8080 (can be repeated)
-    #[arg(long = "where", value_name = "FIELD=VALUE")]
-    pub conditions: Vec<Condition>,
+}
+
+/// `N`, `agent=N` or `validation=N`: how one of the children ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExitCondition {
+    agent: bool,
+    validation: bool,
+    code: i32,
+}
+
+impl FromStr for ExitCondition {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (agent, validation, code) = match text.split_once('=') {
+            None => (true, true, text),
+            Some(("agent", code)) => (true, false, code),
+            Some(("validation", code)) => (false, true, code),
+            Some(_) => bail!("expected N, agent=N or validation=N"),
+        };
+        match code.parse() {
+            Ok(code) => Ok(Self { agent, validation, code }),
+            Err(_) => bail!("`{code}` is not an exit code; expected N, agent=N or validation=N"),
+        }
+    }
+}
+
+impl ExitCondition {
+    fn holds(self, exit: Exits) -> bool {
+        let Self { agent, validation, code } = self;
+        agent && exit.agent == Some(code) || validation && exit.validation == Some(code)
+    }
 }
 
 /// Returns the key of a failure's cause; `None` for all other iterations.
@@ -94,8 +117,6 @@ pub struct Filter<'a> {
     phase: Option<Regex>,
     /// Names as they are recorded.
     tasks: HashSet<String>,
-    /// Features with causes of failures that occur in them more than once; `None` if that is not asked for.
-    repeated: Option<HashSet<(String, FailureKey)>>,
 }
 
 impl<'a> Filter<'a> {
@@ -108,18 +129,16 @@ impl<'a> Filter<'a> {
             until: moment(context, "--until", args.until.as_deref())?,
             phase: args.phase.as_deref().map(phase).transpose()?,
             tasks: HashSet::new(),
-            repeated: None,
         })
     }
 
     /// Looks over all that is listed from, where that must be known before the first is shown.
     pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) -> Result<()> {
         let needs_entry = self.phase.is_some() || self.args.agent.is_some();
-        if !self.args.repeats && self.args.task.is_empty() && !needs_entry {
+        if self.args.task.is_empty() && !needs_entry {
             return Ok(());
         }
         let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut counts: HashMap<(&str, FailureKey), usize> = HashMap::new();
         for session in sessions {
             for row in session.rows() {
                 known.extend(row.task().map(Cow::into_owned));
@@ -127,9 +146,6 @@ impl<'a> Filter<'a> {
                     let entry = row.entry()?;
                     phases.extend(entry.phase.filter(|phase| !phase.is_empty()));
                     agents.extend(entry.agent);
-                }
-                if let Some(key) = failure_key(&row) {
-                    *counts.entry((session.feature, key)).or_default() += 1;
                 }
             }
         }
@@ -143,14 +159,11 @@ impl<'a> Filter<'a> {
         for wanted in &self.args.task {
             self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
         }
-        let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
-        let repeated = repeated.map(|((feature, key), _)| (feature.to_owned(), key));
-        self.repeated = self.args.repeats.then(|| repeated.collect());
         Ok(())
     }
 
     /// Returns true if a row is to be listed, as far as its record's message shows.
-    pub fn takes(&self, row: &Row<'_>, feature: &str) -> Result<bool> {
+    pub fn takes(&self, row: &Row<'_>) -> Result<bool> {
         let is_fine = row.is_iteration()
             && (!self.args.flagged || !row.flags().is_empty())
             && (self.outcomes.is_empty()
@@ -158,9 +171,7 @@ impl<'a> Filter<'a> {
             && self.since.is_none_or(|since| row.ended_at >= since)
             && self.until.is_none_or(|until| row.ended_at <= until)
             && (self.args.task.is_empty()
-                || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())))
-            && self.args.class.is_none_or(|class| row.failure_class == Some(class))
-            && self.is_repeated(row, feature);
+                || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())));
         let needs_entry = self.phase.is_some() || self.args.agent.is_some() || self.args.exit.is_some();
         if !is_fine || !needs_entry {
             return Ok(is_fine);
@@ -175,11 +186,6 @@ impl<'a> Filter<'a> {
     /// Returns true if nothing is left out.
     pub fn is_open(&self) -> bool {
         *self.args == FilterArgs::default()
-    }
-
-    fn is_repeated(&self, row: &Row<'_>, feature: &str) -> bool {
-        let Some(repeated) = &self.repeated else { return true };
-        failure_key(row).is_some_and(|key| repeated.contains(&(feature.to_owned(), key)))
     }
 }
 
@@ -255,6 +261,23 @@ mod tests {
         ] {
             let message = named(wanted, known).unwrap_err().to_string();
             assert_eq!(message, format!("no iteration worked on a task `{wanted}`\nhint: {hint}"));
+        }
+    }
+
+    #[test]
+    fn an_exit_is_of_either_child_or_of_the_one_that_is_named() {
+        let exit = Exits { agent: Some(0), validation: Some(101) };
+        for (text, expected) in [
+            ("101", Some(true)),
+            ("0", Some(true)),
+            ("1", Some(false)),
+            ("-1", Some(false)),
+            ("agent=101", Some(false)),
+            ("validation=101", Some(true)),
+            ("tests=1", None),
+            ("one", None),
+        ] {
+            assert_eq!(text.parse::<ExitCondition>().ok().map(|one| one.holds(exit)), expected, "{text}");
         }
     }
 

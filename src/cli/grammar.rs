@@ -277,7 +277,6 @@ mod tests {
             ("restore", "<N>"),
             ("bisect", "<COMMAND>"),
             ("log --outcome good", "invalid value `good`; expected one of success"),
-            ("log --format taks", "did you mean `task`?"),
             ("log --grep (", "unclosed group"),
             ("log --oneline --json", "cannot be used with"),
             ("restore 3 --undo", "cannot be used with"),

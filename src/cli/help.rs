@@ -60,16 +60,12 @@ Examples:
   specify ralph log --grep unwrap --in diff
   specify ralph log -n 5 --reverse --oneline
   specify ralph log -- src docs/api.md    Iterations that changed these paths
-  specify ralph log --where captured.port=8080 --exit validation=101
-  specify ralph log --format name,task,exit.validation,cause
-  specify ralph log --jsonl               Whole records, one per line
+  specify ralph log --exit validation=101
+  specify ralph log --jsonl --failed | jq -r '[.task, .exit.validation] | @tsv'
   specify ralph log --sessions --json
 
-Fields of --format are those of the JSON (with a dot for nested ones: tokens.input), captured.NAME for a rule \
-`capture.NAME`, name (as show, diff and restore take it) and subject. --where takes every field that `show --json` \
-prints; a list matches if one of its items does, and a missing or null field never matches. --format knows cost_usd, \
-false_claim and cause only from trailers, which older records lack. Paths are relative to the current folder; folders, \
-`*`, `?`, `:/` (top) and `:!` (exclude) work as in git.";
+--jsonl prints whole records, one per line, for `jq` and other programs. Paths are those of files or folders, relative to \
+the current folder.";
 
 pub(super) const BISECT: &str = "\
 Examples:

@@ -2,28 +2,29 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use clap::{ArgGroup, Args};
+use serde_json::Value;
 
 use crate::history::repeats;
-use crate::record::{RecordKind, did_you_mean};
-use crate::store::{Row, SessionRows, Store};
-use crate::view::fields::{CAPTURED, FIELDS, is_field};
+use crate::process::Tool;
+use crate::record::RecordKind;
+use crate::store::{RecordReader, Row, SessionRows, Store};
 use crate::view::json::{write_line, write_pretty};
 use crate::view::log::{
-    Below, Listed, SessionHead, sessions_json, write_fields, write_iterations, write_json, write_oneline,
-    write_sessions,
+    Below, Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
 };
+use crate::worktree::WorkTree;
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
-use super::record_filter::RecordFilter;
 use super::session_changes::changes;
 use super::sessions::OnlySessions;
-use super::{Context, ExitCode, Json, no_match, note, pager, print, sessions, summary, warn};
+use super::{Context, ExitCode, Json, note, pager, print, sessions, summary, warn};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "format", "jsonl"]))]
+#[command(group = ArgGroup::new("form").args(["sessions", "oneline", "jsonl"]))]
 pub struct LogArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -39,9 +40,6 @@ pub struct LogArgs {
     /// Print one line per iteration, with its name
     #[arg(long, conflicts_with = "json")]
     pub oneline: bool,
-    /// Print these fields of the JSON, separated by tabs: name,task,exit.validation,captured.port
-    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = field, conflicts_with = "json")]
-    pub format: Vec<String>,
     /// List sessions instead of iterations
     #[arg(long)]
     pub sessions: bool,
@@ -77,8 +75,20 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found())?;
-    let records = RecordFilter::new(context, &args.filter.conditions, &args.paths)?;
-    let mut listed = listed(args, context, &records, &filter, found().rev())?;
+    let paths = from_top(&args.paths, context)?;
+    let reader = (args.jsonl || !paths.is_empty()).then(|| store.reader()).transpose()?;
+    let record = |row: &Row<'_>| reader.as_ref().map_or(Ok(None), |reader| record(store, reader, row));
+    let changed_any = |row: &Row<'_>| -> Result<bool> {
+        if paths.is_empty() {
+            return Ok(true);
+        }
+        let Some(record) = record(row)? else { return Ok(false) };
+        let changed = record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
+        let is_in = |file: &str| paths.iter().any(|path| Utf8Path::new(file).starts_with(path));
+        Ok(changed.filter_map(Value::as_str).any(is_in))
+    };
+    let takes = |row: &Row<'_>| Ok(filter.takes(row)? && changed_any(row)?);
+    let mut listed = listed(args, context, &takes, filter.is_open(), found().rev())?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -87,7 +97,10 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let rows = || listed.iter().flat_map(|session| &session.rows);
     if rows().next().is_none() && !args.sessions && args.max_count != Some(0) {
-        check_empty(args, &filter, context, &found().collect::<Vec<_>>())?;
+        let has_iterations = found().any(|session| session.rows().any(|row| row.is_iteration()));
+        if has_iterations && !(filter.is_open() && paths.is_empty()) {
+            check_empty(args)?;
+        }
     }
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
@@ -96,13 +109,11 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         return print(|out| write_json(out, summary.as_ref(), rows()));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
-            for record in rows().filter_map(|row| records.record(row).transpose()) {
+            for record in rows().filter_map(|row| record(row).transpose()) {
                 write_line(out, &record?)?;
             }
             Ok(())
         });
-    } else if !args.format.is_empty() {
-        return print(|out| write_fields(out, rows(), &args.format, &|row| records.record(row)));
     }
     let mut out = Vec::new();
     if args.sessions {
@@ -117,15 +128,15 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.
 fn is_for_people(args: &LogArgs) -> bool {
-    !(args.sessions || args.json.json || args.jsonl || args.oneline || !args.format.is_empty())
+    !(args.sessions || args.json.json || args.jsonl || args.oneline)
 }
 
 /// Returns the newest sessions and their newest rows first, as many as are asked for.
 fn listed<'a>(
     args: &LogArgs,
     context: &Context,
-    records: &RecordFilter<'_>,
-    filter: &Filter<'_>,
+    takes: &dyn Fn(&Row<'_>) -> Result<bool>,
+    is_open: bool,
     sessions: impl Iterator<Item = SessionRows<'a>>,
 ) -> Result<Vec<Listed<'a>>> {
     let store = context.store()?;
@@ -164,7 +175,7 @@ fn listed<'a>(
             for row in all.iter().rev() {
                 if grep.is_none() && chosen.len() == left {
                     break;
-                } else if filter.takes(row, session.feature)? && records.takes(row)? {
+                } else if takes(row)? {
                     chosen.push(*row);
                 }
             }
@@ -175,7 +186,7 @@ fn listed<'a>(
             }
             left -= chosen.len();
         }
-        let is_open = filter.is_open() && args.paths.is_empty() && args.max_count.is_none();
+        let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
         if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && listed.is_empty() {
@@ -189,22 +200,62 @@ fn listed<'a>(
     Ok(listed)
 }
 
-/// Fails if nothing is listed because of a filter that a person expects to match something.
-fn check_empty(
-    args: &LogArgs,
-    filter: &Filter<'_>,
-    context: &Context,
-    sessions: &[SessionRows<'_>],
-) -> Result<()> {
-    let has_iterations = || sessions.iter().any(|session| session.rows().any(|row| row.is_iteration()));
-    if args.json.json || args.jsonl || filter.is_open() && args.paths.is_empty() || !has_iterations() {
+/// Fails if nothing passes the filters, where a person expects something.
+fn check_empty(args: &LogArgs) -> Result<()> {
+    if args.json.json || args.jsonl {
         return Ok(());
-    }
-    if args.filter.failed || args.filter.flagged {
+    } else if args.filter.failed || args.filter.flagged {
         note("no iteration matches");
         return Ok(());
     }
-    Err(no_match::explain(&args.filter, &args.paths, context, sessions)?)
+    let hint = if args.filter.grep.is_some() {
+        "outputs, answers and diffs were searched; `--in prompt` searches prompts, -i ignores case"
+    } else if args.paths.is_empty() {
+        "each filter alone may match some: leave one out"
+    } else {
+        "a path is that of a file or folder, from the current folder, without wildcards"
+    };
+    bail!("no iteration matches\nhint: {hint}")
+}
+
+/// Returns the whole record; `None` with a warning if this version cannot read it.
+fn record(store: &Store, reader: &RecordReader<'_>, row: &Row<'_>) -> Result<Option<Value>> {
+    let entry = row.entry()?;
+    let read = reader.file(&entry.commit, "iteration.json");
+    let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
+    Ok(store.or_leave_out(&entry, read))
+}
+
+/// Returns paths that are relative to the current folder as records have them: from the top of the work tree.
+fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let top = context.work_tree().ok().map(WorkTree::top);
+    // Without a work tree there is no folder to read paths from.
+    let prefix = match top {
+        Some(_) => Tool::git_as_called(&context.directory).args(["rev-parse", "--show-prefix"]).line()?,
+        None => String::new(),
+    };
+    let resolve = |path: &String| {
+        let outside = || format!("`{path}` is outside of {}", top.map_or("the repository", Utf8Path::as_str));
+        let given = Utf8Path::new(path);
+        let joined = match top.filter(|_| given.is_absolute()) {
+            Some(top) => given.strip_prefix(top).ok().with_context(outside)?.to_owned(),
+            None => Utf8Path::new(&prefix).join(given),
+        };
+        let mut resolved = Utf8PathBuf::new();
+        for component in joined.components() {
+            match component {
+                Utf8Component::Normal(name) => resolved.push(name),
+                Utf8Component::CurDir => {}
+                Utf8Component::ParentDir if resolved.pop() => {}
+                _ => bail!(outside()),
+            }
+        }
+        Ok(resolved)
+    };
+    paths.iter().map(resolve).collect()
 }
 
 fn below(context: &Context, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {
@@ -235,16 +286,4 @@ fn print_sessions(args: &LogArgs, store: &Store) -> Result<ExitCode> {
         described.reverse();
     }
     print(|out| write_pretty(out, &sessions_json(&described)))
-}
-
-/// Returns the parser for the names in `--format`.
-pub fn field(text: &str) -> Result<String> {
-    let text = text.trim();
-    if is_field(text) {
-        return Ok(text.to_owned());
-    }
-    match did_you_mean(text, FIELDS.iter().copied()) {
-        Some(near) => bail!("unknown field `{text}`, did you mean `{near}`?"),
-        None => bail!("unknown field `{text}`; expected one of {} and {CAPTURED}NAME", FIELDS.join(", ")),
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
+use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use crate::store::{RemoteRun, Row};
 
 use super::ending::{attempts, cost, state};
 use super::evidence::{FLAG, flagged};
-use super::fields::{self, Fields, as_text, lookup};
 use super::json::write_pretty;
 use super::local_time::{self, local_minute};
 use super::needs::{changes_and_claims, needs};
@@ -235,6 +235,20 @@ pub fn write_json<'a>(
     summary: Option<&Summary>,
     rows: impl Iterator<Item = &'a Row<'a>> + Clone,
 ) -> Result<()> {
+    /// The id, and the fields.
+    struct Fields<'a>(&'a Row<'a>);
+    impl Serialize for Fields<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            #[derive(Serialize)]
+            struct WithId {
+                id: String,
+                #[serde(flatten)]
+                entry: LogEntry,
+            }
+            let entry = self.0.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
+            WithId { id: format!("{}-iter-{}", entry.session, self.0.iteration), entry }.serialize(serializer)
+        }
+    }
     struct Rows<I>(I);
     impl<'a, I: Iterator<Item = &'a Row<'a>> + Clone> Serialize for Rows<I> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -247,33 +261,6 @@ pub fn write_json<'a>(
         iterations: R,
     }
     Ok(write_pretty(out, &Document { summary, iterations: Rows(rows) })?)
-}
-
-/// The values of these fields, a line for each iteration, with tabs between them. What is not known is empty. `record`
-/// gives the whole record, which is asked for only where a field needs it.
-pub fn write_fields<'a>(
-    out: &mut impl Write,
-    rows: impl Iterator<Item = &'a Row<'a>>,
-    names: &[String],
-    record: &dyn Fn(&Row<'_>) -> Result<Option<Value>>,
-) -> Result<()> {
-    let needs_record = names.iter().any(|name| fields::is_of_record(name));
-    for row in rows {
-        let fields = serde_json::to_value(Fields(row))?;
-        let record = if needs_record { record(row)? } else { None };
-        let value = |name: &String| match name.as_str() {
-            "name" => format!("{}:{}", as_text(fields.get("session")), row.iteration),
-            "subject" => row.subject().into_owned(),
-            name if fields::is_of_record(name) => {
-                as_text(record.as_ref().and_then(|record| lookup(record, name)))
-            }
-            name => as_text(lookup(&fields, name)),
-        };
-        let values: Vec<String> =
-            names.iter().map(|name| one_line(&value(name)).replace('\t', " ")).collect();
-        writeln!(out, "{}", values.join("\t"))?;
-    }
-    Ok(())
 }
 
 /// `{"sessions": [...]}`

@@ -3,7 +3,6 @@
 pub mod changed_lines;
 pub mod ending;
 pub mod evidence;
-pub mod fields;
 pub mod history;
 pub mod json;
 pub mod left_behind;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
-/// A known agent, by what `agents` lists.
+/// A known agent, by what `doctor` lists.
 struct Agent {
     name: String,
     /// How it gets its prompt.
@@ -15,8 +15,14 @@ struct Agent {
     folder: String,
 }
 
+fn listed(scene: &Sandbox) -> Value {
+    let findings = scene.ralph("doctor --json").json();
+    let mut about = findings.as_array().into_iter().flatten();
+    about.find(|finding| finding["agents"].is_array()).map(|finding| finding["agents"].clone()).unwrap_or_default()
+}
+
 fn agents() -> Vec<Agent> {
-    let listed = Sandbox::new().ralph("agents --json").code(0).json();
+    let listed = listed(&Sandbox::new());
     let text = |agent: &Value, key: &str| agent[key].as_str().expect("a text").to_owned();
     let agent = |agent: &Value| {
         let name = text(agent, "name");
@@ -117,7 +123,7 @@ fn the_agent_of_the_project_is_the_one_that_spec_kit_names() {
 fn what_is_known_of_each_is_listed() {
     let scene = scene("codex", "codex", "happy");
     scene.program("qwen", "exit 1");
-    let listed = scene.ralph("agents --json").code(0).json();
+    let listed = listed(&scene);
     let of = |name: &str| {
         let all = listed.as_array().unwrap();
         all.iter().find(|agent| agent["name"] == name).unwrap().clone()
@@ -130,7 +136,12 @@ fn what_is_known_of_each_is_listed() {
     assert!(of("qwen")["missing"].as_str().unwrap().starts_with("`qwen --version` fails"));
     assert_eq!(of("cline")["prompt"], "arg");
     assert_eq!(of("aider")["prompt"], "file");
-    scene.ralph("agents").code(0).stdout_has("codex     4.5.6").stdout_has("`qwen --version` fails");
+    scene
+        .ralph("doctor")
+        .stdout_has("ok     agents        codex 4.5.6\n")
+        .stdout_has("codex     4.5.6        ")
+        .stdout_has("`qwen --version` fails");
+    scene.ralph("agents --json").code(2).stderr_has("the command `agents` is gone").stderr_has("doctor --json");
 }
 
 #[test]

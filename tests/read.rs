@@ -378,7 +378,6 @@ fn a_reader_that_goes_away_is_no_failure() {
         "log --json",
         "config",
         "config --json",
-        "agents --json",
         "replay --json",
         "--help",
     ] {

@@ -150,7 +150,7 @@ fn with_an_agent_that_is_on_the_path_and_does_not_work() {
     scene.program("codex", "echo 'native binary not installed' >&2; exit 1");
     let words = "`codex --version` fails: native binary not installed";
     case(&scene, "--agent codex", words, "install it again (");
-    scene.ralph("agents").code(0).stdout_has(words);
+    scene.ralph("doctor").stdout_has(words);
     scene
         .ralph("--agent scripted,codex")
         .code(0)

@@ -15,10 +15,9 @@ use super::memory::MemoryPart;
 use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
-    Context, Environment, ExitCode, accept, agents, bisect, clean, completions, config, control, demo, diff,
-    doctor, fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, play_script,
-    rebuild, report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks, trust, tui,
-    util, web,
+    Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
+    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, play_script, rebuild,
+    report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -120,7 +119,6 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Restore(args) => restore::run(&args, &context),
         Action::Diff(args) => diff::run(&args, &context),
         Action::Rebuild(args) => rebuild::run(&args, &context),
-        Action::Agents(json) => agents::run(json, &context),
         Action::Stats(args) => stats::run(&args, &context),
         Action::Report(args) => report::run(&args, &context),
         Action::Web(args) => web::run(&args, &context),

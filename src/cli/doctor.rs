@@ -11,7 +11,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
-use crate::agent::passed_over;
+use crate::agent::{self, Surroundings, passed_over};
 use crate::config::{Commits, Config};
 use crate::hooks::HookState;
 use crate::process::{self, Tool};
@@ -26,7 +26,6 @@ use crate::worktree::WorkTree;
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
 
-use super::agents::listed;
 use super::forward::identity;
 use super::remotes::chosen;
 use super::settings::load_here;
@@ -184,7 +183,9 @@ fn programs(context: &Context) -> Finding {
 }
 
 fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
-    let listed = listed(config, root, context);
+    let lookup = context.lookup();
+    let surroundings = Surroundings { directory: root, lookup: &lookup };
+    let listed = agent::list(&|name| setup::agent_settings(config, name), &surroundings);
     let usable: Vec<String> = listed
         .iter()
         .filter(|agent| agent.is_installed)
@@ -196,14 +197,14 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
         .filter(|(_, agent)| agent.command.is_some())
         .map(|(name, _)| name.as_str())
         .collect();
-    match (usable.is_empty(), own.is_empty()) {
+    let finding = match (usable.is_empty(), own.is_empty()) {
         (true, true) => {
             Finding::new("agents", Severity::Wrong, "no known agent can be used, and none is set up")
-                .with_hint(format!("`{RALPH} agents` shows what each of them needs"))
         }
         (true, false) => Finding::fine("agents", format!("set up here: {}", own.join(", "))),
         (false, _) => Finding::fine("agents", usable.join(", ")),
-    }
+    };
+    Finding { agents: listed, ..finding }
 }
 
 /// States what the agent may do: nothing is asked during a run.

@@ -97,8 +97,6 @@ pub enum Action {
     /// Approve the commands that .specify/ralph.toml names
     #[command(after_help = help::TRUST)]
     Trust(trust::TrustArgs),
-    /// List the known agents, and what they need to run here
-    Agents(Json),
     /// Run the loop on a throw-away project
     Demo(demo::DemoArgs),
     /// Check the setup and suggest fixes

@@ -1,7 +1,6 @@
 //! The command line: `grammar.rs` parses it, `dispatch.rs` runs the command, each in a file of its own.
 
 mod accept;
-mod agents;
 mod approvals;
 mod args;
 mod bisect;

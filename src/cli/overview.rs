@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look", &["status", "log", "show", "tui", "report", "stats"]),
     ("Code", &["diff", "restore", "bisect"]),
     ("Share", &["sync"]),
-    ("Set up", &["init", "doctor", "agents", "config", "hooks", "demo"]),
+    ("Set up", &["init", "doctor", "config", "hooks", "demo"]),
 ];
 
 /// The flags of `run` that people need first.

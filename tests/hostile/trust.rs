@@ -320,7 +320,6 @@ fn commands_that_read_run_nothing_that_a_clone_names() {
         "history",
         "progress",
         "config",
-        "agents",
         "doctor",
         "run --dry-run",
         "replay",

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Error;
 use serde::Serialize;
 
+use crate::agent::AgentListing;
 use crate::record::Refusal;
 use crate::view::style::one_line;
 
@@ -25,6 +26,9 @@ pub(super) struct Finding {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// All known agents, of the finding about them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentListing>,
 }
 
 impl Finding {
@@ -36,7 +40,7 @@ impl Finding {
         Self::new(about, Severity::Note, message)
     }
     pub fn new(about: &'static str, state: Severity, message: impl Into<String>) -> Self {
-        Self { about, state, message: message.into(), hint: None }
+        Self { about, state, message: message.into(), hint: None, agents: Vec::new() }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -59,7 +63,7 @@ impl Finding {
 }
 
 pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
-    for Finding { about, state, message, hint } in findings {
+    for Finding { about, state, message, hint, agents } in findings {
         let sign = match state {
             Severity::Fine => "ok",
             Severity::Note => "note",
@@ -69,6 +73,53 @@ pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Resu
         if let Some(hint) = hint {
             writeln!(out, "{:19}  {}", "", one_line(hint))?;
         }
+        for AgentListing { name, version, path, install, missing, .. } in agents {
+            let version = version.as_deref().unwrap_or("-");
+            let place = match path {
+                Some(path) => path.to_string(),
+                None => format!("not installed: {install}"),
+            };
+            writeln!(out, "{:19}  {name:9} {version:12} {}", "", one_line(&place))?;
+            for line in missing.iter().filter(|_| path.is_some()).flat_map(|missing| missing.lines()) {
+                writeln!(out, "{:19}  {:9} {}", "", "", one_line(line))?;
+            }
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::PromptVia;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_that_is_here_and_cannot_be_used_says_why() {
+        let agent = |name: &str, path: Option<&str>, missing: Option<&str>| AgentListing {
+            name: name.to_owned(),
+            is_installed: missing.is_none(),
+            version: missing.is_none().then(|| "1.2.3".to_owned()),
+            path: path.map(Into::into),
+            prompt: PromptVia::Stdin,
+            install: "npm install -g it",
+            missing: missing.map(str::to_owned),
+        };
+        let agents = vec![
+            agent("codex", Some("/bin/codex"), None),
+            agent("claude", Some("/bin/claude"), Some("no root\nhint: be another")),
+            agent("pi", None, Some("not installed")),
+        ];
+        let mut out = Vec::new();
+        write(&[Finding { agents, ..Finding::fine("agents", "codex 1.2.3") }], &mut out).unwrap();
+        let lines = [
+            "ok     agents        codex 1.2.3",
+            "                     codex     1.2.3        /bin/codex",
+            "                     claude    -            /bin/claude",
+            "                               no root",
+            "                               hint: be another",
+            "                     pi        -            not installed: npm install -g it\n",
+        ];
+        assert_eq!(String::from_utf8(out).unwrap(), lines.join("\n"));
+    }
 }

@@ -18,7 +18,10 @@ struct Agent {
 fn listed(scene: &Sandbox) -> Value {
     let findings = scene.ralph("doctor --json").json();
     let mut about = findings.as_array().into_iter().flatten();
-    about.find(|finding| finding["agents"].is_array()).map(|finding| finding["agents"].clone()).unwrap_or_default()
+    about
+        .find(|finding| finding["agents"].is_array())
+        .map(|finding| finding["agents"].clone())
+        .unwrap_or_default()
 }
 
 fn agents() -> Vec<Agent> {
@@ -141,7 +144,11 @@ fn what_is_known_of_each_is_listed() {
         .stdout_has("ok     agents        codex 4.5.6\n")
         .stdout_has("codex     4.5.6        ")
         .stdout_has("`qwen --version` fails");
-    scene.ralph("agents --json").code(2).stderr_has("the command `agents` is gone").stderr_has("doctor --json");
+    scene
+        .ralph("agents --json")
+        .code(2)
+        .stderr_has("the command `agents` is gone")
+        .stderr_has("doctor --json");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn bash_completes_by_the_name_that_was_called() {
     let scene = scene();
     scene.ralph("-n 1").code(4);
     let id = scene.session().id().to_owned();
-    let script = scene.ralph("util completions bash").code(0).text();
+    let script = scene.ralph("completions bash").code(0).text();
     let of = |words: &[&str], after: &str| tab(&scene, &script, words, after);
     assert_eq!(of(&["specify", "ralph", "rebu"], "_ralph_complete_specify"), "rebuild");
     assert_eq!(of(&["specify", "ralph", "log", "--session", ""], "_ralph_complete_specify"), id);
@@ -157,14 +157,13 @@ fn bash_completes_by_the_name_that_was_called() {
     let link = scene.outside("it's ours");
     std::os::unix::fs::symlink(Program::Specify.path(), &link).unwrap();
     let mut call = scene.hermetic(&link);
-    let call =
-        call.env("PATH", "/usr/bin:/bin").args(["ralph", "util", "completions", "bash"]).output().unwrap();
+    let call = call.env("PATH", "/usr/bin:/bin").args(["ralph", "completions", "bash"]).output().unwrap();
     let script = String::from_utf8(call.stdout).unwrap();
     let words = ["it's ours", "ralph", "log", "--session", ""];
     assert_eq!(tab(&scene, &script, &words, "_ralph_complete_it_s_ours"), id);
 
     std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
-    let script = scene.git("ralph util completions bash");
+    let script = scene.git("ralph completions bash");
     assert!(!script.contains("specify"), "{script}");
     for words in [
         &["git", "ralph", "show", "--session", ""] as &[&str],
@@ -184,7 +183,7 @@ fn every_shell_gets_a_script_that_asks_this_program() {
         ("powershell", "Register-ArgumentCompleter -Native -CommandName specify "),
         ("elvish", "set edit:completion:arg-completer[specify]"),
     ] {
-        let script = scene.ralph(["util", "completions", shell]).code(0);
+        let script = scene.ralph(["completions", shell]).code(0);
         script.stdout_has(registers).stdout_has("git-ralph").stdout_has("RALPH_COMPLETE");
     }
     scene.ralph("completions csh").code(2).stderr_has("possible values");

@@ -43,7 +43,8 @@ fn listed(scene: &Sandbox, words: &[&str]) -> String {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     assert!(scene.everything() == before, "{words:?} wrote something");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let short = |one: &Value| format!("{} {}", one["task"].as_str().unwrap(), one["outcome"].as_str().unwrap());
+    let short =
+        |one: &Value| format!("{} {}", one["task"].as_str().unwrap(), one["outcome"].as_str().unwrap());
     let short: Vec<_> = json["iterations"].as_array().unwrap().iter().map(short).collect();
     short.join(", ").replace("success", "+").replace("failure", "-")
 }
@@ -160,9 +161,8 @@ fn import(scene: &Sandbox, stream: &str) {
 fn names_and_commits(json: &[u8]) -> String {
     let json: Value = serde_json::from_slice(json).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let line = |one: &Value| {
-        format!("{}:{}\t{}\n", text(&one["session"]), one["iteration"], text(&one["commit"]))
-    };
+    let line =
+        |one: &Value| format!("{}:{}\t{}\n", text(&one["session"]), one["iteration"], text(&one["commit"]));
     json["iterations"].as_array().unwrap().iter().map(line).collect()
 }
 

@@ -372,15 +372,9 @@ fn a_reader_that_goes_away_is_no_failure() {
     let scene = Sandbox::new();
     scene.agent_script(STORY).validate(&format!("head -c {} /dev/zero", 1 << 20));
     scene.ralph("").code(0);
-    for words in [
-        "show --stdout",
-        "show --prompt",
-        "log --json",
-        "config",
-        "config --json",
-        "replay --json",
-        "--help",
-    ] {
+    for words in
+        ["show --stdout", "show --prompt", "log --json", "config", "config --json", "replay --json", "--help"]
+    {
         let mut child =
             scene.call(words).command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! `specify ralph util completions`: scripts by which a shell asks this program what can follow on a command line, and
+//! `specify ralph completions`: scripts by which a shell asks this program what can follow on a command line, and
 //! the answers.
 
 use std::ffi::{OsStr, OsString};

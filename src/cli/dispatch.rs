@@ -16,8 +16,9 @@ use super::overview::short_help;
 use super::own_command::{Program, set_own_command};
 use super::{
     Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
-    fsck, help_topic, hint, hooks, init, log, memory, misplaced_feature, notes, output, play_script, rebuild,
-    report, restore, resume, retired, run, show, stats, status, stdout, sync, tasks, trust, tui, util, web,
+    excerpt, fsck, help_topic, hint, hooks, init, log, man, memory, misplaced_feature, notes, output,
+    play_script, rebuild, replay, report, restore, resume, retired, run, show, stats, status, stdout, sync,
+    tasks, trust, tui, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -137,7 +138,10 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Demo(args) => demo::run(&args, &context),
         Action::Doctor(args) => doctor::run(&args, &context),
         Action::Init(args) => init::run(&args, &context),
-        Action::Util(action) | Action::OfUtil(action) => util::run(&action, &context, grammar),
+        Action::Completions(args) => completions::run(&args, &context.environment),
+        Action::Man(args) => man::run(&args, grammar),
+        Action::Excerpt(args) => excerpt::run(&args, &context),
+        Action::Replay(args) => replay::run(&args, &context),
         Action::Help(args) => help_topic::run(&args, grammar(RALPH.as_str())),
         Action::PlayScript(args) => play_script::run(&args, &context).map(ExitCode::Passed),
     }

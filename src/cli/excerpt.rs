@@ -8,81 +8,42 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use failure_excerpt::{Examination, Features, Neighbours, Output, Tally, examine};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::record::Refusal;
 use crate::session::Window;
 use crate::view::json::write_line;
 use crate::view::style::inert;
 
-use super::{Context, ExitCode, Json, emit, print};
+use super::{Context, ExitCode, print};
 
 /// The longest cause, as in the record.
 const MAX_CAUSE_CHARS: usize = 200;
 
 #[derive(Debug, Args)]
 pub struct ExcerptArgs {
-    /// File with what a command wrote to stdout [default: stdin]
-    #[arg(long, value_name = "FILE")]
-    pub stdout: Option<Utf8PathBuf>,
-    /// File with what it wrote to stderr
-    #[arg(long, value_name = "FILE")]
-    pub stderr: Option<Utf8PathBuf>,
-    /// Its exit code; 124 and -1 mean a timeout
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub exit_code: Option<i32>,
-    /// The command, copied to the JSON
-    #[arg(long, value_name = "CMD")]
-    pub command: Option<String>,
-    /// Folder that it ran in; paths are shown relative to it [default: this folder]
-    #[arg(long, value_name = "DIR")]
-    pub cwd: Option<Utf8PathBuf>,
     /// Maximum length of the excerpt, in characters
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub max_chars: usize,
-    /// Read many outputs: a file with one JSON object per line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdout", "stderr", "exit_code", "command", "cwd", "json"])]
+    /// Read many outputs instead of stdin: a file with one JSON object per line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+    #[arg(long, value_name = "FILE")]
     pub batch: Option<Utf8PathBuf>,
     /// With --batch, list the others for each output, most similar first
     #[arg(long, requires = "batch")]
     pub neighbours: bool,
-    #[command(flatten)]
-    pub json: Json,
 }
 
 pub fn run(args: &ExcerptArgs, context: &Context) -> Result<ExitCode> {
     if let Some(inputs) = &args.batch {
         return print(|out| batch(args, &context.directory.join(inputs), out));
     }
-    let read = |file: &Option<Utf8PathBuf>| match file {
-        Some(file) => stream(&context.directory.join(file)),
-        None => Ok(Window::default()),
-    };
-    let stdout = match (&args.stdout, &args.stderr) {
-        (None, None) => Window::read(&mut std::io::stdin().lock()).context("read the output from stdin")?,
-        (file, _) => read(file)?,
-    };
-    let stderr = read(&args.stderr)?;
-    let cwd = args.cwd.as_deref().unwrap_or(&context.directory);
-    let examined = examined(&stdout, &stderr, cwd, args.exit_code);
-    let excerpt = examined.excerpt(args.max_chars);
-    let levels = examined.fingerprint();
-    let value = json!({
-        "command": args.command,
-        "exit_code": args.exit_code,
-        "cause": examined.cause(MAX_CAUSE_CHARS),
-        "excerpt": excerpt,
-        "fingerprint": levels.as_ref().map(|levels| &levels.strict),
-        "levels": levels.as_ref().map(|levels| json!({
-            "strict": levels.strict,
-            "loose": levels.loose,
-            "tool": levels.tool,
-        })),
-        "troubles": examined.summaries(),
-    });
-    emit(args.json, &value, |out| {
-        writeln!(out, "{}", inert(&excerpt))?;
-        levels.map_or(Ok(()), |levels| writeln!(out, "\nfingerprint {}", levels.strict))
+    let stdout = Window::read(&mut std::io::stdin().lock()).context("read the output from stdin")?;
+    let examined = examined(&stdout, &Window::default(), &context.directory, None);
+    print(|out| -> Result<()> {
+        writeln!(out, "{}", inert(&examined.excerpt(args.max_chars)))?;
+        if let Some(levels) = examined.fingerprint() {
+            writeln!(out, "\nfingerprint {}", levels.strict)?;
+        }
+        Ok(())
     })
 }
 

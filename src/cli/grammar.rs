@@ -13,9 +13,9 @@ use super::context::Everywhere;
 use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
-    Json, accept, bisect, clean, control, demo, diff, doctor, fsck, help, help_topic, hint, hooks, init, log,
-    memory, notes, play_script, rebuild, report_output, restore, resume, show, status, sync, tasks, trust,
-    util, web,
+    Json, accept, bisect, clean, completions, control, demo, diff, doctor, excerpt, fsck, help, help_topic,
+    hint, hooks, init, log, man, memory, notes, play_script, rebuild, replay, report_output, restore, resume,
+    show, status, sync, tasks, trust, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -103,9 +103,18 @@ pub enum Action {
     Doctor(doctor::DoctorArgs),
     /// Write a settings file with every key, commented out
     Init(init::InitArgs),
-    /// Completions, manual pages, and what the loop computes
-    #[command(subcommand, alias = "debug")]
-    Util(util::UtilAction),
+    /// Print a completion script for a shell
+    #[command(after_help = completions::examples())]
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write all of them
+    #[command(hide = true)]
+    Man(man::ManArgs),
+    /// Show the excerpt of an output and the fingerprint of its failure
+    #[command(hide = true)]
+    Excerpt(excerpt::ExcerptArgs),
+    /// Show the prompts that other settings would have produced
+    #[command(hide = true, after_help = help::REPLAY)]
+    Replay(replay::ReplayArgs),
     /// Show the help of a command, or a topic: format, names, stopping
     #[command(hide = true)]
     Help(help_topic::HelpArgs),
@@ -125,9 +134,6 @@ pub enum Action {
     /// See `fsck --repair`
     #[command(subcommand, hide = true)]
     Notes(notes::NotesAction),
-    /// The commands of `util`, hidden by [`grammar`]
-    #[command(flatten)]
-    OfUtil(util::UtilAction),
     /// Play a script as an agent
     #[command(hide = true)]
     PlayScript(play_script::PlayScriptArgs),
@@ -135,12 +141,7 @@ pub enum Action {
 
 /// Returns the grammar as `program` speaks it.
 pub fn grammar(program: &'static str) -> Command {
-    let mut command = with_examples(Ralph::command().bin_name(program), program);
-    let of_util = command.find_subcommand("util").into_iter().flat_map(Command::get_subcommands);
-    let of_util: Vec<String> = of_util.map(|command| command.get_name().to_owned()).collect();
-    for name in of_util {
-        command = command.mut_subcommand(name, |command| command.hide(true));
-    }
+    let command = with_examples(Ralph::command().bin_name(program), program);
     let topic =
         help_topic::parser(command.get_subcommands().map(|command| command.get_name().to_owned()).collect());
     command.mut_subcommand("help", |help| help.mut_arg("topic", |argument| argument.value_parser(topic)))

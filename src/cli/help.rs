@@ -172,9 +172,9 @@ fetching the session again.";
 
 pub(super) const REPLAY: &str = "\
 Examples:
-  specify ralph util replay               The latest session, with the current settings
-  specify ralph util replay 20261121 --strategy structured-log
-  specify ralph util replay --history-mode full --json
+  specify ralph replay                    The latest session, with the current settings
+  specify ralph replay 20261121 --set progress.strategy=structured-log
+  specify ralph replay --history-mode full --json
 
 No agent and no command runs: summaries are taken from the record. The template is the current one.";
 
@@ -214,25 +214,20 @@ Examples:
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
 
-pub(super) const EXCERPT: &str = "\
-Examples:
-  npm test 2>&1 | specify ralph util excerpt
-  specify ralph util excerpt --stdout out.txt --stderr err.txt --exit-code 1 --max-chars 1000 --json
-  specify ralph util excerpt --batch inputs.jsonl --neighbours";
 /// Completions of `git ralph`, which leave those of spec-kit's `specify` alone.
 pub(super) const COMPLETIONS_FOR_GIT: &str = "\
 Examples:
-  specify ralph util completions bash > ~/.local/share/bash-completion/completions/git-ralph
-  specify ralph util completions zsh > ~/.zfunc/_git-ralph
-  specify ralph util completions fish > ~/.config/fish/completions/git-ralph.fish
-  specify ralph util completions powershell >> $PROFILE";
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/git-ralph
+  specify ralph completions zsh > ~/.zfunc/_git-ralph
+  specify ralph completions fish > ~/.config/fish/completions/git-ralph.fish
+  specify ralph completions powershell >> $PROFILE";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:
-  specify ralph util completions bash > ~/.local/share/bash-completion/completions/specify
-  specify ralph util completions zsh > ~/.zfunc/_specify
-  specify ralph util completions fish > ~/.config/fish/completions/specify.fish
-  specify ralph util completions powershell >> $PROFILE";
+  specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
+  specify ralph completions zsh > ~/.zfunc/_specify
+  specify ralph completions fish > ~/.config/fish/completions/specify.fish
+  specify ralph completions powershell >> $PROFILE";
 
 pub(super) const TRUST: &str = "\
 Examples:

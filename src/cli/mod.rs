@@ -72,7 +72,6 @@ mod task_attempts;
 mod tasks;
 mod trust;
 mod tui;
-mod util;
 mod web;
 mod web_server;
 

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look", &["status", "log", "show", "tui", "report", "stats"]),
     ("Code", &["diff", "restore", "bisect"]),
     ("Share", &["sync"]),
-    ("Set up", &["init", "doctor", "config", "hooks", "demo"]),
+    ("Set up", &["init", "doctor", "config", "hooks", "completions", "demo"]),
 ];
 
 /// The flags of `run` that people need first.
@@ -46,7 +46,7 @@ fn overview(grammar: &Command, program: &str) -> String {
         text.push_str(&format!("{title}:\n"));
         for command in names.iter().filter_map(|name| grammar.find_subcommand(name)) {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:<9}  {about}\n", command.get_name()));
+            text.push_str(&format!("  {:<11}  {about}\n", command.get_name()));
         }
     }
     text.push_str("Options of `run`:\n");

@@ -16,7 +16,12 @@ pub fn explain(error: &clap::Error) -> Option<Error> {
         }
         "unbundle" => format!("`{RALPH} sync --fetch-only FILE` reads what `git bundle` wrote"),
         "pause" => format!("`{RALPH} stop` ends the loop after its iteration, `{RALPH} resume` goes on"),
-        "agents" => format!("`{RALPH} doctor` lists the known agents, and `{RALPH} doctor --json` says all of each"),
+        "agents" => {
+            format!("`{RALPH} doctor` lists the known agents, and `{RALPH} doctor --json` says all of each")
+        }
+        "util" | "debug" => {
+            format!("its commands go without it: `{RALPH} completions`, `man`, `excerpt`, `replay`, `tasks`")
+        }
         "continue" => format!("`{RALPH} resume` goes on with a session that was stopped"),
         "pack" | "--pack" => {
             "a loop has git pack what is loose; `git maintenance run --task=loose-objects` does it now"

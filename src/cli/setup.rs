@@ -5,7 +5,7 @@ use camino::Utf8Path;
 
 use crate::agent::{self, Agent, AgentSettings, Surroundings};
 use crate::clock::Clock;
-use crate::config::{Config, LoopType, Until};
+use crate::config::{AgentCommand, Config, LoopType, Until};
 use crate::feature::{Feature, without_dots};
 use crate::process::Interrupt;
 use crate::progress::PromptTarget;

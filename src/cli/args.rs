@@ -87,6 +87,20 @@ pub struct SettingArgs {
     /// Start no further iteration after this time
     #[arg(long, value_name = "TIME", value_parser = setting("max-duration"))]
     pub max_duration: Option<String>,
+    /// Maximum wait for an agent that reached its usage limit [default: 6h]
+    #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
+    pub max_wait: Option<String>,
+    /// Approve the commands in .specify/ralph.toml for this call
+    #[arg(long)]
+    pub trust: bool,
+    #[command(flatten)]
+    pub memory: MemorySettingArgs,
+}
+
+/// Those of the flags that say what a prompt has of earlier iterations.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct MemorySettingArgs {
     /// Include relevant earlier iterations in the prompt
     #[arg(long)]
     pub with_history: bool,
@@ -100,25 +114,28 @@ pub struct SettingArgs {
     /// Iterations to look back [default: 5, or all of them for the mode full]
     #[arg(long, value_name = "N", value_parser = setting("history.lookback"))]
     pub history_lookback: Option<String>,
-    /// Tokens that older iterations may take [default: 10000]
-    #[arg(long, value_name = "N", value_parser = setting("history.budget"))]
-    pub history_budget: Option<String>,
-    /// Minimum relevance of an older iteration, from 0 to 1 [default: 0.7]
-    #[arg(long, value_name = "SCORE", value_parser = setting("history.threshold"))]
-    pub history_threshold: Option<String>,
-    /// Maximum wait for an agent that reached its usage limit [default: 6h]
-    #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
-    pub max_wait: Option<String>,
-    /// Approve the commands in .specify/ralph.toml for this call
-    #[arg(long)]
-    pub trust: bool,
     /// Any setting, as `config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
 }
 
-impl SettingArgs {
+impl MemorySettingArgs {
     /// Returns the layer of the configuration that the flags are. A flag of its own wins over `--set`.
+    pub fn flags(&self) -> Flags {
+        let set = self.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
+        let named = [
+            ("--with-history", "history.mode", self.with_history.then_some("smart")),
+            ("--no-history", "history.mode", self.no_history.then_some("off")),
+            ("--history-mode", "history.mode", self.history_mode.as_deref()),
+            ("--history-lookback", "history.lookback", self.history_lookback.as_deref()),
+        ];
+        let named = named.into_iter().filter_map(|(flag, key, value)| Some(FlagInput::new(flag, key, value?)));
+        Flags { settings: set.chain(named).collect(), ..Flags::default() }
+    }
+}
+
+impl SettingArgs {
+    /// Returns the layer of the configuration that the flags are.
     pub fn flags(&self) -> Flags {
         // Two flags are a list, as one flag with a comma is.
         let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
@@ -138,22 +155,13 @@ impl SettingArgs {
             ("--max-cost", "max-cost", &self.max_cost),
             ("--max-duration", "max-duration", &self.max_duration),
             ("--trust", "trust", &self.trust.then(|| "always".to_owned())),
-            ("--with-history", "history.mode", &self.with_history.then(|| "smart".to_owned())),
-            ("--no-history", "history.mode", &self.no_history.then(|| "off".to_owned())),
-            ("--history-mode", "history.mode", &self.history_mode),
-            ("--history-lookback", "history.lookback", &self.history_lookback),
-            ("--history-budget", "history.budget", &self.history_budget),
-            ("--history-threshold", "history.threshold", &self.history_threshold),
         ];
-        let set = self.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
         let named = named
             .into_iter()
             .filter_map(|(flag, key, value)| Some(FlagInput::new(flag, key, value.as_ref()?)));
-        Flags {
-            settings: set.chain(named).collect(),
-            agent_command: self.agent_command.clone(),
-            loop_type: None,
-        }
+        let Flags { mut settings, .. } = self.memory.flags();
+        settings.extend(named);
+        Flags { settings, agent_command: self.agent_command.clone(), loop_type: None }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::view::history::{Shown, write};
 use crate::view::json::write_pretty;
 use crate::view::style::{Paint, inert, one_line};
 
-use super::args::SettingArgs;
+use super::args::MemorySettingArgs;
 use super::setup::Settings;
 use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, stdout, warn};
 
@@ -36,7 +36,7 @@ pub struct MemoryArgs {
     #[command(flatten)]
     pub json: Json,
     #[command(flatten)]
-    pub settings: SettingArgs,
+    pub settings: MemorySettingArgs,
 }
 
 /// Which of the prompt's two parts about earlier iterations to show. The former commands `progress` and `history` show one each.

@@ -147,7 +147,7 @@ fn what_is_known_of_each_is_listed() {
     scene
         .ralph("agents --json")
         .code(2)
-        .stderr_has("the command `agents` is gone")
+        .stderr_has("`agents` is gone")
         .stderr_has("doctor --json");
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
-use serde_json::Value;
 use specify_ralph::config::KEYS;
 use specify_ralph::record::Parser;
 use strum::VariantNames;
@@ -199,7 +198,7 @@ fn every_rule_of_redaction_is_in_the_book() {
 #[test]
 fn the_page_of_agents_has_every_agent_and_parser() {
     let page = read("docs/agents.md");
-    let findings = crate::sandbox::Sandbox::new().ralph("doctor --json").json();
+    let findings = Sandbox::new().ralph("doctor --json").json();
     let agents = findings.as_array().unwrap().iter().find(|finding| finding["agents"].is_array()).unwrap();
     let names: Vec<&str> =
         agents["agents"].as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! What a failed validation leaves for the next turn: excerpt, fingerprint, and the word that it is the same again.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::sandbox::Sandbox;
 

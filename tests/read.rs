@@ -193,7 +193,6 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
         "rebuild",
         "rebuild --check",
         "clean",
-        "replay",
         "bisect -- true",
     ] {
         let words = match command.split_once(" -- ") {

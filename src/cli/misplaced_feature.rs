@@ -9,7 +9,7 @@ use crate::feature::is_part;
 use crate::record::RALPH;
 use crate::view::style::one_line;
 
-use super::completion_values::feature_names;
+use super::completions::feature_names;
 use super::grammar::parse;
 
 /// Returns an error with the command that was meant, if clap does not know a word because it names a feature.

@@ -6,7 +6,6 @@ mod args;
 mod bisect;
 mod clean;
 mod commits;
-mod completion_values;
 mod completions;
 mod config;
 mod confirm;

@@ -93,7 +93,7 @@ fn names_that_a_shell_would_obey_are_left_out() {
     {
         fs::create_dir_all(scene.path("specs").join(name)).unwrap();
     }
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish", "", "\u{1b}"] {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let names = answer_in(&scene, scene.repo(), shell, "specify ralph --feature ");
         assert_eq!(names, ["001-login", "009-é"], "{shell}");
     }
@@ -105,7 +105,7 @@ fn where_nothing_can_be_read_nothing_is_completed_and_nothing_is_said() {
     let elsewhere = scene.outside("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     for line in
-        ["log --session ", "show ", "--feature ", "run --task ", "-C /nowhere show ", "--task --feature "]
+        ["log --session ", "--feature ", "run --task ", "-C /nowhere log --session ", "--task --feature "]
     {
         let line = format!("specify ralph {line}");
         assert_eq!(answer_in(&scene, &elsewhere, "bash", &line), [""; 0], "{line}");
@@ -151,7 +151,10 @@ fn bash_completes_by_the_name_that_was_called() {
     ] {
         assert_eq!(tab(&scene, &script, words, "_git_ralph"), id, "{words:?}");
     }
-    assert_eq!(tab(&scene, &script, &["git-ralph", "stat"], "_clap_complete_git_ralph - stat"), "status stats");
+    assert_eq!(
+        tab(&scene, &script, &["git-ralph", "stat"], "_clap_complete_git_ralph - stat"),
+        "status stats"
+    );
 }
 
 #[test]

@@ -70,7 +70,8 @@ fn history_shows_what_the_next_prompt_contains_and_why() {
     let text = shown["historical_context"].as_str().unwrap();
     let prompt = scene.ralph("--dry-run --task T001 --with-history").code(0).text();
     assert!(prompt.contains(text.trim_end()), "{prompt}");
-    let small = scene.ralph("history --task T001 --with-history --set history.budget=150 --json").code(0).json();
+    let small =
+        scene.ralph("history --task T001 --with-history --set history.budget=150 --json").code(0).json();
     assert!(small["tokens"].as_u64().unwrap() <= 150, "{small}");
     scene
         .ralph("history --task T001 --history-mode full --set progress.max-entries=0")
@@ -351,7 +352,8 @@ fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_
 fn a_command_sums_older_iterations_up_within_the_budget() {
     let scene = forgetful();
     let command = "history.summarize=tee question >/dev/null; echo 'Write the number 42.'; seq 3000";
-    let words = ["-n", "1", "--task", "T001", "--with-history", "--set", "history.budget=200", "--set", command];
+    let words =
+        ["-n", "1", "--task", "T001", "--with-history", "--set", "history.budget=200", "--set", command];
     scene.call(words).run().code(4);
     let prompt = scene.sessions().last().unwrap().text(1, "prompt.md");
     assert!(prompt.contains("> Write the number 42.\n> 1\n") && !prompt.contains("\n> 300\n"), "{prompt}");
@@ -372,8 +374,10 @@ fn a_replay_gives_the_prompts_that_were_sent_and_those_of_other_settings() {
     let text = scene.ralph(&format!("replay {id} --history-mode smart")).code(0).text();
     assert!(text.contains("  + #### What did not work: T001 (Find the answer)\n"), "{text}");
     assert!(text.contains("iteration 2  T001  "), "{text}");
-    let json =
-        scene.ralph(&format!("replay {id} --history-mode off --set progress.strategy=structured-log")).code(0).text();
+    let json = scene
+        .ralph(&format!("replay {id} --history-mode off --set progress.strategy=structured-log"))
+        .code(0)
+        .text();
     assert!(
         json.contains("  +     \"exit_code\": 1,\n") && json.contains("  - **Exit code:** 1\n"),
         "{json}"

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
-use crate::config::FileCommands;
+use crate::config::Command;
 use crate::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
 use crate::record::{IfThere, Refusal, hex};
 
@@ -19,7 +19,7 @@ use super::Context;
 #[derive(Debug, Clone, Copy)]
 pub enum Approved<'a> {
     /// All commands of the file, and exactly so.
-    Commands(&'a FileCommands),
+    Commands(&'a [Command]),
     /// That records go to this address, and snapshots with them.
     Push { address: &'a str, snapshots: bool },
 }
@@ -110,7 +110,7 @@ impl Approved<'_> {
             hash.update(part);
         };
         match self {
-            Self::Commands(commands) => commands.all().iter().for_each(|command| {
+            Self::Commands(commands) => commands.iter().for_each(|command| {
                 add(&command.key);
                 add(&command.value);
             }),

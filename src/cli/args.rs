@@ -2,9 +2,9 @@
 
 use anyhow::{Result, anyhow, bail};
 use camino::Utf8PathBuf;
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::config::{self, FlagInput};
+use crate::config::{self, FlagInput, KEYS, Key, ValueKind};
 use crate::record::Scope;
 
 use super::{Flags, Json, SessionChoice};
@@ -44,57 +44,19 @@ impl ScopeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// Stop after N agent runs [default: 10]
-    #[arg(short = 'n', long, value_name = "N", value_parser = setting("max-iterations"))]
-    pub max_iterations: Option<String>,
-    /// Model for the agent to use
-    #[arg(short, long, value_name = "MODEL", value_parser = setting("model"))]
-    pub model: Option<String>,
-    /// Agent to run; a second one takes over if the quota of the first is used up (can be repeated) [default:
-    /// spec-kit's, or the only one installed]
-    #[arg(long, visible_alias = "agent-cli", value_name = "NAME", value_parser = setting("agent"))]
-    pub agent: Vec<String>,
+    #[command(flatten)]
+    keys: KeyFlags<false>,
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = command_line)]
-    pub agent_command: Option<String>,
-    /// Command that must pass before a task counts as done
-    #[arg(long, value_name = "CMD", value_parser = setting("validation.command"))]
-    pub validate: Option<String>,
+    agent_command: Option<String>,
     /// Do not run the validation before the first iteration
     #[arg(long)]
-    pub no_baseline: bool,
-    /// Maximum time of one agent run [default: 60m]
-    #[arg(long, value_name = "TIME", value_parser = setting("timeout"))]
-    pub timeout: Option<String>,
-    /// Maximum time without output from the agent [default: 15m]
-    #[arg(long, value_name = "TIME", value_parser = setting("idle-timeout"))]
-    pub idle_timeout: Option<String>,
-    /// Skip a task after N failures in a row [default: 3]
-    #[arg(long, value_name = "N", value_parser = setting("skip-after"))]
-    pub skip_after: Option<String>,
-    /// Work for one iteration: auto, task, story or phase [default: auto]
-    #[arg(long, value_name = "UNIT", value_parser = setting("unit"))]
-    pub unit: Option<String>,
-    /// End the session when its phase or story is done: phase or story
-    #[arg(long, value_name = "UNIT", value_parser = setting("stop-at"))]
-    pub stop_at: Option<String>,
-    /// Stop after N tokens
-    #[arg(long, value_name = "N", value_parser = setting("max-tokens"))]
-    pub max_tokens: Option<String>,
-    /// Stop after this many US dollars
-    #[arg(long, value_name = "USD", value_parser = setting("max-cost"))]
-    pub max_cost: Option<String>,
-    /// Start no further iteration after this time
-    #[arg(long, value_name = "TIME", value_parser = setting("max-duration"))]
-    pub max_duration: Option<String>,
-    /// Maximum wait for an agent that reached its usage limit [default: 6h]
-    #[arg(long, value_name = "TIME", value_parser = setting("max-wait"))]
-    pub max_wait: Option<String>,
+    no_baseline: bool,
     /// Approve the commands in .specify/ralph.toml for this call
     #[arg(long)]
-    pub trust: bool,
+    trust: bool,
     #[command(flatten)]
-    pub memory: MemorySettingArgs,
+    memory: MemorySettingArgs,
 }
 
 /// Those of the flags that say what a prompt has of earlier iterations.
@@ -103,64 +65,93 @@ pub struct SettingArgs {
 pub struct MemorySettingArgs {
     /// Include relevant earlier iterations in the prompt
     #[arg(long)]
-    pub with_history: bool,
+    with_history: bool,
     /// Never include older iterations in the prompt, even if a task fails repeatedly
-    #[arg(long, conflicts_with_all = ["with_history", "history_mode"])]
-    pub no_history: bool,
-    /// How much of older iterations the prompt contains: off, smart or full [default: off, and smart for a task that failed twice
-    /// in a row]
-    #[arg(long, value_name = "MODE", value_parser = setting("history.mode"))]
-    pub history_mode: Option<String>,
-    /// Iterations to look back [default: 5, or all of them for the mode full]
-    #[arg(long, value_name = "N", value_parser = setting("history.lookback"))]
-    pub history_lookback: Option<String>,
+    #[arg(long, conflicts_with_all = ["with_history", "history-mode"])]
+    no_history: bool,
+    #[command(flatten)]
+    keys: KeyFlags<true>,
     /// Any setting, as `config` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub set: Vec<(String, String)>,
+    set: Vec<(String, String)>,
+}
+
+/// The flags that the table of keys names, as they are given: those of history, or all others.
+#[derive(Debug)]
+struct KeyFlags<const OF_HISTORY: bool>(Vec<FlagInput>);
+
+impl<const OF_HISTORY: bool> KeyFlags<OF_HISTORY> {
+    fn keys() -> impl Iterator<Item = (&'static Key, &'static str, &'static str)> {
+        let keys = KEYS.iter().filter(|key| key.name.starts_with("history.") == OF_HISTORY);
+        keys.filter_map(|key| key.flag.map(|(long, value_name)| (key, long, value_name)))
+    }
+}
+
+impl<const OF_HISTORY: bool> Args for KeyFlags<OF_HISTORY> {
+    fn augment_args(command: Command) -> Command {
+        Self::keys().fold(command, |command, (key, long, value_name)| {
+            let words = match key.kind {
+                ValueKind::Word(words) => format!(" [possible values: {}]", words.join(", ")),
+                _ => String::new(),
+            };
+            let default = match (key.default, key.unset) {
+                ("none", "none") => String::new(),
+                ("none", unset) => format!(" [default: {unset}]"),
+                (default, _) => format!(" [default: {default}]"),
+            };
+            let check = |text: &str| config::check(key.name, text).map(|()| text.to_owned());
+            let argument = Arg::new(long).long(long).value_name(value_name).value_parser(check);
+            let argument = argument.help(format!("{}{words}{default}", key.doc));
+            command.arg(match key.name {
+                "agent" => argument.action(ArgAction::Append).visible_alias("agent-cli"),
+                "max-iterations" => argument.short('n'),
+                "model" => argument.short('m'),
+                _ => argument,
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<const OF_HISTORY: bool> FromArgMatches for KeyFlags<OF_HISTORY> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = Self::keys().filter_map(|(key, long, _)| {
+            // Two flags are a list, as one flag with a comma is.
+            let values: Vec<&str> = matches.get_many::<String>(long)?.map(String::as_str).collect();
+            Some(FlagInput::new(&format!("--{long}"), key.name, &values.join(",")))
+        });
+        Ok(Self(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl MemorySettingArgs {
     /// Returns the layer of the configuration that the flags are. A flag of its own wins over `--set`.
     pub fn flags(&self) -> Flags {
         let set = self.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
-        let named = [
-            ("--with-history", "history.mode", self.with_history.then_some("smart")),
-            ("--no-history", "history.mode", self.no_history.then_some("off")),
-            ("--history-mode", "history.mode", self.history_mode.as_deref()),
-            ("--history-lookback", "history.lookback", self.history_lookback.as_deref()),
-        ];
-        let named = named.into_iter().filter_map(|(flag, key, value)| Some(FlagInput::new(flag, key, value?)));
-        Flags { settings: set.chain(named).collect(), ..Flags::default() }
+        let with = self.with_history.then(|| FlagInput::new("--with-history", "history.mode", "smart"));
+        let without = self.no_history.then(|| FlagInput::new("--no-history", "history.mode", "off"));
+        let settings = set.chain(with).chain(without).chain(self.keys.0.iter().cloned()).collect();
+        Flags { settings, ..Flags::default() }
     }
 }
 
 impl SettingArgs {
     /// Returns the layer of the configuration that the flags are.
     pub fn flags(&self) -> Flags {
-        // Two flags are a list, as one flag with a comma is.
-        let agents = (!self.agent.is_empty()).then(|| self.agent.join(","));
-        let named = [
-            ("--max-iterations", "max-iterations", &self.max_iterations),
-            ("--model", "model", &self.model),
-            ("--agent", "agent", &agents),
-            ("--max-wait", "max-wait", &self.max_wait),
-            ("--validate", "validation.command", &self.validate),
-            ("--no-baseline", "validation.baseline", &self.no_baseline.then(|| "false".to_owned())),
-            ("--timeout", "timeout", &self.timeout),
-            ("--idle-timeout", "idle-timeout", &self.idle_timeout),
-            ("--skip-after", "skip-after", &self.skip_after),
-            ("--unit", "unit", &self.unit),
-            ("--stop-at", "stop-at", &self.stop_at),
-            ("--max-tokens", "max-tokens", &self.max_tokens),
-            ("--max-cost", "max-cost", &self.max_cost),
-            ("--max-duration", "max-duration", &self.max_duration),
-            ("--trust", "trust", &self.trust.then(|| "always".to_owned())),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(flag, key, value)| Some(FlagInput::new(flag, key, value.as_ref()?)));
         let Flags { mut settings, .. } = self.memory.flags();
-        settings.extend(named);
+        settings.extend(self.keys.0.iter().cloned());
+        settings.extend(
+            self.no_baseline.then(|| FlagInput::new("--no-baseline", "validation.baseline", "false")),
+        );
+        settings.extend(self.trust.then(|| FlagInput::new("--trust", "trust", "always")));
         Flags { settings, agent_command: self.agent_command.clone(), loop_type: None }
     }
 }
@@ -172,11 +163,6 @@ pub struct ReadArgs {
     pub json: Json,
     #[command(flatten)]
     pub choice: SessionChoice,
-}
-
-/// Returns a parser for the value of a flag that is the setting `key`.
-fn setting(key: &'static str) -> impl Fn(&str) -> Result<String> + Clone + Send + Sync + 'static {
-    move |text| config::check(key, text).map(|()| text.to_owned())
 }
 
 /// Returns the parser for `--agent-command`.

@@ -126,7 +126,10 @@ fn with_names(command: Command, words: &Arc<[OsString]>) -> Command {
             // What a shell would not take literally is left out.
             let is_plain = |c: char| c.is_alphanumeric() || "._-+@%,=/:".contains(c);
             let fits = |name: &String| {
-                name.starts_with(begun) && !name.starts_with('-') && !name.is_empty() && name.chars().all(is_plain)
+                name.starts_with(begun)
+                    && !name.starts_with('-')
+                    && !name.is_empty()
+                    && name.chars().all(is_plain)
             };
             let names = names(&words).unwrap_or_default().into_iter().filter(fits);
             names.map(|name| CompletionCandidate::new(format!("{before}{name}"))).collect()
@@ -137,7 +140,8 @@ fn with_names(command: Command, words: &Arc<[OsString]>) -> Command {
 
 /// Returns a context with records, of the folder that the command line names, which warns of nothing.
 fn context(words: &[OsString]) -> Result<Context> {
-    let everywhere = Everywhere { directory: value_of(words, "-C").map(Into::into), color: ColorChoice::Never };
+    let everywhere =
+        Everywhere { directory: value_of(words, "-C").map(Into::into), color: ColorChoice::Never };
     Context::new(&everywhere)?.without_warnings()
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use crate::config::Entry;
+use crate::config::Setting;
 use crate::session::redacted;
 use crate::view::style::is_unseen;
 
@@ -17,33 +17,32 @@ pub fn run(is_json: Json, context: &Context) -> Result<ExitCode> {
     for warning in &config.warnings {
         warn(warning);
     }
-    let (mut entries, mut json) = (config.entries(), config.entries_to_json());
+    let row = |setting: &Setting| [setting.key.clone(), setting.text(), setting.origin.to_string()];
+    let mut rows: Vec<[String; 3]> = config.values.iter().map(row).collect();
+    let mut json = config.entries_to_json();
     // Approvals are of repositories.
     let trusted = if context.store().is_ok() { load_to_read(context)? } else { load_without_file(context)? };
     if let Some(redactor) = terminal_redactor(&trusted)? {
-        for entry in &mut entries {
-            entry.value = redactor.redact_text(&entry.value).0;
+        for [_, value, _] in &mut rows {
+            *value = redactor.redact_text(value).0;
         }
         json = redacted(&redactor, &json)?;
     }
-    emit(is_json, &json, |out| write_table(&entries, out))
+    emit(is_json, &json, |out| write_table(&rows, out))
 }
 
-fn write_table(entries: &[Entry], out: &mut impl Write) -> io::Result<()> {
+/// Writes a line for each key, value and origin.
+fn write_table(rows: &[[String; 3]], out: &mut impl Write) -> io::Result<()> {
     // A value with a line break or an escape sequence must not leave its line.
     let plain = |text: &str| {
         text.chars().map(|c| if c.is_control() || is_unseen(c) { '·' } else { c }).collect::<String>()
     };
-    let width = |text: fn(&Entry) -> &str| {
-        entries
-            .iter()
-            .map(|entry| text(entry).chars().count())
-            .filter(|width| *width <= 40)
-            .max()
-            .unwrap_or(0)
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.filter(|width| *width <= 40).max().unwrap_or(0)
     };
-    let (keys, values) = (width(|entry| &entry.key), width(|entry| &entry.value));
-    for Entry { key, value, origin } in entries {
+    let (keys, values) = (width(0), width(1));
+    for [key, value, origin] in rows {
         writeln!(out, "{:keys$}  {:values$}  {}", plain(key), plain(value), plain(origin))?;
     }
     Ok(())
@@ -56,14 +55,10 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_for_each_key_and_its_columns_are_even() {
-        let entry = |key: &str, value: &str, origin: &str| Entry {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            origin: origin.to_owned(),
-        };
-        let entries = [entry("agent", "claude", "default"), entry("model", "a\u{1b}\nb", "-m")];
+        let rows = [["agent", "claude", "default"], ["model", "a\u{1b}\nb", "-m"]];
+        let rows = rows.map(|row| row.map(str::to_owned));
         let mut out = Vec::new();
-        write_table(&entries, &mut out).unwrap();
+        write_table(&rows, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "agent  claude  default\nmodel  a··b    -m\n");
     }
 

@@ -69,7 +69,7 @@ impl Ready {
             warn(warning);
         }
         if session::lacks_summarizer(&self.config.settings) {
-            let name = &self.config.settings.progress_strategy;
+            let name = self.config.settings.progress_strategy.into_str();
             warn(&format!(
                 "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
             ));

@@ -228,7 +228,7 @@ impl Resumer<'_> {
     /// Returns true if the user approved the commands of the file as they are now, and the session began with others.
     fn was_approved_since(&self, kept: &Kept, now: &Layers) -> Result<bool> {
         let (Ok(before), Ok(now)) = (kept.layers.config(), now.config()) else { return Ok(false) };
-        if before.file_commands == now.file_commands || now.file_commands.all().is_empty() {
+        if before.file_commands == now.file_commands || now.file_commands.is_empty() {
             return Ok(false);
         }
         let Ok(approvals) = Approvals::of(self.context) else { return Ok(false) };

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::config::{Config, FlagInput, Origin, Setting, Side, Value as Set, setting_of_variable, side};
+use crate::config::{Config, FlagInput, Origin, Setting, Side, setting_of_variable, side};
 use crate::record::Session;
 use crate::session;
 use crate::store::Identity;
@@ -179,13 +179,13 @@ pub fn unlike_record(begun: &Session, config: &Config, call: &Flags) -> Result<V
     for setting in config.values.iter().filter(|setting| side(&setting.key) != Side::Plain) {
         let Setting { key, value, origin } = setting;
         let is_new_default = !recorded.contains_key(key) && *origin == Origin::Default;
-        let is_detected = key == "agent" && *value == Set::Unset;
+        let is_detected = key == "agent" && value.is_null();
         let is_of_call = is_of_call(key, call);
         if is_new_default || is_detected || is_of_call || key == "trust" || !is_in_use(key, config) {
             continue;
         }
         let old = recorded.get(key).cloned().unwrap_or_default();
-        let now = session::redacted(&redactor, &Map::from_iter([(key.clone(), value.to_json())]))?;
+        let now = session::redacted(&redactor, &Map::from_iter([(key.clone(), value.clone())]))?;
         if now.get(key) != Some(&old) {
             let now = now.get(key).cloned().unwrap_or_default();
             lines.push(format!(
@@ -286,7 +286,7 @@ impl Comparison<'_> {
                 let Some(setting) = config.values.iter().find(|setting| setting.key == key) else {
                     return Ok(None);
                 };
-                let map = Map::from_iter([(key.to_owned(), setting.value.to_json())]);
+                let map = Map::from_iter([(key.to_owned(), setting.value.clone())]);
                 let map = session::redacted(&redactor, &map)?;
                 let value = map.into_iter().next().map_or(Value::Null, |(_, value)| value);
                 Ok(Some((shown(&value), setting.origin.clone())))

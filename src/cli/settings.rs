@@ -200,9 +200,9 @@ mod tests {
         assert_eq!(config.settings.progress_max_entries, 7);
         assert_eq!(config.settings.model.as_deref(), Some("opus"));
         let origins: Vec<_> = config
-            .entries()
-            .into_iter()
-            .map(|entry| entry.origin)
+            .values
+            .iter()
+            .map(|setting| setting.origin.to_string())
             .filter(|origin| origin != "default")
             .collect();
         let expected =

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::agent;
-use crate::config::{Command, Config, FileCommands};
+use crate::config::{Command, Config, Trust};
 use crate::record::{RALPH, Refusal};
 use crate::view::style::{inert, one_line, picture};
 
@@ -40,14 +40,14 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
     }
     let (_, config) = load_in(context, Flags::default())?;
     let commands = &config.file_commands;
-    if !args.show && !commands.all().is_empty() {
+    if !args.show && !commands.is_empty() {
         approvals.approve(Approved::Commands(commands))?;
     }
-    let is_approved = commands.all().is_empty() || approvals.hold(Approved::Commands(commands))?;
+    let is_approved = commands.is_empty() || approvals.hold(Approved::Commands(commands))?;
     let row = |command: &Command| json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()});
-    let rows: Vec<_> = commands.all().iter().map(row).collect();
+    let rows: Vec<_> = commands.iter().map(row).collect();
     emit(args.json, &json!({"is_approved": is_approved, "commands": rows}), |out| {
-        if commands.all().is_empty() {
+        if commands.is_empty() {
             return writeln!(out, "{FILE} names no command: there is nothing to approve");
         }
         let not = if is_approved { "" } else { "not " };
@@ -74,7 +74,7 @@ pub fn refusal(config: &Config, context: &Context) -> Result<Option<Refusal>> {
 
 /// Returns the commands of the file, a line each, if a run would use one without an approval.
 fn unapproved(config: &Config, context: &Context) -> Result<Option<String>> {
-    let is_needed = config.settings.trust != "always" && config.commands_from_file().next().is_some();
+    let is_needed = config.settings.trust != Trust::Always && config.commands_from_file().next().is_some();
     if !is_needed || Approvals::of(context)?.hold(Approved::Commands(&config.file_commands))? {
         return Ok(None);
     }
@@ -89,7 +89,7 @@ fn refuse(used: &str) -> Refusal {
 }
 
 /// Returns a line for each, whole: what is cut off could be what matters.
-fn listing(commands: &FileCommands) -> String {
+fn listing(commands: &[Command]) -> String {
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
         let note = match replaces.filter(|name| agent::is_known(name)) {
@@ -98,7 +98,7 @@ fn listing(commands: &FileCommands) -> String {
         };
         format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command), command.origin)
     };
-    commands.all().iter().map(line).collect::<Vec<_>>().join("\n")
+    commands.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if

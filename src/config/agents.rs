@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::record::{Parser, PromptVia};
 
-use super::value::{InvalidValue, Raw, Value};
+use super::value::{InvalidValue, Raw};
 
 /// A command as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +31,8 @@ impl AgentCommand {
 
     pub(super) fn to_value(&self) -> Value {
         match self {
-            Self::Line(line) => Value::Text(line.clone()),
-            Self::Words(words) => Value::List(words.clone()),
+            Self::Line(line) => line.as_str().into(),
+            Self::Words(words) => words.as_slice().into(),
         }
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::agents::AgentSettings;
-use super::file_commands::FileCommands;
+use super::file_commands::Command;
 use super::loops::LoopType;
 use super::origin::Origin;
+use super::origin::Setting;
 use super::settings::{self, Settings};
-use super::value::Value;
-use super::values::Setting;
+use super::value;
 
 /// The effective configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,19 +21,11 @@ pub struct Config {
     /// The type that is run.
     pub loop_type: LoopType,
     /// What of the project's file needs the user's approval before a run.
-    pub file_commands: FileCommands,
+    pub file_commands: Vec<Command>,
     /// What the user should know that stops nothing.
     pub warnings: Vec<String>,
     /// Everything above by name, with origins; no secrets.
     pub values: Vec<Setting>,
-}
-
-/// A setting as `specify ralph config` shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub key: String,
-    pub value: String,
-    pub origin: String,
 }
 
 impl Config {
@@ -48,7 +40,7 @@ impl Config {
         let variable = self.agents.iter().find_map(|(name, agent)| {
             agent.env.get(rest.strip_prefix(name.as_str())?.strip_prefix(".env.")?)
         });
-        let plain = || Some(self.values.iter().find(|setting| setting.key == key)?.value.to_json());
+        let plain = || Some(self.values.iter().find(|setting| setting.key == key)?.value.clone());
         variable.map(|text| text.as_str().into()).or_else(plain)
     }
 
@@ -64,23 +56,10 @@ impl Config {
         matches!(found.origin, Origin::File { .. }).then_some(&found.origin)
     }
 
-    pub fn entries(&self) -> Vec<Entry> {
-        let value = |setting: &Setting| match (&setting.value, settings::find(&setting.key)) {
-            (Value::Unset, Some(key)) => key.unset.to_owned(),
-            (value, _) => value.to_string(),
-        };
-        let entry = |setting: &Setting| Entry {
-            key: setting.key.clone(),
-            value: value(setting),
-            origin: setting.origin.to_string(),
-        };
-        self.values.iter().map(entry).collect()
-    }
-
     /// `{"key": {"value": ..., "origin": ...}}`
     pub fn entries_to_json(&self) -> Json {
         let entry = |setting: &Setting| {
-            let value = json!({"value": setting.value.to_json(), "origin": setting.origin.to_string()});
+            let value = json!({"value": setting.value, "origin": setting.origin.to_string()});
             (setting.key.clone(), value)
         };
         Json::Object(self.values.iter().map(entry).collect())
@@ -88,7 +67,37 @@ impl Config {
 
     /// `{"key": value}`, for session.json. No secrets.
     pub fn to_json(&self) -> Json {
-        let value = |setting: &Setting| (setting.key.clone(), setting.value.to_json());
+        let value = |setting: &Setting| (setting.key.clone(), setting.value.clone());
         Json::Object(self.values.iter().map(value).collect())
+    }
+
+    /// Returns the commands of the project's file that a run would use: neither overridden, nor of another agent or
+    /// type of loop.
+    pub fn commands_from_file(&self) -> impl Iterator<Item = &Command> {
+        let agents = &self.settings.agent;
+        let is_of =
+            |rest: &str, name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.file_commands.iter().filter(move |command| {
+            let key = command.key.as_str();
+            match (key.strip_prefix("agents."), key.strip_prefix("loop.")) {
+                (Some(rest), _) => agents.is_empty() || agents.iter().any(|agent| is_of(rest, agent)),
+                (_, Some(rest)) => {
+                    let own = rest.strip_prefix(self.loop_type.name.as_str());
+                    own.and_then(|rest| rest.strip_prefix('.'))
+                        .is_some_and(|key| self.set_by_file(key).is_some())
+                }
+                (None, None) => self.set_by_file(key).is_some(),
+            }
+        })
+    }
+}
+
+impl Setting {
+    /// Returns the value as people read it.
+    pub fn text(&self) -> String {
+        match settings::find(&self.key) {
+            Some(key) if self.value.is_null() => key.unset.to_owned(),
+            _ => value::text(&self.value),
+        }
     }
 }

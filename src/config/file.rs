@@ -16,9 +16,9 @@ use super::agents::{AgentCommand, AgentSettings};
 use super::loops::LoopSettings;
 use super::mistake;
 use super::origin::Origin;
+use super::origin::Setting;
 use super::settings::{self, KEYS};
-use super::value::{InvalidValue, Raw, Value, pattern_error};
-use super::values::Setting;
+use super::value::{InvalidValue, Raw, pattern_error};
 
 /// What a file says, in its order within each table.
 #[derive(Debug, Default)]
@@ -129,19 +129,19 @@ impl Source<'_> {
                     }
                     "prompt" => {
                         let mode = one_of(&raw).map_err(wrong)?;
-                        Value::Text(agent.prompt.insert(mode).into_str().to_owned())
+                        agent.prompt.insert(mode).into_str().into()
                     }
                     "parser" => {
                         let parser = one_of(&raw).map_err(wrong)?;
-                        Value::Text(agent.parser.insert(parser).into_str().to_owned())
+                        agent.parser.insert(parser).into_str().into()
                     }
                     "model" => {
                         let model = raw.line().ok_or_else(|| wrong(InvalidValue::expected("a string")))?;
-                        Value::Text(agent.model.insert(model.to_owned()).clone())
+                        agent.model.insert(model.to_owned()).as_str().into()
                     }
                     "limit-pattern" => {
                         let pattern = regular_expression(&raw).map_err(wrong)?;
-                        Value::Text(agent.limit_pattern.insert(pattern).clone())
+                        agent.limit_pattern.insert(pattern).as_str().into()
                     }
                     "env" => {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
@@ -173,7 +173,7 @@ impl Source<'_> {
             };
             agent.env.insert(variable.get_ref().to_string(), text.to_owned());
             // The value may be a secret: it is never recorded or shown.
-            settings.push(Setting { key, value: Value::Text(HIDDEN.to_owned()), origin });
+            settings.push(Setting { key, value: HIDDEN.into(), origin });
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Source<'_> {
                         continue;
                     }
                 };
-                contents.settings.push(Setting { key: full, value: Value::Text(shown), origin });
+                contents.settings.push(Setting { key: full, value: shown.into(), origin });
             }
             contents.settings.extend(
                 plain

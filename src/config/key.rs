@@ -1,5 +1,16 @@
 //! What is known of a setting before it has a value: its name, what it may hold, its default and what it is for.
 
+/// The side that a setting takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Runs or redirects something, or judges: in the project's file it counts after an approval alone.
+    Approved,
+    /// Widens or decides in another way: like the former it never comes from the record of another clone.
+    Widens,
+    /// Does neither.
+    Plain,
+}
+
 /// What a setting holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
@@ -21,7 +32,7 @@ pub enum ValueKind {
     /// Any of these words.
     Words(&'static [&'static str]),
     /// A word too, but an unknown one costs a warning alone.
-    Strategy,
+    Strategy(&'static [&'static str]),
     Text,
     /// Names, the first preferred.
     Names,
@@ -45,6 +56,7 @@ pub enum Absence {
 pub struct Key {
     /// As in `.specify/ralph.toml`, dotted. `capture.<name>` stands for all captures.
     pub name: &'static str,
+    pub side: Side,
     pub kind: ValueKind,
     pub absence: Absence,
     /// As a user would write it.
@@ -53,6 +65,8 @@ pub struct Key {
     pub unset: &'static str,
     /// True if the project's file may set it, which can arrive with a clone.
     pub in_file: bool,
+    /// The long name of its flag, and how help calls the value; `None` if it has no flag.
+    pub flag: Option<(&'static str, &'static str)>,
     /// One line, for people.
     pub doc: &'static str,
 }
@@ -60,11 +74,22 @@ pub struct Key {
 impl Key {
     pub(super) const fn new(
         name: &'static str,
+        side: Side,
         kind: ValueKind,
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { name, kind, absence: Absence::Never, default, unset: "none", in_file: true, doc }
+        Self {
+            name,
+            side,
+            kind,
+            absence: Absence::Never,
+            default,
+            unset: "none",
+            in_file: true,
+            flag: None,
+            doc,
+        }
     }
 
     pub(super) const fn or_none(mut self) -> Self {
@@ -83,12 +108,15 @@ impl Key {
         self
     }
 
+    /// Gives it a flag of its own.
+    pub(super) const fn flag(mut self, long: &'static str, value_name: &'static str) -> Self {
+        self.flag = Some((long, value_name));
+        self
+    }
+
     /// Says in words what happens if no value is set.
     pub(super) const fn unset(mut self, words: &'static str) -> Self {
         self.unset = words;
         self
     }
 }
-
-/// How past iterations become the progress text of a prompt; the first is the default.
-pub const STRATEGIES: &[&str] = &["system-captured", "structured-log", "llm-summarized", "hybrid"];

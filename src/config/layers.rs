@@ -7,21 +7,21 @@ use anyhow::{Result, anyhow};
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use strum::VariantNames as _;
 
-use crate::record::did_you_mean;
+use crate::record::{Strategy, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
 use super::file::{self, Contents};
-use super::file_commands::FileCommands;
-use super::key::{Key, STRATEGIES, ValueKind};
+use super::file_commands::commands_of;
+use super::key::{Key, ValueKind};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
-use super::origin::Origin;
+use super::origin::{Origin, Setting};
 use super::settings::{self, KEYS, Settings};
 use super::spelling::{GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
-use super::value::{Raw, Value};
-use super::values::{Setting, Values};
+use super::value::Raw;
 
 /// `.specify/ralph.toml` as it was read.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl FlagInput {
         };
         // A later version may know more words, and what was joined may come apart in other places.
         let read = settings::find(key)?.read(&Raw::Bare(text.clone())).ok()?;
-        (read.to_json() == *recorded).then(|| Self::new(flag, key, &text))
+        (read == *recorded).then(|| Self::new(flag, key, &text))
     }
 }
 
@@ -129,15 +129,15 @@ impl Config {
             Some(file) => file::parse(file.path, file.bytes)?,
             None => Contents::default(),
         };
-        let file_commands = FileCommands::of(&contents);
+        let file_commands = commands_of(&contents);
         let mut agents = contents.agents;
         for setting in contents.settings {
-            layers.values.put(setting);
+            layers.set(setting);
         }
         let loop_type = inputs.loop_type.as_deref().unwrap_or(IMPLEMENT);
         let loop_type = LoopType::find(loop_type, &contents.loops)?;
         for setting in contents.loops.get(&loop_type.name).iter().flat_map(|table| &table.settings) {
-            layers.values.put(setting.clone());
+            layers.set(setting.clone());
         }
         layers.git(&inputs.git)?;
         layers.environment(&inputs.environment)?;
@@ -148,32 +148,39 @@ impl Config {
         layers.check_strategy();
         let Layers { values, warnings } = layers;
         let settings = Settings::of(&values);
-        let values = values.into_vec();
         Ok(Self { settings, agents, loop_type, file_commands, warnings, values })
     }
 }
 
 #[derive(Default)]
 struct Layers {
-    values: Values,
+    /// In the order of the table of keys.
+    values: Vec<Setting>,
     warnings: Vec<String>,
 }
 
 impl Layers {
+    fn set(&mut self, setting: Setting) {
+        match self.values.iter_mut().find(|known| known.key == setting.key) {
+            Some(known) => *known = setting,
+            None => self.values.push(setting),
+        }
+    }
+
     fn put(&mut self, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
         let raw = Raw::Bare(self.extended(key, &name, text, &origin));
         let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
-        self.values.put(Setting { key: name, value, origin });
+        self.set(Setting { key: name, value, origin });
         Ok(())
     }
 
     /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
     fn extended(&self, key: &Key, name: &str, text: &str, origin: &Origin) -> String {
         let is_same_layer = |other: &Origin| discriminant(other) == discriminant(origin);
-        let known = self.values.find(name).filter(|setting| is_same_layer(&setting.origin));
-        match known.map(|setting| &setting.value) {
-            Some(Value::List(list)) if key.kind == ValueKind::Patterns && !text.is_empty() => {
-                format!("{}\n{text}", list.join("\n"))
+        let known = self.values.iter().find(|known| known.key == name && is_same_layer(&known.origin));
+        match known.and_then(|known| known.value.as_array()) {
+            Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
+                list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
             }
             _ => text.to_owned(),
         }
@@ -235,28 +242,25 @@ impl Layers {
         let key = format!("agents.{COMMAND_AGENT}.command");
         let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
             .map_err(|invalid| mistake::invalid_value(&origin, &key, &invalid))?;
-        self.values.put(Setting { key, value: command.to_value(), origin: origin.clone() });
+        self.set(Setting { key, value: command.to_value(), origin: origin.clone() });
         agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
-        let value = Value::List(vec![COMMAND_AGENT.to_owned()]);
-        self.values.put(Setting { key: "agent".to_owned(), value, origin });
+        self.set(Setting { key: "agent".to_owned(), value: [COMMAND_AGENT].as_slice().into(), origin });
         Ok(())
     }
 
     /// Replaces an unknown strategy by the default, with a warning.
     fn check_strategy(&mut self) {
-        let Some(Setting { key, value: Value::Text(strategy), origin }) =
-            self.values.find("progress.strategy")
-        else {
-            return;
+        let mut values = self.values.iter_mut();
+        let strategy = values.find(|setting| setting.key == "progress.strategy");
+        let is_unknown = |setting: &Setting| {
+            setting.value.as_str().is_some_and(|name| !Strategy::VARIANTS.contains(&name))
         };
-        if STRATEGIES.contains(&strategy.as_str()) {
-            return;
+        if let Some(Setting { value, origin, .. }) = strategy.filter(|setting| is_unknown(setting)) {
+            let default: &str = Strategy::default().into();
+            let unknown = value.as_str().unwrap_or_default();
+            self.warnings.push(format!("{origin}: unknown progress strategy `{unknown}`, using {default}"));
+            (*value, *origin) = (default.into(), Origin::Default);
         }
-        let default = STRATEGIES[0];
-        self.warnings.push(format!("{origin}: unknown progress strategy `{strategy}`, using {default}"));
-        let value = Value::Text(default.to_owned());
-        let setting = Setting { key: key.clone(), value, origin: Origin::Default };
-        self.values.put(setting);
     }
 }
 

@@ -6,7 +6,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::record::{Refusal, did_you_mean};
 
-use super::values::Setting;
+use super::origin::Setting;
 
 /// When a loop of a type is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]

@@ -1,7 +1,6 @@
 //! Every effective setting, and where each came from. Pure: the layers are handed in as text.
 
 mod agents;
-mod commands;
 mod duration;
 mod effective;
 mod file;
@@ -19,21 +18,18 @@ mod spelling;
 mod tests;
 mod typed;
 mod value;
-mod values;
 
 pub use agents::{AgentCommand, AgentSettings};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
-pub use effective::{Config, Entry};
+pub use effective::Config;
 pub use file::HIDDEN;
-pub use file_commands::{Command, FileCommands};
-pub use key::{Key, STRATEGIES, ValueKind};
+pub use file_commands::Command;
+pub use key::{Key, Side, ValueKind};
 pub use layers::{FileInput, FlagInput, GitInput, Inputs, check, setting_of_variable};
 pub use loops::{IMPLEMENT, LoopType, Until};
-pub use origin::Origin;
+pub use origin::{Origin, Setting};
 pub use sample::{sample, sample_with_validation};
 pub use settings::{KEYS, Settings};
-pub use sides::{Side, side};
+pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
-pub use typed::{Commits, Completion, FailedChanges, OnQuestion, Pass, Unit};
-pub use value::Value;
-pub use values::Setting;
+pub use typed::{Commits, Completion, FailedChanges, HistoryMode, OnQuestion, Pass, Trust, Unit};

@@ -1,8 +1,9 @@
-//! Where a value came from.
+//! One effective setting, and where its value came from.
 
 use std::fmt;
 
 use camino::Utf8PathBuf;
+use serde_json::Value;
 
 /// The layer of a value, and the place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,4 +50,14 @@ impl fmt::Display for Origin {
             Self::Flag { flag } => f.write_str(flag),
         }
     }
+}
+
+/// A key with its effective value and where that came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// In the file's spelling.
+    pub key: String,
+    /// Null if it is absent; durations and sizes as text.
+    pub value: Value,
+    pub origin: Origin,
 }

@@ -64,21 +64,13 @@ pub fn sample_with_validation(command: &str) -> String {
 fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
-        ValueKind::Words(_) => {
-            let words: Vec<String> = key.default.split(", ").map(|word| format!("\"{word}\"")).collect();
-            format!("[{}]", words.join(", "))
-        }
-        _ if key.default == "none" => "\"none\"".to_owned(),
-        ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
+        ValueKind::Words(_) => format!("[\"{}\"]", key.default.replace(", ", "\", \"")),
+        ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch
+            if key.default != "none" =>
+        {
             key.default.to_owned()
         }
-        ValueKind::Duration
-        | ValueKind::Size
-        | ValueKind::Word(_)
-        | ValueKind::Strategy
-        | ValueKind::Text
-        | ValueKind::Names
-        | ValueKind::Pattern => format!("\"{}\"", key.default),
+        _ => format!("\"{}\"", key.default),
     }
 }
 

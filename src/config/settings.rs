@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use strum::VariantNames;
 
-use crate::record::Permissions;
+use crate::record::{Permissions, Strategy};
 
-use super::key::{Key, STRATEGIES, ValueKind};
-use super::typed::{Commits, Completion, FailedChanges, FromValue, OnQuestion, Pass, Unit};
-use super::values::Values;
+use super::key::Side::{Approved, Plain, Widens};
+use super::key::{Key, ValueKind};
+use super::origin::Setting;
+use super::typed::{
+    Commits, Completion, FailedChanges, FromValue, HistoryMode, OnQuestion, Pass, Trust, Unit,
+};
 
 /// Codes of flags that may refuse a success.
 const REFUSALS: &[&str] = &[
@@ -36,10 +40,17 @@ macro_rules! settings {
         pub const KEYS: &[Key] = &[$($key,)* CAPTURES];
 
         impl Settings {
-            pub(super) fn of(values: &Values) -> Self {
+            pub(super) fn of(values: &[Setting]) -> Self {
+                let value = |key: &str| {
+                    values.iter().find(|setting| setting.key == key).map_or(&Value::Null, |setting| &setting.value)
+                };
+                let capture = |setting: &Setting| {
+                    let name = setting.key.strip_prefix(CAPTURE)?;
+                    Some((name.to_owned(), setting.value.as_str()?.to_owned()))
+                };
                 Self {
-                    $($field: FromValue::from_value(values.value($key.name)),)*
-                    captures: values.captures(CAPTURE),
+                    $($field: FromValue::from_value(value($key.name)),)*
+                    captures: values.iter().filter_map(capture).collect(),
                 }
             }
         }
@@ -48,170 +59,170 @@ macro_rules! settings {
 
 settings! {
     agent: Vec<String> =
-        Key::new("agent", ValueKind::Names, "none",
+        Key::new("agent", Widens, ValueKind::Names, "none",
             "Agent to run, or several: the next takes over if a quota is used up")
-            .or_none().unset("detected");
+            .or_none().unset("detected").flag("agent", "NAME");
     model: Option<String> =
-        Key::new("model", ValueKind::Text, "none", "Model for the agent to use")
-            .or_none().unset("the agent's");
+        Key::new("model", Plain, ValueKind::Text, "none", "Model for the agent to use")
+            .or_none().unset("the agent's").flag("model", "MODEL");
     permissions: Permissions =
-        Key::new("permissions", ValueKind::Word(Permissions::VARIANTS), "full",
+        Key::new("permissions", Widens, ValueKind::Word(Permissions::VARIANTS), "full",
             "What the agent may do");
     max_iterations: u32 =
-        Key::new("max-iterations", ValueKind::Count { least: 1, most: MAX_COUNT }, "10",
-            "Agent runs after which the loop stops");
+        Key::new("max-iterations", Plain, ValueKind::Count { least: 1, most: MAX_COUNT }, "10",
+            "Agent runs after which the loop stops").flag("max-iterations", "N");
     skip_after: Option<u32> =
-        Key::new("skip-after", TIMES, "3", "Failures in a row after which a task is skipped")
-            .or_zero();
+        Key::new("skip-after", Plain, TIMES, "3", "Failures in a row after which a task is skipped")
+            .or_zero().flag("skip-after", "N");
     on_skip: FailedChanges =
-        Key::new("on-skip", ValueKind::Word(FailedChanges::VARIANTS), "restore",
+        Key::new("on-skip", Plain, ValueKind::Word(FailedChanges::VARIANTS), "restore",
             "What happens to the changes of a task that is skipped while the validation fails");
     on_retry: FailedChanges =
-        Key::new("on-retry", ValueKind::Word(&["keep", "restore"]), "keep",
+        Key::new("on-retry", Plain, ValueKind::Word(&["keep", "restore"]), "keep",
             "What happens to the changes of failed attempts before the next attempt at their task");
     on_question: OnQuestion =
-        Key::new("on-question", ValueKind::Word(OnQuestion::VARIANTS), "wait",
+        Key::new("on-question", Plain, ValueKind::Word(OnQuestion::VARIANTS), "wait",
             "What happens to a task whose agent asks something: it waits for a hint, or is tried again like any failure");
     stuck_after: Option<u32> =
-        Key::new("stuck-after", TIMES, "10",
+        Key::new("stuck-after", Plain, TIMES, "10",
             "Iterations in a row without any change after which the loop stops")
             .or_zero();
     unit: Unit =
-        Key::new("unit", ValueKind::Word(Unit::VARIANTS), "auto",
-            "Work for one iteration: a task, or all open tasks of its story or phase; auto: task, but story where tests must fail first");
+        Key::new("unit", Plain, ValueKind::Word(Unit::VARIANTS), "auto",
+            "Work for one iteration: a task, or all open tasks of its story or phase; `auto` is `story` where tests must fail first, else `task`").flag("unit", "UNIT");
     stop_at: Option<Unit> =
-        Key::new("stop-at", ValueKind::Word(&["phase", "story"]), "none",
+        Key::new("stop-at", Plain, ValueKind::Word(&["phase", "story"]), "none",
             "End the session when the phase or the story that it works on is done")
-            .or_none();
+            .or_none().flag("stop-at", "UNIT");
     stop_on_common_failure: bool =
-        Key::new("stop-on-common-failure", ValueKind::Switch, "true",
+        Key::new("stop-on-common-failure", Plain, ValueKind::Switch, "true",
             "Stop when three tasks in a row fail in the same way");
     max_tokens: Option<u64> =
-        Key::new("max-tokens", ANY, "none",
+        Key::new("max-tokens", Plain, ANY, "none",
             "Total tokens after which the loop stops")
-            .or_zero();
+            .or_zero().flag("max-tokens", "N");
     max_cost: Option<f64> =
-        Key::new("max-cost", ValueKind::Money, "none", "US dollars after which the loop stops")
-            .or_zero();
+        Key::new("max-cost", Plain, ValueKind::Money, "none", "US dollars after which the loop stops")
+            .or_zero().flag("max-cost", "USD");
     max_duration: Option<Duration> =
-        Key::new("max-duration", ValueKind::Duration, "none",
+        Key::new("max-duration", Plain, ValueKind::Duration, "none",
             "Time after which the loop starts no further iteration")
-            .or_zero();
+            .or_zero().flag("max-duration", "TIME");
     max_wait: Option<Duration> =
-        Key::new("max-wait", ValueKind::Duration, "6h",
+        Key::new("max-wait", Plain, ValueKind::Duration, "6h",
             "Maximum time to wait for an agent that is temporarily unavailable")
-            .or_zero().unset("no wait");
+            .or_zero().unset("no wait").flag("max-wait", "TIME");
     completion: Completion =
-        Key::new("completion", ValueKind::Word(Completion::VARIANTS), "verified",
+        Key::new("completion", Widens, ValueKind::Word(Completion::VARIANTS), "verified",
             "What completes the session: tasks that are done, or the agent's promise alone");
-    untick: bool = Key::new("untick", ValueKind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
+    untick: bool = Key::new("untick", Widens, ValueKind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
     commit: Commits =
-        Key::new("commit", ValueKind::Word(Commits::VARIANTS), "off",
+        Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch");
-    timeout: Option<Duration> = Key::new("timeout", ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero();
+    timeout: Option<Duration> = Key::new("timeout", Plain, ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero().flag("timeout", "TIME");
     idle_timeout: Option<Duration> =
-        Key::new("idle-timeout", ValueKind::Duration, "15m", "Maximum time without output from the agent")
-            .or_zero();
+        Key::new("idle-timeout", Plain, ValueKind::Duration, "15m", "Maximum time without output from the agent")
+            .or_zero().flag("idle-timeout", "TIME");
     max_output: Option<u64> =
-        Key::new("max-output", ValueKind::Size, "1GiB", "Largest output of a child process, per stream")
+        Key::new("max-output", Plain, ValueKind::Size, "1GiB", "Largest output of a child process, per stream")
             .or_zero();
     validation_command: Option<String> =
-        Key::new("validation.command", ValueKind::Text, "none",
-            "Shell command that must pass")
-            .or_none();
+        Key::new("validation.command", Approved, ValueKind::Text, "none",
+            "Shell command that must pass before a task counts as done")
+            .or_none().flag("validate", "CMD");
     validation_baseline: bool =
-        Key::new("validation.baseline", ValueKind::Switch, "true",
+        Key::new("validation.baseline", Plain, ValueKind::Switch, "true",
             "Run the validation once before the first iteration");
     validation_pass: Pass =
-        Key::new("validation.pass", ValueKind::Word(Pass::VARIANTS), "green",
+        Key::new("validation.pass", Approved, ValueKind::Word(Pass::VARIANTS), "green",
             "When a validation passes: exit code 0, or also no test that did not fail before the start");
     validation_refuse: Vec<String> =
-        Key::new("validation.refuse", ValueKind::Words(REFUSALS),
+        Key::new("validation.refuse", Approved, ValueKind::Words(REFUSALS),
             "focus, skip, vanished, shrunk, judge, idle",
             "Findings that refuse a success; all others are flags")
             .or_none();
     validation_protect: Vec<String> =
-        Key::new("validation.protect", ValueKind::Names, "none",
+        Key::new("validation.protect", Approved, ValueKind::Names, "none",
             "Files, as git's patterns, that are put back if an agent changes them")
             .or_none();
     validation_timeout: Option<Duration> =
-        Key::new("validation.timeout", ValueKind::Duration, "30m",
+        Key::new("validation.timeout", Plain, ValueKind::Duration, "30m",
             "Longest run of the validation")
             .or_zero();
-    progress_strategy: String =
-        Key::new("progress.strategy", ValueKind::Strategy, STRATEGIES[0],
+    progress_strategy: Strategy =
+        Key::new("progress.strategy", Plain, ValueKind::Strategy(Strategy::VARIANTS), "system-captured",
             "Form of the newest iterations in the prompt");
     progress_command: Option<String> =
-        Key::new("progress.command", ValueKind::Text, "none",
+        Key::new("progress.command", Approved, ValueKind::Text, "none",
             "Command that summarizes an iteration; its input is on stdin")
             .or_none();
     progress_timeout: Option<Duration> =
-        Key::new("progress.timeout", ValueKind::Duration, "1m",
+        Key::new("progress.timeout", Plain, ValueKind::Duration, "1m",
             "Longest run of a summarizing command")
             .or_zero();
     progress_max_entries: usize =
-        Key::new("progress.max-entries", TIMES, "5",
+        Key::new("progress.max-entries", Plain, TIMES, "5",
             "Earlier iterations in the prompt; 0 for none");
     progress_max_chars: usize =
-        Key::new("progress.max-chars", TIMES, "500",
+        Key::new("progress.max-chars", Plain, TIMES, "500",
             "Characters of output per iteration; 0 for headings only");
     progress_tail: bool =
-        Key::new("progress.tail", ValueKind::Switch, "false",
+        Key::new("progress.tail", Plain, ValueKind::Switch, "false",
             "Use the plain end of an output instead of an excerpt");
     prompt_budget: Option<usize> =
-        Key::new("prompt-budget", TIMES, "80000",
+        Key::new("prompt-budget", Plain, TIMES, "80000",
             "Maximum number of tokens of a prompt, at four characters each; older iterations are cut first")
             .or_zero();
     memory_last_attempt: bool =
-        Key::new("memory.last-attempt", ValueKind::Switch, "true",
+        Key::new("memory.last-attempt", Plain, ValueKind::Switch, "true",
             "Include the last attempt at the task in the prompt");
     memory_final_message_chars: usize =
-        Key::new("memory.final-message-chars", TIMES, "1500",
+        Key::new("memory.final-message-chars", Plain, TIMES, "1500",
             "Characters of the last attempt's final message that the next one gets, at most 4000");
     memory_learnings: usize =
-        Key::new("memory.learnings", TIMES, "12",
+        Key::new("memory.learnings", Plain, TIMES, "12",
             "Learnings and decisions of the feature so far that a prompt lists");
-    history_mode: String =
-        Key::new("history.mode", ValueKind::Word(&["auto", "off", "smart", "full"]), "auto",
-            "Older iterations in the prompt; `auto` is `smart` for a task that failed twice in a row");
-    history_budget: usize = Key::new("history.budget", TIMES, "10000", "Tokens that older iterations may take, at four characters each");
-    history_lookback: usize = Key::new("history.lookback", TIMES, "5", "Iterations to look back");
-    history_threshold: f64 = Key::new("history.threshold", ValueKind::Ratio, "0.7", "Minimum relevance of an older iteration");
-    history_failures: bool = Key::new("history.failures", ValueKind::Switch, "true", "Include earlier failures");
-    history_decisions: bool = Key::new("history.decisions", ValueKind::Switch, "true", "Include earlier decisions");
-    history_approaches: bool = Key::new("history.approaches", ValueKind::Switch, "true", "Include earlier approaches");
+    history_mode: HistoryMode =
+        Key::new("history.mode", Plain, ValueKind::Word(HistoryMode::VARIANTS), "auto",
+            "Older iterations in the prompt; `auto` is `smart` for a task that failed twice in a row").flag("history-mode", "MODE");
+    history_budget: usize = Key::new("history.budget", Plain, TIMES, "10000", "Tokens that older iterations may take, at four characters each");
+    history_lookback: usize = Key::new("history.lookback", Plain, TIMES, "5", "Iterations to look back; the mode `full` takes all unless this is set").flag("history-lookback", "N");
+    history_threshold: f64 = Key::new("history.threshold", Plain, ValueKind::Ratio, "0.7", "Minimum relevance of an older iteration");
+    history_failures: bool = Key::new("history.failures", Plain, ValueKind::Switch, "true", "Include earlier failures");
+    history_decisions: bool = Key::new("history.decisions", Plain, ValueKind::Switch, "true", "Include earlier decisions");
+    history_approaches: bool = Key::new("history.approaches", Plain, ValueKind::Switch, "true", "Include earlier approaches");
     history_summarize: Option<String> =
-        Key::new("history.summarize", ValueKind::Text, "local",
+        Key::new("history.summarize", Approved, ValueKind::Text, "local",
             "How older iterations are summarized: local, none, or a command")
             .or_none();
-    snapshots: bool = Key::new("snapshots", ValueKind::Switch, "true", "Record the work tree after each iteration");
+    snapshots: bool = Key::new("snapshots", Plain, ValueKind::Switch, "true", "Record the work tree after each iteration");
     snapshot_max_file: Option<u64> =
-        Key::new("snapshot-max-file", ValueKind::Size, "5MiB", "Largest file in a snapshot")
+        Key::new("snapshot-max-file", Plain, ValueKind::Size, "5MiB", "Largest file in a snapshot")
             .or_none().unset("no limit");
     remote: Option<String> =
-        Key::new("remote", ValueKind::Text, "none", "Remote of `sync` and `purge`")
+        Key::new("remote", Widens, ValueKind::Text, "none", "Remote of `sync` and `purge`")
             .or_none().unset("the only one there is");
     sync_confirmed: bool =
-        Key::new("sync.confirmed", ValueKind::Switch, "false", "Push to new addresses without asking")
+        Key::new("sync.confirmed", Widens, ValueKind::Switch, "false", "Push to new addresses without asking")
             .never_in_file();
-    trust: String =
-        Key::new("trust", ValueKind::Word(&["ask", "always"]), "ask",
+    trust: Trust =
+        Key::new("trust", Widens, ValueKind::Word(Trust::VARIANTS), "ask",
             "Whether commands in .specify/ralph.toml need your approval")
             .never_in_file();
     redaction_rules: Vec<String> =
-        Key::new("redaction.rules", ValueKind::Patterns, "none",
+        Key::new("redaction.rules", Approved, ValueKind::Patterns, "none",
             "Regular expressions of additional secrets")
             .or_none();
     redaction_allow: Vec<String> =
-        Key::new("redaction.allow", ValueKind::Patterns, "none",
+        Key::new("redaction.allow", Approved, ValueKind::Patterns, "none",
             "Regular expressions of text that is not a secret")
             .or_none();
-    redaction_terminal: bool = Key::new("redaction.terminal", ValueKind::Switch, "true", "Also redact terminal output");
+    redaction_terminal: bool = Key::new("redaction.terminal", Approved, ValueKind::Switch, "true", "Also redact terminal output");
     notify: bool =
-        Key::new("notify", ValueKind::Switch, "false",
+        Key::new("notify", Plain, ValueKind::Switch, "false",
             "At the end, ring the bell and set the terminal's title");
     on_finish: Option<String> =
-        Key::new("hooks.on-finish", ValueKind::Text, "none",
+        Key::new("hooks.on-finish", Approved, ValueKind::Text, "none",
             "Command to run when a session has ended")
             .or_none();
 }
@@ -230,7 +241,7 @@ impl Settings {
 
 /// All captures: the one key with a free part.
 const CAPTURES: Key =
-    Key::new("capture.<name>", ValueKind::Pattern, "none", "Regular expression of a value to record")
+    Key::new("capture.<name>", Plain, ValueKind::Pattern, "none", "Regular expression of a value to record")
         .or_none();
 
 /// The name before the one free part of a key: `capture.` of `capture.<name>`.

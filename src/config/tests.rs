@@ -64,8 +64,8 @@ fn without_any_layer_the_defaults_hold() {
     assert_eq!((config.settings.progress_max_entries, config.settings.progress_max_chars), (5, 500));
     assert_eq!((config.settings.snapshots, config.settings.snapshot_max_file), (true, Some(5 << 20)));
     assert!(config.warnings.is_empty());
-    assert!(config.entries().iter().all(|entry| entry.origin == "default"));
-    assert_eq!(config.entries()[0].value, "detected");
+    assert!(config.values.iter().all(|setting| setting.origin == Origin::Default));
+    assert_eq!(config.values[0].text(), "detected");
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn a_stronger_layer_wins_and_is_named() {
     let mut inputs = inputs("max-iterations = 2\n[progress]\nmax-entries = 3\nmax-chars = 70\n");
     let origin = |inputs: &Inputs<'_>| {
         let config = Config::read(inputs).unwrap();
-        let entry = config.entries().into_iter().find(|entry| entry.key == "max-iterations").unwrap();
-        (config.settings.max_iterations, entry.origin)
+        let found = config.values.iter().find(|setting| setting.key == "max-iterations").unwrap();
+        (config.settings.max_iterations, found.origin.to_string())
     };
     assert_eq!(origin(&inputs), (2, ".specify/ralph.toml:1".into()));
     inputs.git = git(&[("user.name", "x"), ("ralph.maxiterations", "3"), ("ralph.maxiterations", "4")]);
@@ -166,7 +166,7 @@ fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
     assert_eq!(agent.env["API_KEY"], "hunter2");
     assert_eq!(config.to_json()["agents.fake.env.API_KEY"], json!("***"));
     assert_eq!(config.to_json()["agents.fake.command"], json!(["sh", "agent.sh"]));
-    for text in [config.entries_to_json().to_string(), format!("{:?}", config.entries())] {
+    for text in [config.entries_to_json().to_string(), format!("{:?}", config.values)] {
         assert!(!text.contains("hunter2"), "{text}");
     }
 }
@@ -178,7 +178,7 @@ fn a_command_on_the_command_line_becomes_the_agent() {
     let config = Config::read(&inputs).unwrap();
     assert_eq!(config.settings.agent, ["command"]);
     assert_eq!(config.agents["command"].command, Some(AgentCommand::Line("sh agent.sh".into())));
-    assert_eq!(config.entries()[0].origin, "--agent-command");
+    assert_eq!(config.values[0].origin.to_string(), "--agent-command");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use strum::{EnumString, VariantNames};
 
-use crate::record::Permissions;
+use crate::record::{Permissions, Strategy};
 
-use super::value::Value;
+use super::duration::{parse_duration, parse_size};
 
 /// What ends the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -68,6 +69,25 @@ pub enum OnQuestion {
     Retry,
 }
 
+/// Which older iterations a prompt has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum HistoryMode {
+    /// Smart for a task that failed twice in a row.
+    Auto,
+    Off,
+    Smart,
+    Full,
+}
+
+/// Whether commands of the project's file need an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Trust {
+    Ask,
+    Always,
+}
+
 /// Made of the checked value of its setting.
 pub(super) trait FromValue {
     fn from_value(value: &Value) -> Self;
@@ -75,10 +95,11 @@ pub(super) trait FromValue {
 
 /// Each type of a setting that may be absent, and the same type of one that may not.
 macro_rules! from_value {
-    ($($type:ty: $pattern:pat => $found:expr;)*) => {$(
+    ($($type:ty: $found:expr;)*) => {$(
         impl FromValue for Option<$type> {
             fn from_value(value: &Value) -> Self {
-                if let $pattern = value { $found } else { None }
+                let found: fn(&Value) -> Self = $found;
+                found(value)
             }
         }
 
@@ -91,24 +112,27 @@ macro_rules! from_value {
 }
 
 from_value! {
-    u32: Value::Count(count) => u32::try_from(*count).ok();
-    u64: Value::Count(count) | Value::Size(count) => Some(*count);
-    usize: Value::Count(count) => usize::try_from(*count).ok();
-    f64: Value::Number(number) => Some(*number);
-    bool: Value::Switch(switch) => Some(*switch);
-    Duration: Value::Duration(duration) => Some(*duration);
-    String: Value::Text(text) => Some(text.clone());
-    Permissions: Value::Text(text) => text.parse().ok();
-    Completion: Value::Text(text) => text.parse().ok();
-    Pass: Value::Text(text) => text.parse().ok();
-    Unit: Value::Text(text) => text.parse().ok();
-    FailedChanges: Value::Text(text) => text.parse().ok();
-    OnQuestion: Value::Text(text) => text.parse().ok();
-    Commits: Value::Text(text) => text.parse().ok();
+    u32: |value| value.as_u64()?.try_into().ok();
+    u64: |value| value.as_u64().or_else(|| parse_size(value.as_str()?));
+    usize: |value| value.as_u64()?.try_into().ok();
+    f64: Value::as_f64;
+    bool: Value::as_bool;
+    Duration: |value| parse_duration(value.as_str()?);
+    String: |value| value.as_str().map(str::to_owned);
+    Permissions: |value| value.as_str()?.parse().ok();
+    Completion: |value| value.as_str()?.parse().ok();
+    Pass: |value| value.as_str()?.parse().ok();
+    Unit: |value| value.as_str()?.parse().ok();
+    FailedChanges: |value| value.as_str()?.parse().ok();
+    OnQuestion: |value| value.as_str()?.parse().ok();
+    Commits: |value| value.as_str()?.parse().ok();
+    HistoryMode: |value| value.as_str()?.parse().ok();
+    Strategy: |value| value.as_str()?.parse().ok();
+    Trust: |value| value.as_str()?.parse().ok();
 }
 
 impl FromValue for Vec<String> {
     fn from_value(value: &Value) -> Self {
-        if let Value::List(list) = value { list.clone() } else { Self::new() }
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 }

@@ -1,53 +1,21 @@
-//! What a setting may hold, and how each layer's spelling becomes it.
-
-use std::fmt;
-use std::time::Duration;
+//! What a setting may hold, and how each layer's spelling becomes it. A checked value is JSON: null for one that is
+//! absent, durations and sizes as text.
 
 use regex::Regex;
-use serde_json::Value as Json;
+use serde_json::Value;
 
 use super::duration::{display_duration, display_size, parse_duration, parse_size};
-use super::key::{Absence, Key, STRATEGIES, ValueKind};
+use super::key::{Absence, Key, ValueKind};
 
-/// A checked value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    Unset,
-    Count(u64),
-    Number(f64),
-    Duration(Duration),
-    Size(u64),
-    Switch(bool),
-    Text(String),
-    List(Vec<String>),
-}
-
-impl Value {
-    /// As it is in `config --json` and session.json: null for unset, durations and sizes as text.
-    pub fn to_json(&self) -> Json {
-        match self {
-            Self::Unset => Json::Null,
-            Self::Count(count) => (*count).into(),
-            Self::Number(number) => (*number).into(),
-            Self::Switch(switch) => (*switch).into(),
-            Self::List(list) => list.clone().into(),
-            Self::Duration(_) | Self::Size(_) | Self::Text(_) => self.to_string().into(),
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unset => f.write_str("none"),
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Duration(duration) => f.write_str(&display_duration(*duration)),
-            Self::Size(bytes) => f.write_str(&display_size(*bytes)),
-            Self::Switch(switch) => write!(f, "{switch}"),
-            Self::Text(text) => f.write_str(text),
-            Self::List(list) => f.write_str(&list.join(", ")),
-        }
+/// Returns a value as people read it.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(text).collect::<Vec<_>>().join(", "),
+        // 2.0 is what nobody typed.
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -75,6 +43,19 @@ impl Raw {
 
     pub fn list(&self) -> Option<&[String]> {
         if let Self::List(list) = self { Some(list) } else { None }
+    }
+
+    /// Returns names, as one text or several.
+    fn names(&self) -> Option<Vec<&str>> {
+        let names: Vec<&str> = match self {
+            Self::Bare(text) => text.split(',').map(str::trim).collect(),
+            Self::Text(text) => vec![text.trim()],
+            Self::List(list) => list.iter().map(|name| name.trim()).collect(),
+            Self::Integer(_) | Self::Float(_) | Self::Switch(_) | Self::Other => return None,
+        };
+        let are_names =
+            !names.is_empty() && names.iter().all(|name| !name.is_empty() && !name.contains('\0'));
+        are_names.then_some(names)
     }
 }
 
@@ -104,9 +85,8 @@ impl Key {
             ValueKind::Duration => "a duration such as 10s, 60m or 1h30m".to_owned(),
             ValueKind::Size => "a size such as 500KiB, 5MiB or a number of bytes".to_owned(),
             ValueKind::Switch => "true or false".to_owned(),
-            ValueKind::Word(words) => words.join(", "),
+            ValueKind::Word(words) | ValueKind::Strategy(words) => words.join(", "),
             ValueKind::Words(words) => format!("a list of {}", words.join(", ")),
-            ValueKind::Strategy => STRATEGIES.join(", "),
             ValueKind::Text => "text".to_owned(),
             ValueKind::Names => "a name or a list of names".to_owned(),
             ValueKind::Pattern => "a regular expression".to_owned(),
@@ -122,49 +102,40 @@ impl Key {
     /// Returns the checked value of what a layer gives.
     pub(super) fn read(&self, raw: &Raw) -> Result<Value, InvalidValue> {
         if self.is_absent(raw) {
-            return Ok(Value::Unset);
+            return Ok(Value::Null);
         }
         let value = match (self.kind, raw) {
             (ValueKind::Count { least, most }, Raw::Bare(text) | Raw::Integer(text)) => {
                 let count = text.trim().parse().ok();
-                count.filter(|count| (least..=most).contains(count)).map(Value::Count)
+                count.filter(|count: &u64| (least..=most).contains(count)).map(Value::from)
             }
             (ValueKind::Ratio, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text)) => {
-                number(text).filter(|ratio| (0.0..=1.0).contains(ratio)).map(Value::Number)
+                number(text).filter(|ratio| (0.0..=1.0).contains(ratio)).map(Value::from)
             }
             (ValueKind::Money, Raw::Bare(text) | Raw::Integer(text) | Raw::Float(text) | Raw::Text(text)) => {
-                number(text.trim().trim_start_matches('$')).filter(|cost| *cost > 0.0).map(Value::Number)
+                number(text.trim().trim_start_matches('$')).filter(|cost| *cost > 0.0).map(Value::from)
             }
             (ValueKind::Duration, Raw::Bare(text) | Raw::Text(text)) => {
-                parse_duration(text).filter(|duration| !duration.is_zero()).map(Value::Duration)
+                let read = parse_duration(text).filter(|duration| !duration.is_zero());
+                read.map(|duration| display_duration(duration).into())
             }
             (ValueKind::Size, Raw::Bare(text) | Raw::Text(text) | Raw::Integer(text)) => {
-                parse_size(text).filter(|bytes| *bytes > 0).map(Value::Size)
+                parse_size(text).filter(|bytes| *bytes > 0).map(|bytes| display_size(bytes).into())
             }
-            (ValueKind::Switch, Raw::Switch(switch)) => Some(Value::Switch(*switch)),
-            (ValueKind::Switch, Raw::Bare(text)) => git_switch(text).map(Value::Switch),
+            (ValueKind::Switch, Raw::Switch(switch)) => Some((*switch).into()),
+            (ValueKind::Switch, Raw::Bare(text)) => git_switch(text).map(Value::from),
             (ValueKind::Word(words), Raw::Bare(text) | Raw::Text(text)) => {
-                words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
+                words.contains(&text.trim()).then(|| text.trim().into())
             }
-            (ValueKind::Text | ValueKind::Strategy, raw) => {
-                raw.line().map(|text| Value::Text(text.to_owned()))
-            }
-            (ValueKind::Names, Raw::Bare(text)) => names(text.split(',')),
-            (ValueKind::Names, Raw::Text(text)) => names([text.as_str()]),
-            (ValueKind::Names, Raw::List(list)) => names(list.iter().map(String::as_str)),
+            (ValueKind::Text | ValueKind::Strategy(_), raw) => raw.line().map(Value::from),
+            (ValueKind::Names, raw) => raw.names().map(Value::from),
             (ValueKind::Words(words), raw) => {
-                let listed = match raw {
-                    Raw::Bare(text) => names(text.split(',')),
-                    Raw::Text(text) => names([text.as_str()]),
-                    Raw::List(list) => names(list.iter().map(String::as_str)),
-                    Raw::Integer(_) | Raw::Float(_) | Raw::Switch(_) | Raw::Other => None,
-                };
-                let is_word = |word: &String| words.contains(&word.as_str());
-                listed.filter(|value| matches!(value, Value::List(list) if list.iter().all(is_word)))
+                let listed = raw.names();
+                listed.filter(|list| list.iter().all(|word| words.contains(word))).map(Value::from)
             }
             (ValueKind::Pattern, Raw::Bare(text) | Raw::Text(text)) => {
                 self.check_pattern(text)?;
-                Some(Value::Text(text.clone()))
+                Some(text.as_str().into())
             }
             (ValueKind::Patterns, Raw::Bare(text)) => Some(self.patterns(text.lines())?),
             (ValueKind::Patterns, Raw::Text(text)) => Some(self.patterns([text.as_str()])?),
@@ -190,7 +161,7 @@ impl Key {
     fn patterns<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Result<Value, InvalidValue> {
         let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
         texts.iter().try_for_each(|text| self.check_pattern(text))?;
-        Ok(Value::List(texts))
+        Ok(texts.into())
     }
 
     fn check_pattern(&self, text: &str) -> Result<(), InvalidValue> {
@@ -222,14 +193,10 @@ fn git_switch(text: &str) -> Option<bool> {
     }
 }
 
-fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Value> {
-    let names: Vec<_> = names.into_iter().map(|name| name.trim().to_owned()).collect();
-    let are_names = !names.is_empty() && names.iter().all(|name| !name.is_empty() && !name.contains('\0'));
-    are_names.then_some(Value::List(names))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::settings::{KEYS, find};
     use super::*;
 
@@ -248,7 +215,7 @@ mod tests {
         for key in KEYS {
             let value = key.read(&bare(key.default));
             assert!(value.is_ok(), "{}: {value:?}", key.name);
-            assert_eq!(value == Ok(Value::Unset), key.default == "none", "{}", key.name);
+            assert_eq!(value == Ok(Value::Null), key.default == "none", "{}", key.name);
         }
     }
 
@@ -262,32 +229,32 @@ mod tests {
 
     #[test]
     fn bare_text_takes_the_type_of_its_key() {
-        case("max-iterations", bare("7"), Some(Value::Count(7)));
+        case("max-iterations", bare("7"), Some(json!(7)));
         case("max-iterations", bare("0"), None);
         case("max-iterations", bare("-1"), None);
         case("max-iterations", bare("99999999999999999999"), None);
         case("max-iterations", bare("none"), None);
-        case("skip-after", bare("0"), Some(Value::Unset));
-        case("progress.max-entries", bare("0"), Some(Value::Count(0)));
-        case("timeout", bare("none"), Some(Value::Unset));
-        case("timeout", bare("0"), Some(Value::Unset));
+        case("skip-after", bare("0"), Some(Value::Null));
+        case("progress.max-entries", bare("0"), Some(json!(0)));
+        case("timeout", bare("none"), Some(Value::Null));
+        case("timeout", bare("0"), Some(Value::Null));
         case("timeout", bare("90"), None);
-        case("max-output", bare("1MiB"), Some(Value::Size(1 << 20)));
+        case("max-output", bare("1MiB"), Some(json!("1MiB")));
         case("snapshot-max-file", bare("0"), None);
-        case("max-cost", bare("$2.50"), Some(Value::Number(2.5)));
+        case("max-cost", bare("$2.50"), Some(json!(2.5)));
         case("max-cost", bare("-1"), None);
         case("max-cost", bare("inf"), None);
         case("history.threshold", bare("1.1"), None);
-        case("untick", bare("off"), Some(Value::Switch(false)));
-        case("untick", bare("Yes"), Some(Value::Switch(true)));
+        case("untick", bare("off"), Some(json!(false)));
+        case("untick", bare("Yes"), Some(json!(true)));
         case("untick", bare("maybe"), None);
         case("completion", bare("trust"), None);
-        case("model", bare("the agent's"), Some(Value::Unset));
-        case("agent", bare("claude, codex"), Some(Value::List(vec!["claude".into(), "codex".into()])));
+        case("model", bare("the agent's"), Some(Value::Null));
+        case("agent", bare("claude, codex"), Some(json!(["claude", "codex"])));
         case("agent", bare("claude,,codex"), None);
-        case("redaction.rules", bare("a,b\nc+"), Some(Value::List(vec!["a,b".into(), "c+".into()])));
+        case("redaction.rules", bare("a,b\nc+"), Some(json!(["a,b", "c+"])));
         case("redaction.rules", bare("("), None);
-        case("capture.port", bare(r"port (\d+)"), Some(Value::Text(r"port (\d+)".into())));
+        case("capture.port", bare(r"port (\d+)"), Some(json!(r"port (\d+)")));
     }
 
     #[test]
@@ -295,15 +262,15 @@ mod tests {
         case("max-iterations", Raw::Text("7".into()), None);
         case("untick", Raw::Text("yes".into()), None);
         case("untick", Raw::Integer("1".into()), None);
-        case("timeout", Raw::Integer("0".into()), Some(Value::Unset));
+        case("timeout", Raw::Integer("0".into()), Some(Value::Null));
         case("timeout", Raw::Integer("60".into()), None);
-        case("max-output", Raw::Integer("4096".into()), Some(Value::Size(4096)));
-        case("max-cost", Raw::Float("2.5".into()), Some(Value::Number(2.5)));
-        case("validation.command", Raw::Text(String::new()), Some(Value::Unset));
+        case("max-output", Raw::Integer("4096".into()), Some(json!("4KiB")));
+        case("max-cost", Raw::Float("2.5".into()), Some(json!(2.5)));
+        case("validation.command", Raw::Text(String::new()), Some(Value::Null));
         case("validation.command", Raw::Switch(true), None);
         case("validation.command", Raw::Text("a\0b".into()), None);
-        case("agent", Raw::List(vec![]), Some(Value::Unset));
-        case("agent", Raw::Text("a, b".into()), Some(Value::List(vec!["a, b".into()])));
+        case("agent", Raw::List(vec![]), Some(Value::Null));
+        case("agent", Raw::Text("a, b".into()), Some(json!(["a, b"])));
         case("agent", Raw::Other, None);
     }
 }

@@ -27,7 +27,7 @@ pub use hybrid::HybridProgress;
 pub use learnings::learnings;
 pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;
-pub use strategy::Strategy;
+pub use strategy::start;
 pub use structured_log::StructuredLogProgress;
 pub use system_captured::SystemCapturedProgress;
 pub use wording::first_sentence;

@@ -1,59 +1,28 @@
 //! The strategies by their names.
 
+use crate::record::Strategy;
+
 use super::{
     ExcerptMode, HybridProgress, LlmSummarizedProgress, ProgressStrategy, StructuredLogProgress,
     SystemCapturedProgress,
 };
 
-/// How past iterations become the progress text of a prompt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Strategy {
-    #[default]
-    SystemCaptured,
-    StructuredLog,
-    LlmSummarized,
-    Hybrid,
-}
-
-impl Strategy {
-    pub const ALL: &[Self] = &[Self::SystemCaptured, Self::StructuredLog, Self::LlmSummarized, Self::Hybrid];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SystemCaptured => "system-captured",
-            Self::StructuredLog => "structured-log",
-            Self::LlmSummarized => "llm-summarized",
-            Self::Hybrid => "hybrid",
+/// Returns the strategy with room for a number of entries, and of characters of output in each.
+pub fn start(
+    strategy: Strategy,
+    max_entries: usize,
+    max_chars: usize,
+    choice: ExcerptMode,
+) -> Box<dyn ProgressStrategy> {
+    let captured = || SystemCapturedProgress::with_limits(max_entries, max_chars).with_choice(choice);
+    let summarized = || LlmSummarizedProgress::with_limits(max_entries, max_chars, choice);
+    match strategy {
+        Strategy::SystemCaptured => Box::new(captured()),
+        Strategy::StructuredLog => {
+            Box::new(StructuredLogProgress::with_limits(max_entries, max_chars, choice))
         }
-    }
-
-    /// None for a name that is of no strategy.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|strategy| strategy.as_str() == name)
-    }
-
-    /// Returns true if it wants the words of the user's command.
-    pub fn is_summarized(self) -> bool {
-        matches!(self, Self::LlmSummarized | Self::Hybrid)
-    }
-
-    /// Returns the strategy with room for a number of entries, and of characters of output in each.
-    pub fn start(
-        self,
-        max_entries: usize,
-        max_chars: usize,
-        choice: ExcerptMode,
-    ) -> Box<dyn ProgressStrategy> {
-        let captured = || SystemCapturedProgress::with_limits(max_entries, max_chars).with_choice(choice);
-        let summarized = || LlmSummarizedProgress::with_limits(max_entries, max_chars, choice);
-        match self {
-            Self::SystemCaptured => Box::new(captured()),
-            Self::StructuredLog => {
-                Box::new(StructuredLogProgress::with_limits(max_entries, max_chars, choice))
-            }
-            Self::LlmSummarized => Box::new(summarized()),
-            Self::Hybrid => Box::new(HybridProgress::new(summarized(), captured())),
-        }
+        Strategy::LlmSummarized => Box::new(summarized()),
+        Strategy::Hybrid => Box::new(HybridProgress::new(summarized(), captured())),
     }
 }
 
@@ -61,6 +30,7 @@ impl Strategy {
 mod tests {
     use failure_excerpt::Cut;
     use serde_json::{Value, json};
+    use strum::IntoEnumIterator as _;
 
     use super::*;
     use crate::progress::{IterationContext, PromptTarget};
@@ -99,9 +69,8 @@ mod tests {
 
     #[test]
     fn every_strategy_keeps_its_newest_entries_and_can_forget_them() {
-        for strategy in Strategy::ALL {
-            assert_eq!(Strategy::named(strategy.as_str()), Some(*strategy));
-            let mut progress = strategy.start(2, 500, ExcerptMode::Excerpt);
+        for strategy in Strategy::iter() {
+            let mut progress = start(strategy, 2, 500, ExcerptMode::Excerpt);
             assert_eq!(
                 (progress.progress(&PromptTarget::default()).as_str(), progress.len()),
                 ("", 0),
@@ -122,12 +91,11 @@ mod tests {
                 ("", true)
             );
         }
-        assert_eq!(Strategy::named("psychic"), None);
     }
 
     #[test]
     fn the_structured_log_is_json_under_fixed_names() {
-        let mut progress = Strategy::StructuredLog.start(5, 500, ExcerptMode::Excerpt);
+        let mut progress = start(Strategy::StructuredLog, 5, 500, ExcerptMode::Excerpt);
         let entry = progress.record(&context(3, None));
         let expected = json!({
             "iteration": 3, "exit_code": 1, "duration_ms": 7, "files_changed": ["a.c"],
@@ -142,13 +110,14 @@ mod tests {
 
     #[test]
     fn a_summary_is_a_quotation_and_where_there_is_none_the_output_stands_in() {
-        let mut progress = Strategy::LlmSummarized.start(5, 500, ExcerptMode::Excerpt);
+        let mut progress = start(Strategy::LlmSummarized, 5, 500, ExcerptMode::Excerpt);
         let entry = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
         assert_eq!(entry, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
         let entry = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
         assert!(entry.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{entry}");
         assert!(entry.contains("FAILED number 2"), "{entry}");
-        let captured = Strategy::SystemCaptured.start(5, 500, ExcerptMode::Excerpt).record(&context(3, None));
+        let captured =
+            start(Strategy::SystemCaptured, 5, 500, ExcerptMode::Excerpt).record(&context(3, None));
         assert_eq!(progress.record(&context(3, None)), captured);
     }
 
@@ -161,17 +130,17 @@ mod tests {
             final_message: format!("words of {iteration}"),
             ..context(iteration, Some(text("It failed.")))
         };
-        for strategy in Strategy::ALL {
-            let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
+        for strategy in Strategy::iter() {
+            let mut progress = start(strategy, 5, 500, ExcerptMode::Excerpt);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
             let text = progress.progress(&about("T002"));
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
-            let others = if *strategy == Strategy::Hybrid { 2 } else { 1 };
+            let others = if strategy == Strategy::Hybrid { 2 } else { 1 };
             assert_eq!(text.matches("other").count(), others, "{text}");
         }
-        let mut progress = Strategy::SystemCaptured.start(5, 500, ExcerptMode::Excerpt);
+        let mut progress = start(Strategy::SystemCaptured, 5, 500, ExcerptMode::Excerpt);
         progress.record(&of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
@@ -187,7 +156,7 @@ mod tests {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
         let shown = PromptTarget { task: None, shown_attempt: Some((None, 1)) };
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
-            let mut progress = strategy.start(5, 500, ExcerptMode::Excerpt);
+            let mut progress = start(strategy, 5, 500, ExcerptMode::Excerpt);
             progress.record(&failed);
             assert!(
                 progress.progress(&PromptTarget::default()).contains("FAILED number 1\n```\n**Final message")
@@ -203,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
-        let mut progress = Strategy::Hybrid.start(5, 500, ExcerptMode::Excerpt);
+        let mut progress = start(Strategy::Hybrid, 5, 500, ExcerptMode::Excerpt);
         progress.record(&context(1, Some(text("It failed."))));
         let text = progress.progress(&PromptTarget::default());
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");

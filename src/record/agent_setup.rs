@@ -52,3 +52,21 @@ pub enum Permissions {
     Default,
     ReadOnly,
 }
+
+/// How past iterations become the progress text of a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Strategy {
+    #[default]
+    SystemCaptured,
+    StructuredLog,
+    LlmSummarized,
+    Hybrid,
+}
+
+impl Strategy {
+    /// Returns true if it wants the words of the user's command.
+    pub fn is_summarized(self) -> bool {
+        matches!(self, Self::LlmSummarized | Self::Hybrid)
+    }
+}

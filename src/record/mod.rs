@@ -33,7 +33,7 @@ mod totals;
 mod waiting;
 mod word;
 
-pub use agent_setup::{Parser, Permissions, PromptVia};
+pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
 pub use baseline::{Baseline, TrustedState};
 pub use budget::Budget;
 pub use closing::{Changes, Closing, DiffStat, NotDone};

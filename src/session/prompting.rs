@@ -137,7 +137,7 @@ impl<'a> Prompting<'a> {
                 final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
                 learnings: settings.memory_learnings,
             },
-            strategy: &settings.progress_strategy,
+            strategy: settings.progress_strategy.into_str(),
             budget: settings.prompt_budget,
         }
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
 
-use crate::config::{Config, Settings};
+use crate::config::{Config, HistoryMode, Settings};
 use crate::process::Limits as ChildLimits;
 use crate::progress::capture::Rules;
 use crate::progress::historical::{HistorySettings, Mode, Repeats};
-use crate::progress::{ExcerptMode, ProgressStrategy, Strategy};
+use crate::progress::{self, ExcerptMode, ProgressStrategy};
 use crate::record::SessionId;
 use crate::store::Store;
 
@@ -38,17 +38,12 @@ pub fn progress_strategy(
     session: Option<&SessionId>,
 ) -> Result<Box<dyn ProgressStrategy>> {
     let max_entries = settings.progress_max_entries;
-    let mut progress =
-        strategy(settings).start(max_entries, settings.progress_max_chars, excerpt_choice(settings));
+    let (strategy, max_chars) = (settings.progress_strategy, settings.progress_max_chars);
+    let mut progress = progress::start(strategy, max_entries, max_chars, excerpt_choice(settings));
     for context in memory.newest(store, session, max_entries)? {
         progress.record(&context);
     }
     Ok(progress)
-}
-
-fn strategy(settings: &Settings) -> Strategy {
-    // The configuration has replaced an unknown name.
-    Strategy::named(&settings.progress_strategy).unwrap_or_default()
 }
 
 pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {
@@ -63,12 +58,12 @@ pub fn history_summarizer(settings: &Settings) -> Option<Summarizer> {
 /// Returns the command that summarizes an iteration, if the strategy wants one.
 pub(super) fn iteration_summarizer(settings: &Settings) -> Option<Summarizer> {
     let command = settings.progress_command.as_ref().or(command_of_history(settings));
-    summarizer(command.filter(|_| strategy(settings).is_summarized()), settings)
+    summarizer(command.filter(|_| settings.progress_strategy.is_summarized()), settings)
 }
 
 /// Returns true if the strategy wants summaries, and no command makes them.
 pub fn lacks_summarizer(settings: &Settings) -> bool {
-    strategy(settings).is_summarized() && iteration_summarizer(settings).is_none()
+    settings.progress_strategy.is_summarized() && iteration_summarizer(settings).is_none()
 }
 
 fn command_of_history(settings: &Settings) -> Option<&String> {
@@ -94,10 +89,10 @@ pub fn redactor(settings: &Settings) -> Result<Redactor> {
 /// Returns how much of older iterations a prompt contains.
 pub fn history_policy(config: &Config) -> HistoryPolicy {
     let settings = &config.settings;
-    let mode = match settings.history_mode.as_str() {
-        "smart" => Mode::Smart,
-        "full" => Mode::Full,
-        _ => Mode::Off,
+    let mode = match settings.history_mode {
+        HistoryMode::Smart => Mode::Smart,
+        HistoryMode::Full => Mode::Full,
+        HistoryMode::Auto | HistoryMode::Off => Mode::Off,
     };
     // All iterations, unless the user set how many.
     let is_all = mode == Mode::Full && !config.is_set("history.lookback");
@@ -112,6 +107,10 @@ pub fn history_policy(config: &Config) -> HistoryPolicy {
             approaches: settings.history_approaches,
             repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
         },
-        decided: if settings.history_mode == "auto" { ModeSource::Open } else { ModeSource::ByUser },
+        decided: if settings.history_mode == HistoryMode::Auto {
+            ModeSource::Open
+        } else {
+            ModeSource::ByUser
+        },
     }
 }

@@ -105,7 +105,8 @@ fn flags_of_the_call_win_over_what_was_kept_and_that_over_what_is_set_now() {
         let kept = kept(&layers(start), &[]);
         let found = resumed(&kept, &layers(now), winner, &layers(call).flags).unwrap().config().unwrap();
         let found = found.values.iter().find(|setting| setting.key == key).unwrap();
-        assert_eq!(found.value.to_string(), expected, "{start} | {now} | {winner:?} | {call}");
+        let text = if found.value.is_null() { "none".to_owned() } else { found.text() };
+        assert_eq!(text, expected, "{start} | {now} | {winner:?} | {call}");
     }
 }
 

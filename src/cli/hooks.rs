@@ -33,6 +33,7 @@ pub enum HooksAction {
     /// Do nothing: hooks of an earlier version call it
     #[command(hide = true, name = "note", alias = "behind")]
     Former {
+        /// What the hook passes
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         words: Vec<String>,
     },

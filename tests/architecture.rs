@@ -43,7 +43,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("hooks", &[]),
     ("judge", &["record"]),
     ("process", &["record"]),
-    ("progress", &["record"]),
+    ("progress", &["history", "record"]),
     ("project_files", &["record"]),
     ("prompt", &["project_files", "record"]),
     ("record", &[]),

@@ -173,7 +173,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
     wanted.extend((args.pre_push && !wanted.contains(&Hook::PrePush)).then_some(Hook::PrePush));
     if folder.path.ends_with(".husky/_") {
         return Err(Refusal::new(format!("husky writes the hooks in {} anew at each install", folder.path))
-            .with_hint("add the lines of docs/editors-and-hooks.md to .husky/prepare-commit-msg")
+            .with_hint("add the line of docs/editors-and-hooks.md to .husky/prepare-commit-msg")
             .into());
     }
     // All that could be refused is looked at before anything is written.

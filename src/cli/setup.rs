@@ -75,7 +75,7 @@ impl Settings {
         self.template.check()?;
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
+        let prompting = Prompting::new(&self.config, self.assignment(feature), &progress);
         prompting.next(scope, store, &mut memory)
     }
 
@@ -100,7 +100,7 @@ impl Settings {
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.progress(&PromptTarget::default()))
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.text(&PromptTarget::default()))
     }
 
     /// Returns what the next prompt for a task contains of earlier iterations.
@@ -113,7 +113,7 @@ impl Settings {
     ) -> Result<Recalled> {
         let mut memory = self.memory(store, feature)?;
         let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let prompting = Prompting::new(&self.config, self.assignment(feature), progress.as_ref());
+        let prompting = Prompting::new(&self.config, self.assignment(feature), &progress);
         prompting.recalled(task, session, store, &mut memory)
     }
 

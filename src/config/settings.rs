@@ -187,7 +187,7 @@ settings! {
             "Older iterations in the prompt; `auto` is `smart` for a task that failed twice in a row").flag("history-mode", "MODE");
     history_budget: usize = Key::new("history.budget", Plain, TIMES, "10000", "Tokens that older iterations may take, at four characters each");
     history_lookback: usize = Key::new("history.lookback", Plain, TIMES, "5", "Iterations to look back; the mode `full` takes all unless this is set").flag("history-lookback", "N");
-    history_threshold: f64 = Key::new("history.threshold", Plain, ValueKind::Ratio, "0.7", "Minimum relevance of an older iteration");
+    history_threshold: f64 = Key::new("history.threshold", Plain, ValueKind::Ratio, "0.7", "Kinds of older iterations: 1 for those of the task, 0.9 with those of the same cause, 0.8 of the same file, 0.7 the newest");
     history_failures: bool = Key::new("history.failures", Plain, ValueKind::Switch, "true", "Include earlier failures");
     history_decisions: bool = Key::new("history.decisions", Plain, ValueKind::Switch, "true", "Include earlier decisions");
     history_approaches: bool = Key::new("history.approaches", Plain, ValueKind::Switch, "true", "Include earlier approaches");

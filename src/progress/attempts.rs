@@ -205,7 +205,7 @@ fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) 
     new.take(MAX_ELSEWHERE).map(line).collect()
 }
 
-fn is_like(other: &Iteration, last: &Iteration) -> bool {
+pub(super) fn is_like(other: &Iteration, last: &Iteration) -> bool {
     let ids = |iteration: &'_ Iteration| -> HashSet<String> {
         let errors = iteration.facts.errors.iter();
         errors.map(|error| error.id.clone()).filter(|id| !id.is_empty()).collect()

@@ -1,21 +1,15 @@
 //! How past iterations become text: for the next prompt, and for progress.txt. Pure: values in, text out.
 
 mod attempts;
-mod block;
 pub mod capture;
 pub mod cause;
 pub mod historical;
-mod hybrid;
 mod learnings;
-mod llm_summarized;
 mod markdown;
-mod newest;
 pub mod progress_txt;
 #[cfg(test)]
 mod samples;
 mod strategy;
-mod structured_log;
-mod system_captured;
 mod wording;
 
 use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
@@ -23,13 +17,9 @@ use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
 pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
-pub use hybrid::HybridProgress;
 pub use learnings::learnings;
-pub use llm_summarized::{LlmSummarizedProgress, question};
 pub use markdown::fenced;
-pub use strategy::start;
-pub use structured_log::StructuredLogProgress;
-pub use system_captured::SystemCapturedProgress;
+pub use strategy::{Progress, question};
 pub use wording::first_sentence;
 
 /// The facts of an iteration under the names of the structured log.
@@ -159,26 +149,4 @@ pub struct PromptTarget<'a> {
     pub task: Option<&'a str>,
     /// The iteration that the prompt shows as the last attempt: its session, if that is another one, and its number.
     pub shown_attempt: Option<(Option<&'a SessionId>, u32)>,
-}
-
-/// A way to carry what happened from iteration to iteration, for the `progress` of a prompt.
-pub trait ProgressStrategy: Send + Sync {
-    /// Takes an iteration in, whether it passed or failed, and returns its entry.
-    fn record(&mut self, context: &IterationContext) -> String;
-
-    /// Returns the text for a prompt. Empty if nothing was recorded.
-    fn progress(&self, target: &PromptTarget<'_>) -> String;
-
-    /// Returns what it remembers as the structured log has it, oldest first.
-    fn entries(&self) -> Vec<Entry>;
-
-    /// Forgets everything.
-    fn clear(&mut self);
-
-    /// Number of iterations that it remembers.
-    fn len(&self) -> usize;
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }

@@ -1,40 +1,287 @@
-//! The strategies by their names.
+//! The newest iterations in a prompt, in the layout of a strategy.
 
-use crate::record::Strategy;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
 
-use super::{
-    ExcerptMode, HybridProgress, LlmSummarizedProgress, ProgressStrategy, StructuredLogProgress,
-    SystemCapturedProgress,
+use failure_excerpt::clean;
+use serde_json::{Map, json};
+
+use super::attempts::{changed_files, failed_commands};
+use super::markdown::{code, fenced, one_line};
+use super::{Entry, ExcerptMode, IterationContext, PromptTarget};
+use crate::record::{
+    Facts, MAX_LISTED_FILES, SessionId, Strategy, Summarized, TaskName, join_files, listed_files,
 };
 
-/// Returns the strategy with room for a number of entries, and of characters of output in each.
-pub fn start(
+/// Longest output that a summary is asked of, in characters.
+const OUTPUT_CHARS: usize = 4000;
+
+/// Returns what the user's command is asked about an iteration: all that a later attempt should know of it.
+pub fn question(context: &IterationContext, facts: &Facts) -> String {
+    let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS).excerpt;
+    let mut question = format!(
+        "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
+        context.exit.code
+    );
+    let task = context.task.as_deref().unwrap_or("none");
+    writeln!(question, "Task: {task}\nOutcome: {}", context.outcome)
+        .expect("writing to a String cannot fail");
+    if let Some(cause) = &context.cause {
+        writeln!(question, "Cause: {}", one_line(cause)).expect("writing to a String cannot fail");
+    }
+    let sections = [
+        ("Final message of the agent", facts.final_message.clone()),
+        ("Commands that failed", failed_commands(facts)),
+        ("Files changed", changed_files(facts)),
+    ];
+    for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
+        writeln!(question, "{title}:\n{}", text.trim_end()).expect("writing to a String cannot fail");
+    }
+    question
+}
+
+/// The newest iterations of a feature, oldest first.
+#[derive(Debug, Clone)]
+pub struct Progress {
     strategy: Strategy,
     max_entries: usize,
+    /// Maximum number of characters of an output; 0 for the head lines alone.
     max_chars: usize,
     choice: ExcerptMode,
-) -> Box<dyn ProgressStrategy> {
-    let captured = || SystemCapturedProgress::with_limits(max_entries, max_chars).with_choice(choice);
-    let summarized = || LlmSummarizedProgress::with_limits(max_entries, max_chars, choice);
-    match strategy {
-        Strategy::SystemCaptured => Box::new(captured()),
-        Strategy::StructuredLog => {
-            Box::new(StructuredLogProgress::with_limits(max_entries, max_chars, choice))
-        }
-        Strategy::LlmSummarized => Box::new(summarized()),
-        Strategy::Hybrid => Box::new(HybridProgress::new(summarized(), captured())),
+    blocks: VecDeque<Block>,
+}
+
+/// An iteration, as a prompt may show it.
+#[derive(Debug, Clone)]
+struct Block {
+    task: Option<TaskName>,
+    attempt: Option<u32>,
+    session: Option<SessionId>,
+    iteration: u32,
+    /// Outcome and cause.
+    outcome: String,
+    /// The files that it changed, and how the validation ended.
+    facts: String,
+    /// What the validation printed. A newer block may have the same.
+    output: String,
+    message: String,
+    /// Always shown: the last attempt does not have it.
+    stderr: String,
+    summary: Option<Summarized>,
+    /// The same as JSON.
+    entry: Entry,
+}
+
+impl Progress {
+    pub fn new(strategy: Strategy, max_entries: usize, max_chars: usize, choice: ExcerptMode) -> Self {
+        Self { strategy, max_entries, max_chars, choice, blocks: VecDeque::new() }
     }
+
+    /// Takes in an iteration, whether it passed or failed.
+    pub fn record(&mut self, context: &IterationContext) {
+        self.blocks.push_back(self.block(context));
+        while self.blocks.len() > self.max_entries {
+            self.blocks.pop_front();
+        }
+    }
+
+    /// Returns the text for a prompt. Empty if nothing was recorded.
+    pub fn text(&self, target: &PromptTarget<'_>) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        match self.strategy {
+            Strategy::SystemCaptured => self.markdown(target, false),
+            Strategy::LlmSummarized => self.markdown(target, true),
+            Strategy::Hybrid => format!(
+                "## Summary\n{}\n\n## Raw Output\n{}",
+                self.markdown(target, true),
+                self.markdown(target, false)
+            ),
+            Strategy::StructuredLog => {
+                let entries = self.own_task_first(target).map(|(is_other, block)| {
+                    let mut entry = block.entry.clone();
+                    if is_other {
+                        entry.insert("is_other_task".to_owned(), json!(true));
+                    }
+                    entry
+                });
+                let entries: Vec<Entry> = entries.collect();
+                serde_json::to_string_pretty(&entries).expect("texts and numbers are JSON")
+            }
+        }
+    }
+
+    /// Returns what it remembers as the structured log has it, oldest first.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.blocks.iter().map(|block| block.entry.clone()).collect()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// Number of iterations that it remembers.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    fn block(&self, context: &IterationContext) -> Block {
+        let most = self.max_chars;
+        let shown = |title: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("**{title}:**\n{}", fenced(text)),
+        };
+        let (words, stderr) = if most == 0 { Default::default() } else { context.words(most) };
+        let has_failed = context.validation_command.is_some() && !context.passed() && most > 0;
+        let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
+        let left_open = if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
+        let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}{left_open}\n", context.outcome));
+        let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
+        Block {
+            task: context.task.clone(),
+            attempt: context.attempt,
+            session: context.session.clone(),
+            iteration: context.iteration,
+            outcome: [outcome, cause].into_iter().flatten().collect(),
+            facts: facts(context),
+            output: excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default(),
+            message: shown("Final message", &words),
+            stderr: shown("Stderr of the agent", &stderr),
+            summary: context.summary.clone(),
+            entry: self.entry(context),
+        }
+    }
+
+    fn entry(&self, context: &IterationContext) -> Entry {
+        let mut entry = Map::new();
+        let mut add = |name: &str, value| drop(entry.insert(name.to_owned(), value));
+        if let Some(session) = &context.session {
+            add("session", json!(session));
+        }
+        add("iteration", json!(context.iteration));
+        if let Some(task) = &context.task {
+            add("task", json!(task));
+            add("attempt", json!(context.attempt));
+            add("outcome", json!(context.outcome));
+            add("cause", json!(context.cause));
+        }
+        add("exit_code", json!(context.exit.code));
+        add("duration_ms", json!(context.duration_ms));
+        let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
+        add("files_changed", json!([named, more.as_slice()].concat()));
+        // A validation that passed has no error to sum up.
+        let is_error = context.exit.code != 0;
+        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
+        add("error_summary", json!(summary));
+        if !context.final_message.is_empty() && self.max_chars > 0 {
+            add("final_message", json!(context.words(self.max_chars).0));
+        }
+        entry
+    }
+
+    /// Returns the blocks of the prompt's task, then those of other tasks. The flag is true for the latter.
+    fn own_task_first<'a>(
+        &'a self,
+        target: &PromptTarget<'a>,
+    ) -> impl Iterator<Item = (bool, &'a Block)> + use<'a> {
+        let task = target.task;
+        let is_other = move |block: &&Block| {
+            task.is_some_and(|task| block.task.as_deref().is_some_and(|other| other != task))
+        };
+        let own = self.blocks.iter().filter(move |block| !is_other(block)).map(|block| (false, block));
+        own.chain(self.blocks.iter().filter(is_other).map(|block| (true, block)))
+    }
+
+    /// Returns the blocks as Markdown, with summaries in place of outputs where there are any. A block says if it is about another
+    /// task, and points to the last attempt for what the prompt shows there, and to a newer block for an output that is the same.
+    fn markdown(&self, target: &PromptTarget<'_>, is_summarized: bool) -> String {
+        let summary = |block: &Block| match &block.summary {
+            Some(Summarized::Text(text)) if is_summarized => {
+                let text: String = clean(text).trim().chars().take(self.max_chars).collect();
+                // As a quotation, so that no heading and no fence of it reaches beyond it.
+                Some(text.lines().map(|line| format!("> {line}\n")).collect::<String>())
+            }
+            _ => None,
+        };
+        let mut text = String::new();
+        for (is_other, block) in self.own_task_first(target) {
+            text.push_str(&format!("## {}\n", block.name()));
+            if let Some(task) = &block.task {
+                let attempt =
+                    block.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+                let other = if is_other { ", another task" } else { "" };
+                text.push_str(&format!("**Task:** {}{attempt}{other}\n", one_line(task)));
+            }
+            text.push_str(&block.outcome);
+            if let Some(summary) = summary(block) {
+                text.push_str(&summary);
+            } else {
+                if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &block.summary) {
+                    text.push_str(&format!("(no summary: {})\n", one_line(reason)));
+                }
+                if target.shown_attempt == Some((block.session.as_ref(), block.iteration)) {
+                    text.push_str("(For the rest see the last attempt at this task.)\n");
+                } else {
+                    text.push_str(&block.facts);
+                    let is_like = |other: &&Block| other.output == block.output && summary(other).is_none();
+                    match self.blocks.iter().rev().find(is_like) {
+                        Some(newer) if !block.output.is_empty() && !std::ptr::eq(newer, block) => {
+                            let name = newer.name().replacen('I', "i", 1);
+                            text.push_str(&format!("**Output:** the same as in {name}\n"));
+                        }
+                        _ => text.push_str(&block.output),
+                    }
+                    text.push_str(&block.message);
+                }
+                text.push_str(&block.stderr);
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Block {
+    /// `Iteration 3`, with its session if that is another one than the prompt's.
+    fn name(&self) -> String {
+        let session = self.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
+        format!("Iteration {}{session}", self.iteration)
+    }
+}
+
+/// Returns the facts of an iteration, one a line.
+fn facts(context: &IterationContext) -> String {
+    let (command, exit) = match &context.validation_command {
+        Some(command) => (format!("**Command:** {}\n", code(command)), "Exit code"),
+        None => (String::new(), "Exit code of the agent"),
+    };
+    // A cause says it better, where the record has one.
+    let agent = context.agent_failure.as_ref().filter(|_| context.cause.is_none());
+    let agent = agent.map(|failure| format!("**Agent:** {}\n", one_line(failure))).unwrap_or_default();
+    let reason = context.exit.reason.map(|reason| format!(" ({})", reason.description())).unwrap_or_default();
+    let files = one_line(&join_files(&context.files_changed, MAX_LISTED_FILES));
+    let files = if files.is_empty() { "none" } else { &files };
+    format!(
+        "{agent}{command}**{exit}:** {}{reason}\n**Duration:** {}ms\n**Files changed:** {files}\n",
+        context.exit.code, context.duration_ms
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use failure_excerpt::Cut;
-    use serde_json::{Value, json};
+    use proptest::{prop_assert_eq, proptest};
+    use serde_json::Value;
     use strum::IntoEnumIterator as _;
 
     use super::*;
-    use crate::progress::{IterationContext, PromptTarget};
-    use crate::record::{Exit, Outcome, Summarized};
+    use crate::record::{Exit, ExitReason, Outcome};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
         IterationContext {
@@ -59,6 +306,20 @@ mod tests {
         }
     }
 
+    fn start(strategy: Strategy, max_entries: usize, max_chars: usize) -> Progress {
+        Progress::new(strategy, max_entries, max_chars, ExcerptMode::Excerpt)
+    }
+
+    fn captured(max_entries: usize, max_chars: usize) -> Progress {
+        start(Strategy::SystemCaptured, max_entries, max_chars)
+    }
+
+    /// Returns what a prompt has of one iteration.
+    fn entry(mut progress: Progress, context: &IterationContext) -> String {
+        progress.record(context);
+        progress.text(&PromptTarget::default())
+    }
+
     fn about(task: &str) -> PromptTarget<'_> {
         PromptTarget { task: Some(task), shown_attempt: None }
     }
@@ -70,55 +331,46 @@ mod tests {
     #[test]
     fn every_strategy_keeps_its_newest_entries_and_can_forget_them() {
         for strategy in Strategy::iter() {
-            let mut progress = start(strategy, 2, 500, ExcerptMode::Excerpt);
+            let mut progress = start(strategy, 2, 500);
             assert_eq!(
-                (progress.progress(&PromptTarget::default()).as_str(), progress.len()),
+                (progress.text(&PromptTarget::default()).as_str(), progress.len()),
                 ("", 0),
                 "{strategy:?}"
             );
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.progress(&PromptTarget::default());
+            let text = progress.text(&PromptTarget::default());
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
-            assert_eq!(
-                (progress.progress(&PromptTarget::default()).as_str(), progress.is_empty()),
-                ("", true)
-            );
+            assert_eq!((progress.text(&PromptTarget::default()).as_str(), progress.is_empty()), ("", true));
         }
     }
 
     #[test]
     fn the_structured_log_is_json_under_fixed_names() {
-        let mut progress = start(Strategy::StructuredLog, 5, 500, ExcerptMode::Excerpt);
-        let entry = progress.record(&context(3, None));
+        let text = entry(start(Strategy::StructuredLog, 5, 500), &context(3, None));
         let expected = json!({
             "iteration": 3, "exit_code": 1, "duration_ms": 7, "files_changed": ["a.c"],
             "error_summary": "FAILED number 3",
         });
-        assert_eq!(serde_json::from_str::<Value>(&entry).unwrap(), expected);
-        assert_eq!(
-            serde_json::from_str::<Value>(&progress.progress(&PromptTarget::default())).unwrap(),
-            json!([expected])
-        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!([expected]));
     }
 
     #[test]
     fn a_summary_is_a_quotation_and_where_there_is_none_the_output_stands_in() {
-        let mut progress = start(Strategy::LlmSummarized, 5, 500, ExcerptMode::Excerpt);
-        let entry = progress.record(&context(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n"))));
-        assert_eq!(entry, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
-        let entry = progress.record(&context(2, Some(Summarized::Failed("timed out".to_owned()))));
-        assert!(entry.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{entry}");
-        assert!(entry.contains("FAILED number 2"), "{entry}");
-        let captured =
-            start(Strategy::SystemCaptured, 5, 500, ExcerptMode::Excerpt).record(&context(3, None));
-        assert_eq!(progress.record(&context(3, None)), captured);
+        let progress = start(Strategy::LlmSummarized, 5, 500);
+        let of = |number, summary| entry(progress.clone(), &context(number, summary));
+        let words = of(1, Some(text("It failed.\n# Rules\n```\n\u{1b}[31mx\n")));
+        assert_eq!(words, "## Iteration 1\n> It failed.\n> # Rules\n> ```\n> x\n\n");
+        let failed = of(2, Some(Summarized::Failed("timed out".to_owned())));
+        assert!(failed.starts_with("## Iteration 2\n(no summary: timed out)\n**Command:** "), "{failed}");
+        assert!(failed.contains("FAILED number 2"), "{failed}");
+        assert_eq!(of(3, None), entry(captured(5, 500), &context(3, None)));
     }
 
     #[test]
@@ -131,24 +383,20 @@ mod tests {
             ..context(iteration, Some(text("It failed.")))
         };
         for strategy in Strategy::iter() {
-            let mut progress = start(strategy, 5, 500, ExcerptMode::Excerpt);
+            let mut progress = start(strategy, 5, 500);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
-            let text = progress.progress(&about("T002"));
+            let text = progress.text(&about("T002"));
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if strategy == Strategy::Hybrid { 2 } else { 1 };
             assert_eq!(text.matches("other").count(), others, "{text}");
         }
-        let mut progress = start(Strategy::SystemCaptured, 5, 500, ExcerptMode::Excerpt);
+        let mut progress = captured(5, 500);
         progress.record(&of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
-        assert!(
-            progress.progress(&about("T001")).starts_with(expected),
-            "{}",
-            progress.progress(&about("T001"))
-        );
+        assert!(progress.text(&about("T001")).starts_with(expected), "{}", progress.text(&about("T001")));
     }
 
     #[test]
@@ -156,26 +404,155 @@ mod tests {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
         let shown = PromptTarget { task: None, shown_attempt: Some((None, 1)) };
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
-            let mut progress = start(strategy, 5, 500, ExcerptMode::Excerpt);
+            let mut progress = start(strategy, 5, 500);
             progress.record(&failed);
             assert!(
-                progress.progress(&PromptTarget::default()).contains("FAILED number 1\n```\n**Final message")
+                progress.text(&PromptTarget::default()).contains("FAILED number 1\n```\n**Final message")
             );
-            let text = progress.progress(&shown);
+            let text = progress.text(&shown);
             assert_eq!(text, "## Iteration 1\n(For the rest see the last attempt at this task.)\n\n");
             // The same number of another session is another iteration.
             let other = "20260101-000000-00000000".parse().unwrap();
             let other = PromptTarget { task: None, shown_attempt: Some((Some(&other), 1)) };
-            assert!(progress.progress(&other).contains("FAILED number 1"));
+            assert!(progress.text(&other).contains("FAILED number 1"));
         }
     }
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
-        let mut progress = start(Strategy::Hybrid, 5, 500, ExcerptMode::Excerpt);
+        let mut progress = start(Strategy::Hybrid, 5, 500);
         progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.progress(&PromptTarget::default());
+        let text = progress.text(&PromptTarget::default());
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
+    }
+
+    /// Returns an iteration whose validation ended with `exit_code`.
+    fn tested(iteration: u32, exit_code: i32, stdout: &str) -> IterationContext {
+        IterationContext {
+            validation_command: Some("cargo test".to_owned()),
+            exit: Exit { code: exit_code, reason: None },
+            stdout: stdout.to_owned(),
+            directory: String::new(),
+            duration_ms: 1000,
+            files_changed: vec!["src/lib.rs".to_owned()],
+            ..context(iteration, None)
+        }
+    }
+
+    #[test]
+    fn an_iteration_becomes_an_entry() {
+        assert_eq!(
+            entry(captured(5, 500), &tested(1, 1, "test failed")),
+            "## Iteration 1\n**Command:** `cargo test`\n**Exit code:** 1\n**Duration:** 1000ms\n\
+             **Files changed:** src/lib.rs\n**Output:**\n```\ntest failed\n```\n\n"
+        );
+    }
+
+    #[test]
+    fn an_output_that_came_again_is_shown_where_it_came_last() {
+        let mut progress = captured(5, 500);
+        for (iteration, output) in [(1, "no table"), (2, "no route"), (3, "no table")] {
+            progress.record(&tested(iteration, 1, output));
+        }
+        let text = progress.text(&PromptTarget::default());
+        assert_eq!(text.matches("no table").count(), 1, "{text}");
+        let first = text.split("## Iteration 2").next().unwrap();
+        assert!(first.ends_with("**Output:** the same as in iteration 3\n\n"), "{first}");
+    }
+
+    #[test]
+    fn long_output_is_cut_and_says_so() {
+        let text = entry(captured(5, 50), &tested(1, 1, &"z".repeat(200)));
+        assert!(text.contains('…') && text.matches('z').count() < 50, "{text}");
+    }
+
+    #[test]
+    fn both_streams_are_shown() {
+        let mut context = tested(1, 1, "ran 3 tests");
+        context.stderr = "panicked".to_owned();
+        assert!(entry(captured(5, 500), &context).contains("```\nran 3 tests\npanicked\n```\n"));
+        let blind = Progress { choice: ExcerptMode::BlindTail, ..captured(5, 500) };
+        assert!(entry(blind, &context).contains("```\nran 3 tests\n```\n"));
+    }
+
+    #[test]
+    fn zero_entries_keep_none_and_zero_characters_keep_the_head_lines() {
+        assert_eq!(entry(captured(0, 500), &tested(1, 1, "x")), "");
+        let entry = entry(captured(5, 0), &tested(1, 1, "x"));
+        assert!(entry.ends_with("**Files changed:** src/lib.rs\n\n"), "{entry}");
+    }
+
+    #[test]
+    fn without_a_validation_the_agent_has_the_word() {
+        let mut context = tested(2, 0, "I wrote the parser.");
+        context.validation_command = None;
+        context.files_changed.clear();
+        assert_eq!(
+            entry(captured(5, 500), &context),
+            "## Iteration 2\n**Exit code of the agent:** 0\n**Duration:** 1000ms\n**Files changed:** none\n\
+             **Final message:**\n```\nI wrote the parser.\n```\n\n"
+        );
+    }
+
+    #[test]
+    fn the_entry_of_a_failed_agent_has_its_stderr() {
+        let mut context = tested(4, 3, "");
+        context.validation_command = None;
+        context.stderr = "fatal: the frob is missing\n".to_owned();
+        let silent = entry(captured(5, 500), &context);
+        assert!(
+            silent
+                .ends_with("src/lib.rs\n**Stderr of the agent:**\n```\nfatal: the frob is missing\n```\n\n"),
+            "{silent}"
+        );
+        context.stdout = "I look for the frob.".to_owned();
+        let talking = entry(captured(5, 500), &context);
+        let both =
+            "**Final message:**\n```\nI look for the frob.\n```\n**Stderr of the agent:**\n```\nfatal: ";
+        assert!(talking.contains(both), "{talking}");
+        let excerpt = context.summarize_output(ExcerptMode::Excerpt, 500).excerpt;
+        assert_eq!(excerpt, "I look for the frob.\nfatal: the frob is missing");
+    }
+
+    #[test]
+    fn the_entry_has_an_agents_failure_before_a_validation_too() {
+        let mut context = tested(1, 0, "ok");
+        context.agent_failure = Some("exited 3: fatal:\nno frob".to_owned());
+        let entry = entry(captured(5, 500), &context);
+        assert!(
+            entry.starts_with(
+                "## Iteration 1\n**Agent:** exited 3: fatal: no frob\n**Command:** `cargo test`\n**Exit code:** 0\n"
+            ),
+            "{entry}"
+        );
+    }
+
+    #[test]
+    fn a_child_that_did_not_end_by_itself_says_why() {
+        let mut context = tested(1, -1, "");
+        context.exit.reason = Some(ExitReason::Timeout);
+        let entry = entry(captured(5, 500), &context);
+        assert!(entry.contains("**Exit code:** -1 (timed out)\n"), "{entry}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_can_leave_its_fence(
+            stdout in "[`~#\\- \na\u{e9}\u{1b}\\[m]{0,120}",
+            command in "[a`\n \u{0}]{0,12}",
+            file in "[a`\n\r]{0,12}",
+            max in 1_usize..100,
+        ) {
+            let mut context = tested(1, 1, &stdout);
+            context.validation_command = Some(command);
+            context.files_changed = vec![file];
+            let entry = entry(captured(5, max), &context);
+            let lines: Vec<&str> = entry.lines().collect();
+            prop_assert_eq!(lines[5], "**Output:**");
+            let fence = lines[6];
+            let close = lines[7..].iter().position(|line| line.trim().starts_with(fence)).unwrap();
+            prop_assert_eq!(lines[7 + close..].to_vec(), vec![fence, ""]);
+        }
     }
 }

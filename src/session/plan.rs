@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::feature::Feature;
 use crate::process::{Interrupt, Limits as ChildLimits, Marker};
-use crate::progress::ProgressStrategy;
+use crate::progress::Progress;
 use crate::progress::capture::Rules;
 use crate::prompt::Template;
 use crate::record::{Scope, SessionId};
@@ -101,7 +101,7 @@ impl Plan<'_> {
         }
     }
 
-    pub(super) fn prompting<'a>(&'a self, progress: &'a dyn ProgressStrategy) -> Prompting<'a> {
+    pub(super) fn prompting<'a>(&'a self, progress: &'a Progress) -> Prompting<'a> {
         let assignment = Assignment {
             feature: self.feature,
             template: &self.template,

@@ -10,7 +10,7 @@ use crate::feature::Feature;
 use crate::history::History;
 use crate::progress::capture::FINAL_MESSAGE_CHARS;
 use crate::progress::historical::Mode;
-use crate::progress::{self, AttemptQuery, LastAttempt, ProgressStrategy, PromptTarget, tokens};
+use crate::progress::{self, AttemptQuery, LastAttempt, Progress, PromptTarget, tokens};
 use crate::project_files::MAX_DOCUMENT_BYTES;
 use crate::prompt::{PromptContext, Template};
 use crate::record::{
@@ -36,7 +36,7 @@ pub struct Prompting<'a> {
     pub validation_command: Option<&'a str>,
     /// What one iteration is asked to do.
     pub unit: Unit,
-    pub progress: &'a dyn ProgressStrategy,
+    pub progress: &'a Progress,
     /// Text of the user beyond the template.
     pub hints: Vec<String>,
     /// Why the validation fails since before the first iteration.
@@ -121,7 +121,7 @@ impl Failures {
 }
 
 impl<'a> Prompting<'a> {
-    pub fn new(config: &'a Config, assignment: Assignment<'a>, progress: &'a dyn ProgressStrategy) -> Self {
+    pub fn new(config: &'a Config, assignment: Assignment<'a>, progress: &'a Progress) -> Self {
         let settings = &config.settings;
         Self {
             assignment,
@@ -255,7 +255,7 @@ impl<'a> Prompting<'a> {
             question: open_question(past, name, &self.hints),
             left_behind: left_behind(past, session),
             learnings: progress::learnings(past, task, learnings),
-            progress: self.progress.progress(&PromptTarget { task: Some(name), shown_attempt: shown }),
+            progress: self.progress.text(&PromptTarget { task: Some(name), shown_attempt: shown }),
             entries: self.progress.entries(),
             session: session.cloned(),
             attempt: last_attempt,

@@ -91,7 +91,7 @@ impl Replay<'_> {
                         baseline_failure: may_fail(legacy_failures.as_deref())
                             .or_else(|| baseline_failure.clone()),
                         validation_command: iteration.validation_command.as_deref(),
-                        ..Prompting::new(self.config, self.assignment, strategy.as_ref())
+                        ..Prompting::new(self.config, self.assignment, &strategy)
                     };
                     let made = prompting.prompt(&request, self.store, &mut memory, None)?;
                     replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));

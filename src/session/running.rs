@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::clock::Stopwatch;
 use crate::history::History;
 use crate::process::Marker;
-use crate::progress::ProgressStrategy;
+use crate::progress::Progress;
 use crate::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use crate::store::{Identity, KeptSettings, LoopLock, Spool};
 
@@ -54,7 +54,7 @@ pub(super) struct Past {
     /// Of all sessions of the feature.
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
-    pub progress: Box<dyn ProgressStrategy>,
+    pub progress: Progress,
     /// What was there before the attempts, to notice what they leave behind.
     pub left_behind: LeftBehind,
 }

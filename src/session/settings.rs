@@ -8,8 +8,8 @@ use redact_stream::Redactor;
 use crate::config::{Config, HistoryMode, Settings};
 use crate::process::Limits as ChildLimits;
 use crate::progress::capture::Rules;
-use crate::progress::historical::{HistorySettings, Mode, Repeats};
-use crate::progress::{self, ExcerptMode, ProgressStrategy};
+use crate::progress::historical::{HistorySettings, Mode};
+use crate::progress::{ExcerptMode, Progress};
 use crate::record::SessionId;
 use crate::store::Store;
 
@@ -36,10 +36,10 @@ pub fn progress_strategy(
     memory: &Memory,
     store: &Store,
     session: Option<&SessionId>,
-) -> Result<Box<dyn ProgressStrategy>> {
+) -> Result<Progress> {
     let max_entries = settings.progress_max_entries;
     let (strategy, max_chars) = (settings.progress_strategy, settings.progress_max_chars);
-    let mut progress = progress::start(strategy, max_entries, max_chars, excerpt_choice(settings));
+    let mut progress = Progress::new(strategy, max_entries, max_chars, excerpt_choice(settings));
     for context in memory.newest(store, session, max_entries)? {
         progress.record(&context);
     }
@@ -105,7 +105,7 @@ pub fn history_policy(config: &Config) -> HistoryPolicy {
             failures: settings.history_failures,
             decisions: settings.history_decisions,
             approaches: settings.history_approaches,
-            repeats: if settings.history_summarize.is_none() { Repeats::Kept } else { Repeats::Merged },
+            merge_repeats: settings.history_summarize.is_some(),
         },
         decided: if settings.history_mode == HistoryMode::Auto {
             ModeSource::Open

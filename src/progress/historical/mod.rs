@@ -4,11 +4,9 @@
 
 mod already_told;
 mod budget;
-mod chosen;
-mod failures;
-mod likeness;
 mod piece;
 mod pieces;
+mod select;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -19,13 +17,11 @@ use crate::progress::tokens;
 use crate::record::{Iteration, SessionId, Task};
 
 use budget::{IMPORTANT, within};
-use chosen::ChosenIterations;
 use pieces::Writer;
 
 pub use already_told::AlreadyTold;
-pub use likeness::Likeness as Relevance;
 pub use piece::{Piece, Section};
-pub use settings::{HistorySettings, Mode, Repeats};
+pub use settings::{HistorySettings, Mode};
 
 /// What a prompt contains about older iterations.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,17 +58,17 @@ pub fn context(
     if settings.mode == Mode::Off || past.is_empty() {
         return HistoricalContext::default();
     }
-    let chosen = ChosenIterations::of(past, task, settings);
+    let chosen = select::select(past, task, settings);
     let writer = Writer { past, task, session, settings, told };
     let mut pieces = writer.pieces(&chosen);
-    if settings.mode == Mode::Full {
-        for piece in &mut pieces {
-            piece.score = piece.score.max(settings.threshold);
-        }
-    }
-    let head = pieces::head(chosen.all().len());
-    let text = within(&head, &mut pieces, &writer, settings.budget);
-    HistoricalContext { text, scanned: chosen.all().len(), pieces }
+    let text = within(&head(chosen.len()), &mut pieces, &writer, settings.budget);
+    HistoricalContext { text, scanned: chosen.len(), pieces }
+}
+
+/// Returns what a context begins with.
+fn head(scanned: usize) -> String {
+    let plural = if scanned == 1 { "" } else { "s" };
+    format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
 }
 
 /// Returns the input of the user's command that summarizes a context.
@@ -90,7 +86,7 @@ pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> Stri
 /// Returns the context with the words of the user's command in place of ours; as much of them as the budget has room
 /// for.
 pub fn summed_up(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
-    let head = pieces::head(context.scanned);
+    let head = head(context.scanned);
     let answer = clean(answer);
     let mut lines: Vec<&str> = answer.trim().lines().collect();
     // As a quotation, so that no heading and no fence of it reaches beyond it.

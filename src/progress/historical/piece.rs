@@ -1,4 +1,4 @@
-//! A candidate for the memory in a prompt, in full and in shorter forms.
+//! A part of the history in a prompt, in full and in shorter forms.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,16 @@ use crate::progress::markdown::fenced;
 use crate::progress::tokens;
 use crate::record::SessionId;
 
-/// The parts of a context, most important first.
+/// The sections of a history, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// What failed at the task itself.
     FailedApproaches,
-    /// Failures of other tasks.
+    /// What failed at other tasks.
     SimilarFailures,
-    /// Failures that came repeatedly.
-    Clusters,
     SuccessfulPatterns,
     KeyDecisions,
-    Warnings,
 }
 
 /// A candidate for the memory in a prompt, and whether it is included.
@@ -30,8 +27,9 @@ pub struct Piece {
     pub session: SessionId,
     pub iteration: u32,
     pub task: Option<String>,
+    /// The highest `history.threshold` that lets it in.
     pub score: f64,
-    /// Why it has that score.
+    /// What it has in common with the task.
     pub why: Vec<String>,
     /// True if the budget had room for it.
     #[serde(rename = "is_told")]
@@ -42,29 +40,11 @@ pub struct Piece {
     #[serde(skip)]
     pub iterations: Vec<(SessionId, u32)>,
     pub text: String,
-    /// Its shorter forms.
     #[serde(skip)]
     pub(super) shorter: Option<Shorter>,
 }
 
-impl Piece {
-    /// Shortens the text to its longest form of at most `room` tokens. Returns false if there is none.
-    pub(super) fn fit(&mut self, room: usize) -> bool {
-        if tokens(&self.text) <= room {
-            return true;
-        }
-        let Some(text) = self.shorter.as_ref().and_then(|shorter| shorter.within(room)) else { return false };
-        self.text = text;
-        true
-    }
-
-    /// What its shortest form takes.
-    pub(super) fn least(&self) -> usize {
-        self.shorter.as_ref().map_or_else(|| tokens(&self.text), Shorter::least)
-    }
-}
-
-/// A failure in less words: older tries go first, then all but one line.
+/// A failure in fewer words: older tries go first, then all but one line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shorter {
     pub front: String,
@@ -74,30 +54,31 @@ pub(super) struct Shorter {
     pub line: String,
 }
 
-impl Shorter {
-    /// Returns the longest form of at most a number of tokens, if there is one.
-    pub(super) fn within(&self, room: usize) -> Option<String> {
-        let bare = tokens(&self.with(0));
-        if bare > room {
-            return (tokens(&self.line) <= room).then(|| self.line.clone());
+impl Piece {
+    /// Shortens the text to its longest form of at most `room` tokens. Returns false if there is none.
+    pub(super) fn fit(&mut self, room: usize) -> bool {
+        if tokens(&self.text) <= room {
+            return true;
         }
-        let mut left = room - bare;
-        let fitting = self.tries.iter().take_while(|(_, what)| {
-            let cost = tokens(what);
-            let fits = cost <= left;
-            left = left.saturating_sub(cost);
-            fits
-        });
-        // Labels take room too.
-        let most = fitting.count();
-        (0..=most).rev().map(|tries| self.with(tries)).find(|text| tokens(text) <= room)
+        let Some(shorter) = &self.shorter else { return false };
+        let fits = |tries: &usize| tokens(&shorter.with(*tries)) <= room;
+        let counts: Vec<usize> = (0..=shorter.tries.len()).collect();
+        match counts.partition_point(fits) {
+            0 if tokens(&shorter.line) > room => return false,
+            0 => self.text.clone_from(&shorter.line),
+            fitting => self.text = shorter.with(fitting - 1),
+        }
+        true
     }
 
-    /// What the shortest form takes.
+    /// Returns the tokens of its shortest form.
     pub(super) fn least(&self) -> usize {
-        tokens(&self.line).min(tokens(&self.with(0)))
+        let shorter = self.shorter.as_ref();
+        shorter.map_or(tokens(&self.text), |shorter| tokens(&shorter.line).min(tokens(&shorter.with(0))))
     }
+}
 
+impl Shorter {
     fn with(&self, tries: usize) -> String {
         format!("{}{}{}", self.front, tried(&self.tries[..tries]), self.rest)
     }

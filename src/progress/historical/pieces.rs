@@ -1,37 +1,30 @@
-//! Renders older iterations as text for the prompt.
+//! Renders older iterations as text for the prompt, each fact once.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use crate::history::failure_key::FailureKey;
 use crate::progress::attempts::{failed_commands, name_of};
 use crate::progress::learnings::{FROM_A_FAILURE, same};
 use crate::progress::markdown::{code, cut, one_line};
-use crate::progress::wording::first_sentence;
+use crate::progress::wording::{by_result, first_sentence};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task, listed_files};
 
 use super::already_told::AlreadyTold;
-use super::chosen::ChosenIterations;
-use super::likeness::{Likeness, is_failure_of, key};
-use super::piece::{Piece, Section, push, push_indented};
+use super::piece::{Piece, Section, Shorter, push, push_indented, tried};
+use super::select::{Kind, changed_files, is_failure_of};
 use super::settings::{HistorySettings, Mode};
 
 /// Maximum length of a quoted line, in characters.
-pub(super) const LINE: usize = 300;
-/// Longest text of a task in a heading.
-pub(super) const TITLE: usize = 80;
+const MAX_LINE_CHARS: usize = 300;
+/// Longest line that stands for a whole failure, in characters.
+const MAX_SHORT_LINE_CHARS: usize = 120;
+/// Longest text of a task in a heading, in characters.
+const MAX_TITLE_CHARS: usize = 80;
 const MAX_FILES: usize = 8;
-const MAX_CLUSTERS: usize = 3;
-pub(super) const MAX_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 /// Of more iterations, the newest are named and the others counted.
 const MAX_NAMES: usize = 5;
-
-/// How much a heading says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Headings {
-    Full,
-    /// What it is over, and nothing else.
-    Bare,
-}
 
 pub(super) struct Writer<'a> {
     pub past: &'a [Iteration],
@@ -43,56 +36,239 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn heading(&self, section: Section, headings: Headings) -> String {
+    /// Returns the heading of a section, without the row of failures behind it.
+    pub(super) fn title(&self, section: Section) -> String {
         match section {
-            Section::FailedApproaches => {
-                let title = cut(&self.task.text, TITLE);
-                let streak = self.streak();
-                let repeated = if streak.len() < 2 || headings == Headings::Bare {
-                    String::new()
-                } else {
-                    format!(
-                        "The last {} tries failed in the same way ({}): what they have in common does not help.\n\n",
-                        streak.len(),
-                        self.names(&streak)
-                    )
-                };
-                format!("#### What did not work: {} ({title})\n\n{repeated}", one_line(&self.task.name))
-            }
+            Section::FailedApproaches => format!(
+                "#### What did not work: {} ({})\n\n",
+                one_line(&self.task.name),
+                cut(&self.task.text, MAX_TITLE_CHARS)
+            ),
             Section::SimilarFailures => "#### What did not work in other tasks\n\n".to_owned(),
-            Section::Clusters => "#### What did not work more than once\n\n".to_owned(),
             Section::SuccessfulPatterns => "#### What worked\n\n".to_owned(),
             Section::KeyDecisions => "#### Decisions\n\n".to_owned(),
-            Section::Warnings => "#### Warnings\n\n".to_owned(),
         }
     }
 
+    pub(super) fn heading(&self, section: Section) -> String {
+        let mut heading = self.title(section);
+        let own = |place: &usize| is_failure_of(&self.past[*place], &self.task.name);
+        let mut places = (0..self.past.len()).rev().filter(own).peekable();
+        let cause = places.peek().and_then(|&newest| FailureKey::of(&self.past[newest]));
+        let is_it = |place: &usize| cause.is_some() && FailureKey::of(&self.past[*place]) == cause;
+        let streak: Vec<usize> = places.take_while(is_it).collect();
+        if section == Section::FailedApproaches && streak.len() > 1 {
+            let (times, names) = (streak.len(), self.names(&streak));
+            writeln!(
+                heading,
+                "The last {times} tries failed in the same way ({names}): what they have in common does not help.\n"
+            )
+            .expect("writing to a String cannot fail");
+        }
+        heading
+    }
+
     /// Returns all candidates, most important first.
-    pub(super) fn pieces(&self, chosen: &ChosenIterations) -> Vec<Piece> {
+    pub(super) fn pieces(&self, chosen: &[(usize, Kind)]) -> Vec<Piece> {
+        let is_own = |place: usize| is_failure_of(&self.past[place], &self.task.name);
+        let has_failed = |place: usize| self.past[place].outcome == Outcome::Failure;
         let mut pieces = Vec::new();
         if self.settings.failures {
-            pieces.extend(self.failures_of_the_task(chosen));
+            for group in self.by_cause(chosen.iter().map(|(place, _)| *place).filter(|place| is_own(*place)))
+            {
+                pieces.extend(self.failure(&group, Kind::Task));
+            }
+            // The newest are no reason to tell of a failure that has nothing to do with the task.
+            let is_alike = |kind| kind != Kind::Newest || self.settings.mode == Mode::Full;
+            let others = chosen.iter().filter(|(place, _)| has_failed(*place) && !is_own(*place));
             pieces.extend(
-                chosen.similar.iter().filter_map(|(place, likeness)| self.failure(&[*place], likeness)),
+                others
+                    .filter(|(_, kind)| is_alike(*kind))
+                    .filter_map(|(place, kind)| self.failure(&[*place], *kind)),
             );
-            pieces.extend(self.clusters());
-            let failed = chosen.own.iter().copied().chain(chosen.similar.iter().map(|(place, _)| *place));
-            let likeness = |place| self.likeness_in(chosen, place);
-            pieces.extend(failed.filter_map(|place| self.worked_in_failure(place, &likeness(place))));
         }
-        for (place, likeness) in &chosen.successes {
-            pieces.extend(self.tried_before_success(*place, likeness));
-            pieces.extend(self.success(*place, likeness));
+        for &(place, kind) in chosen {
+            if !has_failed(place) && self.settings.failures {
+                pieces.extend(self.tried_before_success(place, kind));
+            }
+            if !is_own(place) || self.settings.failures {
+                pieces.extend(self.success(place, kind));
+            }
         }
         if self.settings.decisions {
             pieces.extend(self.decisions(chosen));
         }
-        pieces.extend(self.warnings(chosen));
+        pieces
+    }
+
+    /// Returns failures, the newest first; those of one cause together.
+    fn by_cause(&self, places: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+        let is_merged = self.settings.merge_repeats && self.settings.mode == Mode::Smart;
+        let mut groups: Vec<(Option<FailureKey>, Vec<usize>)> = Vec::new();
+        for place in places {
+            let key = FailureKey::of(&self.past[place]).filter(|_| is_merged);
+            match groups.iter_mut().find(|(known, _)| key.is_some() && *known == key) {
+                Some((_, places)) => places.push(place),
+                None => groups.push((key, vec![place])),
+            }
+        }
+        groups.into_iter().map(|(_, places)| places).collect()
+    }
+
+    /// Returns failures of one cause, the newest first, as one piece. Of those that the prompt has already, only what it lacks:
+    /// `None` if that is nothing.
+    fn failure(&self, places: &[usize], kind: Kind) -> Option<Piece> {
+        let (told, new): (Vec<usize>, Vec<usize>) =
+            places.iter().copied().partition(|&place| self.told.has(&self.past[place]));
+        let place = new.first().or(places.first()).copied()?;
+        let newest = &self.past[place];
+        let is_ticked = newest.false_claim.contains(&Claim::Ticked);
+        let end = if is_ticked { "failed; the agent had ticked its box" } else { "failed" };
+        let (section, how) = match kind {
+            Kind::Task => (Section::FailedApproaches, end.to_owned()),
+            _ => (Section::SimilarFailures, format!("{}, {end}", task_and_title(newest))),
+        };
+        let front = format!("**{}** ({how}):\n", name_of(newest, self.session));
+        let tries = self.tries(places, place);
+        let mut seen = HashSet::new();
+        let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
+        let lessons: Vec<&String> = lessons
+            .filter(|lesson| seen.insert(same(lesson)) && !self.told.says(lesson))
+            .take(MAX_LINES)
+            .collect();
+        if new.is_empty() && tries.is_empty() && lessons.is_empty() {
+            return None;
+        }
+        let mut lines = format!("{front}{}", tried(&tries));
+        let mut rest = String::new();
+        if let Some((_, earlier)) = new.split_first() {
+            if let Some(&told) = told.first() {
+                // The cause stands there.
+                let text = format!("Failed in the same way as {}", self.lower(told));
+                push(&mut lines, &text);
+                push(&mut rest, &text);
+            } else {
+                push(&mut lines, &format!("Failed because: {}", one_line(&newest.cause())));
+                push_indented(&mut lines, newest.facts.excerpt.trim());
+                push(&mut rest, &format!("Failed because: {}", decisive(newest, MAX_LINE_CHARS)));
+            }
+            if !earlier.is_empty() {
+                let text = format!("The same failure came in {} too", self.names(earlier));
+                push(&mut lines, &text);
+                push(&mut rest, &text);
+            }
+            push_files(&mut lines, newest, "Files touched");
+            self.push_words(&mut lines, newest);
+        }
+        for lesson in lessons {
+            push(&mut lines, &format!("Lesson: {}", cut(lesson, MAX_LINE_CHARS)));
+        }
+        lines.push('\n');
+        rest.push('\n');
+        let line = format!(
+            "**{}** ({how}): {}\n\n",
+            name_of(newest, self.session),
+            decisive(newest, MAX_SHORT_LINE_CHARS)
+        );
+        let shorter = Some(Shorter { front, tries, rest, line }).filter(|_| !new.is_empty());
+        let iterations = new.iter().map(|&place| self.key(place)).collect();
+        Some(Piece { iterations, shorter, ..self.piece(section, place, kind, lines) })
+    }
+
+    /// Returns what was tried in vain in these iterations, each thing once, and nothing that the prompt has already. What was
+    /// tried in `newest` needs no name.
+    fn tries(&self, places: &[usize], newest: usize) -> Vec<(String, String)> {
+        let mut seen = HashSet::new();
+        let mut tries = Vec::new();
+        for &place in places.iter().filter(|_| self.settings.approaches) {
+            let when = if place == newest { String::new() } else { format!(" in {}", self.lower(place)) };
+            let is_told = self.told.has(&self.past[place]);
+            let failed = self.past[place].approaches.iter().flat_map(|text| by_result(text).1);
+            let new = failed.filter(|text| seen.insert(same(text)) && !(is_told && self.told.says(text)));
+            tries.extend(new.map(|text| (when.clone(), cut(&text, MAX_LINE_CHARS))));
+        }
+        tries
+    }
+
+    /// Returns what an iteration tried without effect before it succeeded.
+    fn tried_before_success(&self, place: usize, kind: Kind) -> Option<Piece> {
+        let iteration = &self.past[place];
+        let tries = self.tries(&[place], place);
+        if tries.is_empty() || is_failure_of(iteration, &self.task.name) {
+            return None;
+        }
+        let section = if kind == Kind::Task { Section::FailedApproaches } else { Section::SimilarFailures };
+        let name = name_of(iteration, self.session);
+        let lines = format!("**{name}** ({}, before it succeeded):\n{}\n", task_of(iteration), tried(&tries));
+        Some(self.piece(section, place, kind, lines))
+    }
+
+    /// Returns what an iteration did to succeed, or what worked in one that failed all the same.
+    fn success(&self, place: usize, kind: Kind) -> Option<Piece> {
+        let iteration = &self.past[place];
+        let has_failed = iteration.outcome == Outcome::Failure;
+        let mut lines = String::new();
+        if !has_failed && !self.told.has(iteration) {
+            let how = first_sentence(&iteration.facts.final_message);
+            // In full mode, the whole message follows.
+            if self.settings.mode == Mode::Smart && !how.is_empty() && !self.told.says(&how) {
+                push(&mut lines, &format!("How: {}", cut(&how, MAX_LINE_CHARS)));
+            }
+            push_files(&mut lines, iteration, "Files");
+            self.push_words(&mut lines, iteration);
+        }
+        let worked = iteration.approaches.iter().flat_map(|text| by_result(text).0);
+        let worked = worked.filter(|text| self.settings.approaches && !self.told.says(text));
+        let mut list = |label: &str, texts: &mut dyn Iterator<Item = String>| {
+            for text in texts.take(MAX_LINES) {
+                push(&mut lines, &format!("{label}: {}", cut(&text, MAX_LINE_CHARS)));
+            }
+        };
+        list("Worked", &mut worked.into_iter());
+        let useful = iteration.learnings.iter().filter(|text| !has_failed && !self.told.says(text));
+        list("Reusable", &mut useful.cloned());
+        if lines.is_empty() {
+            return None;
+        }
+        let how = if has_failed {
+            format!("{}, in an attempt that failed", task_of(iteration))
+        } else {
+            task_and_title(iteration)
+        };
+        let lines = format!("**{}** ({how}):\n{lines}\n", name_of(iteration, self.session));
+        Some(self.piece(Section::SuccessfulPatterns, place, kind, lines))
+    }
+
+    /// Returns what was decided, each thing once and the newest first. What no success repeated says so.
+    fn decisions(&self, chosen: &[(usize, Kind)]) -> Vec<Piece> {
+        let mut newest = chosen.to_vec();
+        newest.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+        let is_proven = |decision: &str| {
+            let succeeded = self.past.iter().filter(|one| one.outcome == Outcome::Success);
+            succeeded
+                .flat_map(|one| one.learnings.iter().chain(&one.decisions))
+                .any(|text| same(text) == decision)
+        };
+        let mut seen = HashSet::new();
+        let mut pieces = Vec::new();
+        for (place, kind) in newest {
+            let iteration = &self.past[place];
+            for decision in iteration.decisions.iter().filter(|text| !self.told.says(text)) {
+                let key = same(decision);
+                let is_of_failure = iteration.outcome == Outcome::Failure && !is_proven(&key);
+                if pieces.len() < MAX_LINES && seen.insert(key) {
+                    let mark = if is_of_failure { format!(" ({FROM_A_FAILURE})") } else { String::new() };
+                    let name = name_of(iteration, self.session);
+                    let text = format!("- {name}: \"{}\"{mark}\n", cut(decision, MAX_LINE_CHARS));
+                    pieces.push(self.piece(Section::KeyDecisions, place, kind, text));
+                }
+            }
+        }
         pieces
     }
 
     /// In full mode, what the agent said and which of its commands failed.
-    pub(super) fn push_words(&self, lines: &mut String, iteration: &Iteration) {
+    fn push_words(&self, lines: &mut String, iteration: &Iteration) {
         if self.settings.mode != Mode::Full {
             return;
         }
@@ -110,177 +286,20 @@ impl Writer<'_> {
         }
     }
 
-    fn success(&self, place: usize, likeness: &Likeness) -> Option<Piece> {
-        let iteration = &self.past[place];
-        let title = cut(iteration.task_text.as_deref().unwrap_or_default(), TITLE);
-        let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
-        let mut lines = format!("**{}** ({task} - {title}):\n", self.name(iteration));
-        let bare = lines.len();
-        if !self.told.has(iteration) {
-            let how = first_sentence(&iteration.facts.final_message);
-            // In full mode, the whole message follows.
-            if self.settings.mode == Mode::Smart && !how.is_empty() && !self.told.says(&how) {
-                push(&mut lines, &format!("How: {}", cut(&how, LINE)));
-            }
-            if let Some(files) = files(iteration) {
-                push(&mut lines, &format!("Files: {files}"));
-            }
-            self.push_words(&mut lines, iteration);
-        }
-        self.worked(iteration).iter().for_each(|text| push(&mut lines, &format!("Worked: {text}")));
-        let useful = iteration.learnings.iter().filter(|text| !is_warning(text) && !self.told.says(text));
-        useful.take(MAX_LINES).for_each(|text| push(&mut lines, &format!("Reusable: {}", cut(text, LINE))));
-        if lines.len() == bare {
-            return None;
-        }
-        lines.push('\n');
-        Some(self.piece(Section::SuccessfulPatterns, place, likeness, lines))
-    }
-
-    /// Failures of other tasks that came more than once, the most frequent first.
-    fn clusters(&self) -> Vec<Piece> {
-        let mut clusters: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (place, iteration) in self.past.iter().enumerate() {
-            if iteration.outcome == Outcome::Failure
-                && let Some(key) = key(iteration)
-            {
-                clusters.entry(key).or_default().push(place);
-            }
-        }
-        let is_of_others = |places: &[usize]| {
-            let is_told = |place: &usize| self.told.has(&self.past[*place]);
-            let is_other = |place: &&usize| self.past[**place].task.as_ref() != Some(&self.task.name);
-            places.iter().any(|place| is_other(&place)) && !places.last().is_some_and(is_told)
-        };
-        let mut clusters: Vec<Vec<usize>> =
-            clusters.into_values().filter(|places| places.len() > 1 && is_of_others(places)).collect();
-        clusters.sort_by_key(|places| {
-            (std::cmp::Reverse(places.len()), std::cmp::Reverse(places.last().copied()))
-        });
-        clusters.truncate(MAX_CLUSTERS);
-        let render = |places: Vec<usize>| {
-            let newest = places.last().copied().expect("a cluster has members");
-            let times = places.len();
-            let mut tasks: Vec<&str> =
-                places.iter().filter_map(|&place| self.past[place].task.as_deref()).collect();
-            tasks.sort_unstable();
-            tasks.dedup();
-            let tasks: Vec<String> = tasks.into_iter().map(one_line).collect();
-            let text =
-                format!("- {times} times ({}): {}\n", tasks.join(", "), decisive(&self.past[newest], LINE));
-            let likeness = Likeness { score: 0.7, why: vec![format!("the same failure {times} times")] };
-            self.piece(Section::Clusters, newest, &likeness, text)
-        };
-        clusters.into_iter().map(render).collect()
-    }
-
-    fn decisions(&self, chosen: &ChosenIterations) -> Vec<Piece> {
-        let mut seen = HashSet::new();
-        let mut pieces = Vec::new();
-        for place in chosen.all().into_iter().rev() {
-            for decision in &self.past[place].decisions {
-                let is_new = seen.insert(same(decision)) && !self.told.says(decision);
-                if is_new && pieces.len() < MAX_LINES {
-                    let name = self.name(&self.past[place]);
-                    let mark = self.mark_of_failure(place, decision);
-                    let text = format!("- {name}: \"{}\"{mark}\n", cut(decision, LINE));
-                    pieces.push(self.piece(
-                        Section::KeyDecisions,
-                        place,
-                        &self.likeness_in(chosen, place),
-                        text,
-                    ));
-                }
-            }
-        }
-        pieces
-    }
-
-    /// Warnings of iterations that are not included already, and findings of the loop itself.
-    fn warnings(&self, chosen: &ChosenIterations) -> Vec<Piece> {
-        let mut seen = HashSet::new();
-        let mut pieces: Vec<Piece> = Vec::new();
-        for place in chosen.all().into_iter().rev() {
-            let iteration = &self.past[place];
-            let is_included =
-                |section: &[(usize, Likeness)]| section.iter().any(|(included, _)| *included == place);
-            let is_failure_included =
-                self.settings.failures && (chosen.own.contains(&place) || is_included(&chosen.similar));
-            let is_success_included = is_included(&chosen.successes);
-            let learnings = iteration
-                .learnings
-                .iter()
-                .filter(|text| !is_failure_included && (!is_success_included || is_warning(text)))
-                .filter(|text| !self.told.says(text));
-            let marked = |text: &String| cut(text, LINE) + &self.mark_of_failure(place, text);
-            let mut texts: Vec<String> = learnings.map(marked).collect();
-            if iteration.false_claim.contains(&Claim::Ticked)
-                && iteration.task.as_ref() == Some(&self.task.name)
-            {
-                texts.push(format!(
-                    "In {} a box was ticked though the result was no success ({}): it was opened again",
-                    self.lower(place),
-                    one_line(&iteration.cause())
-                ));
-            }
-            for text in texts {
-                if seen.insert(text.to_lowercase()) && pieces.len() < MAX_LINES {
-                    let text = format!("- {text}\n");
-                    pieces.push(self.piece(Section::Warnings, place, &self.likeness_in(chosen, place), text));
-                }
-            }
-        }
-        pieces
-    }
-
-    /// Returns the mark of what was learned or decided in an attempt that failed, if no success repeated it.
-    fn mark_of_failure(&self, place: usize, text: &str) -> String {
-        let has_it = |one: &Iteration| {
-            one.learnings.iter().chain(&one.decisions).any(|other| same(other) == same(text))
-        };
-        let is_proven = self.past.iter().any(|one| one.outcome == Outcome::Success && has_it(one));
-        let is_of_failure = self.past[place].outcome == Outcome::Failure && !is_proven;
-        if is_of_failure { format!(" ({FROM_A_FAILURE})") } else { String::new() }
-    }
-
-    fn likeness_in(&self, chosen: &ChosenIterations, place: usize) -> Likeness {
-        let scored = chosen.similar.iter().chain(&chosen.successes).find(|(known, _)| *known == place);
-        match scored {
-            Some((_, likeness)) => likeness.clone(),
-            None if chosen.own.contains(&place) => {
-                Likeness { score: 1.0, why: vec!["the same task".to_owned()] }
-            }
-            None => Likeness { score: self.settings.threshold.min(0.7), why: vec!["recent".to_owned()] },
-        }
-    }
-
-    /// Returns the newest failures of the task that are of one cause, oldest first.
-    fn streak(&self) -> Vec<usize> {
-        let own = |iteration: &Iteration| is_failure_of(iteration, &self.task.name);
-        let mut places = (0..self.past.len()).rev().filter(|&place| own(&self.past[place]));
-        let Some(newest) = places.next() else { return Vec::new() };
-        let cause = key(&self.past[newest]);
-        let mut streak: Vec<usize> =
-            places.take_while(|&place| cause.is_some() && key(&self.past[place]) == cause).collect();
-        streak.reverse();
-        streak.push(newest);
-        streak
-    }
-
     /// Returns the session and the number of an iteration.
-    pub(super) fn key(&self, place: usize) -> (SessionId, u32) {
+    fn key(&self, place: usize) -> (SessionId, u32) {
         (self.past[place].session.clone(), self.past[place].iteration)
     }
 
-    pub(super) fn piece(&self, section: Section, place: usize, likeness: &Likeness, text: String) -> Piece {
+    fn piece(&self, section: Section, place: usize, kind: Kind, text: String) -> Piece {
         let iteration = &self.past[place];
         Piece {
             section,
             session: iteration.session.clone(),
             iteration: iteration.iteration,
             task: iteration.task.clone(),
-            score: likeness.score,
-            why: likeness.why.clone(),
+            score: kind.score(),
+            why: vec![kind.as_str().to_owned()],
             is_included: false,
             place,
             iterations: vec![self.key(place)],
@@ -289,15 +308,11 @@ impl Writer<'_> {
         }
     }
 
-    pub(super) fn name(&self, iteration: &Iteration) -> String {
-        name_of(iteration, self.session)
+    fn lower(&self, place: usize) -> String {
+        name_of(&self.past[place], self.session).replacen('I', "i", 1)
     }
 
-    pub(super) fn lower(&self, place: usize) -> String {
-        self.name(&self.past[place]).replacen('I', "i", 1)
-    }
-
-    pub(super) fn names(&self, places: &[usize]) -> String {
+    fn names(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
         let earlier = places.len().saturating_sub(MAX_NAMES);
@@ -312,14 +327,26 @@ impl Writer<'_> {
     }
 }
 
-/// Returns what a context begins with.
-pub(super) fn head(scanned: usize) -> String {
-    let plural = if scanned == 1 { "" } else { "s" };
-    format!("### Previous Iteration Insights ({scanned} iteration{plural} scanned)\n\n")
+fn push_files(lines: &mut String, iteration: &Iteration, title: &str) {
+    let files: Vec<&str> = changed_files(iteration).collect();
+    let (named, more) = listed_files(&files, MAX_FILES);
+    let names: Vec<String> = named.iter().map(|file| code(file)).chain(more).collect();
+    if !names.is_empty() {
+        push(lines, &format!("{title}: {}", names.join(", ")));
+    }
+}
+
+fn task_of(iteration: &Iteration) -> String {
+    one_line(iteration.task.as_deref().unwrap_or("no task"))
+}
+
+fn task_and_title(iteration: &Iteration) -> String {
+    let title = cut(iteration.task_text.as_deref().unwrap_or_default(), MAX_TITLE_CHARS);
+    format!("{} - {title}", task_of(iteration))
 }
 
 /// Returns the line that says most of a failure.
-pub(super) fn decisive(iteration: &Iteration, most: usize) -> String {
+fn decisive(iteration: &Iteration, max_chars: usize) -> String {
     let facts = &iteration.facts;
     let error = facts.errors.first().map(|error| {
         let parts = [&error.id, &error.code, &error.message].into_iter().chain(&error.values);
@@ -327,23 +354,7 @@ pub(super) fn decisive(iteration: &Iteration, most: usize) -> String {
     });
     let line = || facts.excerpt.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
     match error.filter(|text| !text.is_empty()).or_else(line) {
-        Some(text) => code(&cut(&text, most)),
+        Some(text) => code(&cut(&text, max_chars)),
         None => one_line(&iteration.cause()),
     }
-}
-
-pub(super) fn files(iteration: &Iteration) -> Option<String> {
-    let is_own = |file: &&String| !file.ends_with("tasks.md") && !file.ends_with("progress.txt");
-    let files: Vec<&String> = iteration.files_changed.iter().filter(is_own).collect();
-    let (named, more) = listed_files(&files, MAX_FILES);
-    let names: Vec<String> = named.iter().map(|file| code(file)).chain(more).collect();
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
-/// Returns true if the text is a warning.
-fn is_warning(text: &str) -> bool {
-    let text = text.to_lowercase();
-    ["avoid", "never ", "do not", "don't", "must not", "careful", "beware", "warning", "breaks", "fails"]
-        .iter()
-        .any(|word| text.contains(word))
 }

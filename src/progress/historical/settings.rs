@@ -22,30 +22,21 @@ impl Mode {
     }
 }
 
-/// How repeated failures are rendered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Repeats {
-    /// The newest in full, of the others only what was tried.
-    #[default]
-    Merged,
-    /// Each in full.
-    Kept,
-}
-
 /// Settings of the memory in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistorySettings {
     pub mode: Mode,
     /// In tokens.
     pub budget: usize,
-    /// Number of iterations considered in each group: the newest, failures of the task, similar failures. `None` for all.
+    /// Number of iterations of each kind: of the task, of the same cause, of the same file, the newest. `None` for all.
     pub lookback: Option<usize>,
-    /// Least relevance, from 0 to 1.
+    /// Which kinds: 1 for the task alone, from 0.9 on the same cause, from 0.8 the same file, from 0.7 the newest.
     pub threshold: f64,
     pub failures: bool,
     pub decisions: bool,
     pub approaches: bool,
-    pub repeats: Repeats,
+    /// True if failures of one cause are told as one, with what was tried in each.
+    pub merge_repeats: bool,
 }
 
 impl Default for HistorySettings {
@@ -58,7 +49,7 @@ impl Default for HistorySettings {
             failures: true,
             decisions: true,
             approaches: true,
-            repeats: Repeats::Merged,
+            merge_repeats: true,
         }
     }
 }

@@ -86,9 +86,9 @@ fn the_context_reads_as_people_expect_it() {
          #### What did not work in other tasks\n\n\
          **Iteration 5** (T006, before it succeeded):\n- Tried: the page polls\n\n\
          #### What worked\n\n\
-         **Iteration 5** (T006 - Show the state):\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\n\
+         **Iteration 5** (T006 - Show the state):\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\
+         - Reusable: Avoid direct edits of loop.sh\n\n\
          #### Decisions\n\n- Iteration 5: \"TypeScript, for its types\"\n\n\
-         #### Warnings\n\n- Avoid direct edits of loop.sh\n\n\
          **Important**: Use this context to avoid repeating failed approaches, but don't let it constrain creative solutions. \
          If all previous approaches failed, try something fundamentally different.\n"
     );
@@ -114,7 +114,7 @@ fn failures_of_one_cause_are_merged_and_repeats_are_named() {
         "{text}"
     );
     assert_eq!(text.matches("FAILED t_x").count(), 1, "{text}");
-    let kept = recall(&past, &HistorySettings { repeats: Repeats::Kept, ..smart() }).text;
+    let kept = recall(&past, &HistorySettings { merge_repeats: false, ..smart() }).text;
     assert_eq!(kept.matches("FAILED t_x").count(), 3, "{kept}");
 }
 
@@ -142,7 +142,7 @@ fn of_many_iterations_the_newest_are_named() {
 }
 
 #[test]
-fn failures_of_other_tasks_are_included_by_similarity() {
+fn failures_of_other_tasks_are_included_if_they_have_the_same_cause() {
     let past = |cause: &str| [failure(1, "T001", cause), failure(2, "T008", "same")];
     for (cause, is_included) in [("same", true), ("seldom", true), ("other", false)] {
         let context = recall(&past(cause), &smart());
@@ -151,6 +151,38 @@ fn failures_of_other_tasks_are_included_by_similarity() {
     }
     let full = recall(&past("other"), &HistorySettings { mode: Mode::Full, lookback: None, ..smart() }).text;
     assert!(full.contains("**Iteration 1** (T001 - Write part T001, failed):\n"), "{full}");
+}
+
+#[test]
+fn the_threshold_chooses_the_kinds_of_iterations_and_the_lookback_how_many_of_each() {
+    let changed = |number, task: &str, file: &str| Iteration {
+        files_changed: vec![file.to_owned()],
+        ..iteration(number, task, Outcome::Success)
+    };
+    let mut last = failure(6, "T008", "same");
+    last.files_changed = vec!["a.rs".to_owned()];
+    let past = [
+        failure(1, "T001", "same"),
+        changed(2, "T002", "a.rs"),
+        changed(3, "T003", "a.rs"),
+        changed(4, "T004", "b.rs"),
+        failure(5, "T005", "other"),
+        last,
+    ];
+    for (threshold, lookback, expected) in [
+        (0.0, 5, &[6, 1, 3, 2, 4][..]),
+        (0.7, 5, &[6, 1, 3, 2, 4]),
+        (0.7, 3, &[6, 1, 3, 2, 4]),
+        (0.7, 2, &[6, 1, 3, 2]),
+        (0.7, 1, &[6, 1, 3]),
+        (0.75, 5, &[6, 1, 3, 2]),
+        (0.85, 5, &[6, 1]),
+        (1.0, 5, &[6]),
+    ] {
+        let found = recall(&past, &HistorySettings { threshold, lookback: Some(lookback), ..smart() });
+        let numbers: Vec<u32> = found.pieces.iter().map(|piece| piece.iteration).collect();
+        assert_eq!(numbers, expected, "{threshold} {lookback}");
+    }
 }
 
 #[test]

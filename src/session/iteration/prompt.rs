@@ -44,7 +44,7 @@ impl Running<'_> {
         let prompting = Prompting {
             hints: begin.hints.clone(),
             baseline_failure: self.baseline_failure(),
-            ..self.plan.prompting(self.past.progress.as_ref())
+            ..self.plan.prompting(&self.past.progress)
         };
         prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summed_up)
     }

@@ -11,7 +11,7 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::process::Tool;
-use crate::record::{ObjectId, Refusal, SessionId, Timestamp};
+use crate::record::{ObjectId, Refusal, Timestamp};
 use crate::store::local::lock::{is_free, try_to_hold};
 use crate::store::reading::blobs::shallow_ends;
 use crate::store::refs::database::RefUpdate;
@@ -163,14 +163,6 @@ impl Store {
         let git = Tool::git(&self.repository().common_dir);
         let ended = git.args(["merge-base", "--is-ancestor", lower.as_str(), upper.as_str()]).run()?;
         Ok(ended.is_success())
-    }
-
-    /// Returns the sessions that are here, and those that were and are not wanted any more.
-    pub fn known_sessions(&self) -> Result<BTreeSet<SessionId>> {
-        let here = self.session_names()?.into_iter().map(|refs| refs.session);
-        let gone = cleaned_refs(self.repository())?.into_iter().chain(self.tombstones().all()?.into_keys());
-        let gone = gone.filter_map(|name| name.rsplit('/').next()?.parse().ok());
-        Ok(here.chain(gone).collect())
     }
 }
 

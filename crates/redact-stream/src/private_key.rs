@@ -181,31 +181,27 @@ fn has_key(body: &[u8]) -> bool {
 
 /// Returns the end of the line of a key that `word` has in it. The first line must look like chance, too.
 fn key_end(word: &[u8], is_after_another: bool) -> Option<usize> {
-    let mut start = 0;
-    while start < word.len() {
-        let length = word[start..].iter().position(|&byte| !is_escaped_base64(byte));
-        let end = length.map_or(word.len(), |length| start + length);
-        let run = &word[start..end];
-        let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
-        let is_chance =
-            || has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-        if run.len() >= LINE && (is_after_another || is_chance()) {
+    let mut end = 0;
+    for run in word.split(|&byte| !is_escaped_base64(byte)) {
+        end += run.len();
+        if run.len() >= LINE && (is_after_another || is_chance(run)) {
             return Some(end);
         }
-        start = end + 1;
+        end += 1;
     }
     None
 }
 
 /// Returns true if `word` may be the short last line of a key, and is no word of what follows it.
 fn is_last_line(word: &[u8]) -> bool {
-    let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
     word.len() >= 2
         && word.iter().all(|&byte| is_escaped_base64(byte))
-        && (word.len() >= ENDED_LINE
-            || word.starts_with(b"=")
-            || word.ends_with(b"=")
-            || has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
+        && (word.len() >= ENDED_LINE || word.starts_with(b"=") || word.ends_with(b"=") || is_chance(word))
+}
+
+fn is_chance(text: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| text.iter().any(kind);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
 fn position(text: &[u8], part: &[u8]) -> Option<usize> {

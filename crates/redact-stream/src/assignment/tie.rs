@@ -31,7 +31,7 @@ const NESTED: &str = concat!(
 /// Each tie, what must stand in front of the end of the name, the name included, and what follows it. The value is behind that, or
 /// begins with the group. The first that is there counts; `None` ties nothing.
 const TIES: &[(Option<Tie>, &str, &str)] = &[
-    (Some(Tie::Tight), r"::(?:set-output|save-state|set-env) ", "^END::"),
+    (Some(Tie::Tight), "", "^::"),
     (Some(Tie::Block), "", r"^END=\$\(cat <<[-~]?QUOTE?\w+QUOTE?EOL[ \t]*"),
     (None, "", "^ENDGAP(?:==|=~|::)"),
     (Some(Tie::Block), "", r"^ENDGAP:GAP[|>][-+0-9]*EOL +"),
@@ -90,6 +90,9 @@ static EXPRESSIONS: LazyLock<(RegexSet, Vec<[Regex; 2]>)> = LazyLock::new(|| {
 });
 
 matchers! {
+    /// `::set-output name=`, before a name that `::` ties to its value; elsewhere that is the path of a type.
+    fn is_about_outputs = "::(?:set-output|save-state|set-env) ";
+
     /// `-passin pass:...`, as openssl takes it.
     pub(super) fn is_pass_argument = r#"-(?:passin|passout|pass|password|srcstorepass)(?:",)?[ \t]*["']?[ \t]*$"#;
 }
@@ -99,6 +102,9 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     // Most names are words of a text.
     view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:=%<>;],&".contains(byte))?;
     let rest = view.rest(name_end);
+    if rest.starts_with(b"::") && !is_about_outputs(view.before(name_end)) {
+        return None;
+    }
     let (set, expressions) = &*EXPRESSIONS;
     let is_it = |row: &usize| expressions[*row][0].is_match(view.before(name_end));
     let row = set.matches(rest).into_iter().find(is_it)?;

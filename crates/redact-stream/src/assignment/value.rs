@@ -1,6 +1,11 @@
 //! Where a value begins and ends, and how it may be tied to its name.
 
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
 use crate::class::{Class, is_word};
+use crate::issuers::expression;
 use crate::secret::{AHEAD, Rest, Secret};
 use crate::view::View;
 
@@ -31,7 +36,11 @@ pub(crate) struct Value<'a> {
     belongs: Class,
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    fn new(view: &View<'a>, start: usize, end: usize, is_quoted: bool, belongs: Class) -> Self {
+        Self { start, text: view.text(start, end), is_quoted, is_span: false, belongs }
+    }
+
     /// Judging looks at the beginning; what is taken out is the whole.
     pub(crate) fn secret(&self, rule: &'static str, view: &View<'_>) -> Secret {
         let end = self.end();
@@ -57,11 +66,10 @@ pub(crate) fn quote_at(view: &View<'_>, at: usize) -> Option<(u8, usize)> {
 /// What stands for a quote that HTML and XML spell.
 const ENTITY: u8 = b'&';
 
-const ENTITIES: [&[u8]; 6] = [b"&quot;", b"&#34;", b"&#x22;", b"&apos;", b"&#39;", b"&#x27;"];
-
 /// Returns the end of the quote that HTML spells at `at`.
 fn entity(view: &View<'_>, at: usize) -> Option<usize> {
-    ENTITIES.iter().find(|text| view.has(at, text)).map(|text| at + text.len())
+    let spellings = ["&quot;", "&#34;", "&#x22;", "&apos;", "&#39;", "&#x27;"];
+    spellings.iter().find(|text| view.has(at, text.as_bytes())).map(|text| at + text.len())
 }
 
 pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a>> {
@@ -69,13 +77,7 @@ pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a
         let belongs: Class = |byte| !b"<\n\r".contains(&byte);
         let end = view.run_most(at, JUDGED, belongs);
         let is_closed = view.has(end, b"</");
-        return is_closed.then(|| Value {
-            start: at,
-            text: view.text(at, end),
-            is_quoted: true,
-            is_span: false,
-            belongs,
-        });
+        return is_closed.then(|| Value::new(view, at, end, true, belongs));
     }
     if let Some((mark, start)) = quote_at(view, at) {
         let depth = start - at - 1;
@@ -91,34 +93,22 @@ pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a
             _ => |byte| !b"`\n\r".contains(&byte),
         };
         if let Some(end) = quoted(view, start, mark, depth, belongs) {
-            return Some(Value {
-                start,
-                text: view.text(start, end),
-                is_quoted: true,
-                is_span: mark == b'`',
-                belongs,
-            });
+            return Some(Value { is_span: mark == b'`', ..Value::new(view, start, end, true, belongs) });
         }
         return Some(bare(view, start));
     }
     (!view.is_end(at)).then(|| bare(view, at))
 }
 
+/// White space, whose line ends may be escaped.
+static BLANKS: LazyLock<Regex> = LazyLock::new(|| expression(r"^(?:\s|\\+[nrt\n])*"));
+
 /// Returns the first line of a text of several.
 fn first_line<'a>(view: &View<'a>, from: usize) -> Value<'a> {
     let belongs: Class = |byte| !b"\"'\\\n\r".contains(&byte);
-    let mut start = from;
-    loop {
-        start = view.run_most(start, JUDGED, |byte| byte.is_ascii_whitespace());
-        let letter = view.run_most(start, MAX_SPACES, |byte| byte == b'\\');
-        match view.byte(letter) {
-            Some(b'n' | b'r' | b't') if letter > start => start = letter + 1,
-            Some(b'\n') if letter > start => start = letter,
-            _ => break,
-        }
-    }
+    let start = from + BLANKS.find(view.rest(from)).map_or(0, |blanks| blanks.len());
     let end = view.run_most(start, JUDGED, belongs);
-    Value { start, text: view.text(start, end), is_quoted: true, is_span: false, belongs }
+    Value::new(view, start, end, true, belongs)
 }
 
 fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
@@ -127,7 +117,7 @@ fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     while end - start < JUDGED && view.has(end, b"\\/") {
         end = view.run_most(end + 2, JUDGED, is_bare);
     }
-    Value { start, text: view.text(start, end), is_quoted: false, is_span: false, belongs: is_bare }
+    Value::new(view, start, end, false, is_bare)
 }
 
 /// Returns the end of what is before the closing quote, which is escaped as often as the opening one, or less.
@@ -164,7 +154,7 @@ fn is_bare(byte: u8) -> bool {
 /// Returns what stands after the scheme of an `Authorization` header.
 pub(crate) fn credential<'a>(view: &View<'a>, start: usize) -> Value<'a> {
     let end = view.run_most(start, JUDGED, is_credential);
-    Value { start, text: view.text(start, end), is_quoted: false, is_span: false, belongs: is_credential }
+    Value::new(view, start, end, false, is_credential)
 }
 
 fn is_credential(byte: u8) -> bool {

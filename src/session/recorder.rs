@@ -15,7 +15,7 @@ use crate::progress::progress_txt;
 use crate::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
 use crate::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use crate::store::{
-    Draft, SessionRefs, Slot, Spool, SpoolMeta, Standing, Store, Tips, names, note_last_written,
+    Draft, RefState, SessionRefs, Slot, Spool, SpoolMeta, Store, Tips, names, note_last_written,
 };
 use crate::worktree::WorkTree;
 
@@ -242,16 +242,16 @@ impl<'a> Recorder<'a> {
         let mut is_lost = false;
         if let Some(tip) = &self.tips.log {
             match self.store.refs().recover(&refs.log(), tip)? {
-                Standing::Fine => {}
-                Standing::Restored(warning) => self.warnings.push(warning),
-                Standing::Lost => is_lost = true,
+                RefState::Fine => {}
+                RefState::Restored(warning) => self.warnings.push(warning),
+                RefState::Lost => is_lost = true,
             }
         }
         if let Some(snapshot) = &self.tips.snapshot {
             match self.store.refs().recover(&refs.snapshot(), snapshot)? {
-                Standing::Fine => {}
-                Standing::Restored(warning) => self.warnings.push(warning),
-                Standing::Lost => {
+                RefState::Fine => {}
+                RefState::Restored(warning) => self.warnings.push(warning),
+                RefState::Lost => {
                     is_lost = true;
                     self.warnings.push(format!(
                         "{} was deleted by another program, and the snapshots are gone; the next one begins anew",

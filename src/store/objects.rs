@@ -26,7 +26,7 @@ pub const COMMITTER: &str = "specify ralph";
 pub const COMMITTER_EMAIL: &str = "ralph@localhost";
 
 /// How often a move is tried again when a `git gc` beside us removes an empty folder under our hands.
-const RACES: usize = 5;
+const MAX_RETRIES: usize = 5;
 
 /// A loose object store that is not part of the repository yet.
 pub struct Quarantine {
@@ -219,7 +219,7 @@ fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {
 /// Links the file at `path` to a second name, or moves it if it cannot be linked.
 fn link_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()> {
     let mut result = Ok(());
-    for _ in 0..RACES {
+    for _ in 0..MAX_RETRIES {
         if let Err(error) = fs::create_dir(folder)
             && error.kind() != io::ErrorKind::AlreadyExists
         {

@@ -46,7 +46,7 @@ pub struct Rules {
 
 /// A session of which something goes.
 #[derive(Debug, Clone, Serialize)]
-pub struct Going {
+pub struct Expired {
     pub session: SessionId,
     pub feature: String,
     pub iterations: usize,
@@ -59,7 +59,7 @@ pub struct Going {
 
 /// A session that stays though no rule keeps it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Staying {
+pub struct Retained {
     pub session: SessionId,
     pub reason: String,
 }
@@ -67,8 +67,8 @@ pub struct Staying {
 /// What would go.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    pub sessions: Vec<Going>,
-    pub staying: Vec<Staying>,
+    pub sessions: Vec<Expired>,
+    pub staying: Vec<Retained>,
     /// Refs of restorations, of what we moved aside, and of what came in with a sync that was killed.
     pub restorations: Vec<String>,
     /// Files and folders of ours in the git directory that are not needed any more.
@@ -96,8 +96,8 @@ impl Store {
                 continue;
             }
             match self.why_it_stays(log, rules)? {
-                Some(reason) => plan.staying.push(Staying { session: log.id().clone(), reason }),
-                None => plan.sessions.push(Going {
+                Some(reason) => plan.staying.push(Retained { session: log.id().clone(), reason }),
+                None => plan.sessions.push(Expired {
                     session: log.id().clone(),
                     feature: log.feature().to_owned(),
                     iterations: log.iterations().count(),
@@ -127,14 +127,14 @@ impl Store {
         let mut done = Plan { bytes: plan.bytes, staying: plan.staying, ..Plan::default() };
         for going in plan.sessions {
             if self.is_running(&going.session)? {
-                done.staying.push(Staying { session: going.session, reason: "it runs".to_owned() });
+                done.staying.push(Retained { session: going.session, reason: "it runs".to_owned() });
                 continue;
             }
             match self.remove_session(&going, at) {
                 Ok(()) => done.sessions.push(going),
                 Err(error) => {
                     let reason = format!("it was changed meanwhile: {error:#}");
-                    done.staying.push(Staying { session: going.session, reason });
+                    done.staying.push(Retained { session: going.session, reason });
                 }
             }
         }
@@ -149,7 +149,7 @@ impl Store {
         Ok(done)
     }
 
-    fn remove_session(&self, going: &Going, at: Timestamp) -> Result<()> {
+    fn remove_session(&self, going: &Expired, at: Timestamp) -> Result<()> {
         // First of all, so that no sync brings back what is half gone.
         let mut cleaned = cleaned_refs(self.repository())?;
         let before = cleaned.clone();

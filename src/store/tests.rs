@@ -10,7 +10,7 @@ use crate::worktree::WorkTree;
 
 use super::files::{CHUNK, PROGRESS_CHUNK};
 use super::{
-    Conflict, Draft, Holder, LoopLock, SessionLog, Slot, Standing, Store, VerifyReport, counters, names,
+    Conflict, Draft, Holder, LoopLock, RefState, SessionLog, Slot, Store, VerifyReport, counters, names,
     samples,
 };
 
@@ -370,9 +370,9 @@ fn a_ref_goes_back_where_we_left_it() {
     let second = scene.append(&iteration(1, &first), "1").unwrap();
     let name = "refs/ralph/001-login/20261121-204512-3f9a0c1d";
     let recover_ref = |expected: &ObjectId| scene.store.refs().recover(name, expected).unwrap();
-    assert_eq!(recover_ref(&second), Standing::Fine);
+    assert_eq!(recover_ref(&second), RefState::Fine);
     // What follows there is a later record of the session: not a slip, and nothing to put back.
-    assert_eq!(recover_ref(&first), Standing::Fine);
+    assert_eq!(recover_ref(&first), RefState::Fine);
     assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
 
     let foreign =
@@ -383,12 +383,12 @@ fn a_ref_goes_back_where_we_left_it() {
         (vec!["update-ref", name, &foreign], foreign.as_str()),
     ] {
         scene.git(&arguments);
-        let standing = recover_ref(&second);
-        assert!(matches!(&standing, Standing::Restored(warning) if warning.contains(said)), "{standing:?}");
+        let state = recover_ref(&second);
+        assert!(matches!(&state, RefState::Restored(warning) if warning.contains(said)), "{state:?}");
         assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
     }
     let unknown = "1".repeat(40).parse().unwrap();
-    assert_eq!(recover_ref(&unknown), Standing::Lost);
+    assert_eq!(recover_ref(&unknown), RefState::Lost);
     assert_eq!(scene.git(&["rev-parse", name]), second.as_str());
 }
 

@@ -14,7 +14,7 @@ use crate::store::trailer_value::escape;
 use crate::store::{SessionRefs, Store};
 
 /// Number of records up to which reading them is as fast as writing a cache.
-const WORTH: usize = 500;
+const MIN_RECORDS_TO_CACHE: usize = 500;
 
 /// The sessions of a repository, each with its rows.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Store {
         }
         unreadable.extend(self.unusable_sessions()?);
         let listing = Listing { cached: cache.text, sessions };
-        if is_whole && read >= WORTH {
+        if is_whole && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();
             let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));

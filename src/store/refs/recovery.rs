@@ -17,7 +17,7 @@ const MAX_ANCESTORS: usize = 100_000;
 
 /// What was found where a ref of a running session should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum RefState {
     /// It is where we left it, or another record of the session follows there.
     Fine,
     /// It was not, and was restored. Holds the warning.
@@ -28,13 +28,13 @@ pub enum Standing {
 
 impl Refs<'_> {
     /// Puts the ref `name` back to `expected`, where we left it.
-    pub fn recover(&self, name: &str, expected: &ObjectId) -> Result<Standing> {
+    pub fn recover(&self, name: &str, expected: &ObjectId) -> Result<RefState> {
         let found = self.tip(name)?;
         if found.as_ref() == Some(expected) {
-            return Ok(Standing::Fine);
+            return Ok(RefState::Fine);
         }
         if !self.store.has(expected)? {
-            return Ok(Standing::Lost);
+            return Ok(RefState::Lost);
         }
         let target = self.symbolic_target(name)?;
         if target.is_some() {
@@ -52,11 +52,11 @@ impl Refs<'_> {
         if let Some(found) = &found
             && self.is_below(expected, found)?
         {
-            return Ok(Standing::Fine);
+            return Ok(RefState::Fine);
         }
         let one = RefUpdate { name: name.to_owned(), old: found, new: Some(expected.clone()) };
         self.move_all(&[one]).with_context(|| format!("put {name} back"))?;
-        Ok(Standing::Restored(warning))
+        Ok(RefState::Restored(warning))
     }
 
     /// Returns true if `lower` is one of the first parents of `upper`.

@@ -14,7 +14,6 @@ mod prefilter;
 mod progress;
 mod reports;
 mod scan;
-mod scan_state;
 mod score;
 mod select;
 mod similar;

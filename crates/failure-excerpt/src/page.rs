@@ -1,6 +1,6 @@
 //! The lines of both streams: plain text, with paths relative to the project.
 
-use super::reports::Counted;
+use super::tally::Counted;
 use super::{clean, reports};
 
 /// Maximum length of a line, in bytes; longer lines are truncated in the middle.

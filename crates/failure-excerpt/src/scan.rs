@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use super::failure::{Failure, SUITE, Severity, Stage};
 use super::line_kind::LineKind;
-use super::location::is_file;
 use super::page::Page;
 use super::prefilter::prefilter;
-use super::scan_state::ScanState;
-use super::tools::{Matcher, matchers};
+use super::tools;
 
 /// More failures than these are only counted.
 const MAX_FAILURES: usize = 4000;
@@ -19,10 +17,6 @@ const MAX_WARNINGS: usize = 300;
 /// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
-    let mut state = ScanState {
-        failing_count: (0..page.len()).find(|&at| is_failing(page.line(at))),
-        ..ScanState::default()
-    };
     let mut at = 0;
     let mut runs = 0;
     let mut warnings = 0;
@@ -34,19 +28,13 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
             at += 1;
             continue;
         }
-        if !line.contains(' ') && is_file(line.trim_end_matches(':')) {
-            state.file_heading = Some(at);
-            at += 1;
-            continue;
-        }
         // A line with an arrow is recognized by the arrow, whatever the words.
         if prefilter(line).can_skip && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
             runs += u32::from(is_run(line));
             at += 1;
             continue;
         }
-        let found = matchers().iter().find_map(|matcher: &Matcher| matcher(page, at, &mut state));
-        if let Some((mut failure, next)) = found {
+        if let Some((mut failure, next)) = tools::find(page, at) {
             // bun prints the error first, and then the name of the test.
             if failure.tool == SUITE
                 && !failure.is_explained()
@@ -89,13 +77,6 @@ fn is_run(line: &str) -> bool {
 fn is_pointer(line: &str) -> bool {
     let text = line.trim_start();
     text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])
-}
-
-/// `  3 failing`
-fn is_failing(line: &str) -> bool {
-    let text = line.trim();
-    text.strip_suffix(" failing")
-        .is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// One failure for each test: runners name them in a list, print them in full, and list them again.
@@ -142,9 +123,8 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
 
 /// Returns true if two failures of one name are different ones: both have details, and the words differ.
 fn is_other(one: &Failure, two: &Failure) -> bool {
-    let is_full = |failure: &Failure| {
-        failure.parts.iter().any(|part| part.1 != LineKind::Head && part.1 != LineKind::Note)
-    };
+    let is_name = |kind| matches!(kind, LineKind::Head | LineKind::Note | LineKind::Foreign);
+    let is_full = |failure: &Failure| failure.parts.iter().any(|part| !is_name(part.1));
     is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 

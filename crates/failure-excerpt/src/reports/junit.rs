@@ -4,8 +4,8 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
-use super::counts::{Counted, ReportCounts};
 use super::plain_form::{bullet, pytest};
+use crate::tally::{Counted, ReportCounts};
 
 /// Linters that report a file without a problem as a test that passed.
 const LINTERS: &[&str] = &[

@@ -3,7 +3,6 @@
 //! What is not known stays as it is. Everything after this module reads text alone, so that a failure has the same
 //! excerpt and the same fingerprint in either form.
 
-mod counts;
 mod events;
 mod junit;
 mod linters;
@@ -12,10 +11,11 @@ mod runners;
 
 use serde_json::{Deserializer, Value};
 
-use counts::ReportCounts;
+use crate::tally::{Counted, ReportCounts};
+
 use events::Events;
 
-pub(super) use counts::Counted;
+pub(crate) use plain_form::text_at;
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Returns the text at a path of keys; empty if there is none.
-pub(super) fn text_at<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
+pub(crate) fn text_at<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
     keys.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -5,6 +5,7 @@ mod go;
 mod model;
 mod names;
 mod prefix;
+mod reports;
 mod scan;
 mod tap;
 mod template;
@@ -14,6 +15,8 @@ mod tests;
 use super::Examination;
 use super::failure::Failure;
 use super::page::Page;
+
+pub(crate) use reports::{Counted, ReportCounts};
 
 pub use model::{Groups, Level, Ran, Tally};
 

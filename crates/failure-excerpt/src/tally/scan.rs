@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::reports::Counted;
-
 use super::formats::{FORMATS, Format, SENTENCES, Sum};
 use super::go::Go;
 use super::model::{Groups, Level, Ran, Tally};
+use super::reports::Counted;
 use super::tap::Tap;
 use super::template::{Counts, Field, counts_in};
 

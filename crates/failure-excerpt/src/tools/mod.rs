@@ -2,70 +2,59 @@
 //!
 //! A matcher is asked only about lines that [`prefilter`](super::prefilter) does not skip.
 
-mod diagnostic;
-mod go;
-mod javascript;
-mod jvm;
-mod listed;
-mod native;
-mod numbered;
+mod blocks;
+mod crashes;
+mod problems;
 mod python;
-mod report_lines;
-mod runner_lines;
-mod rust;
-mod shell;
+mod runners;
 mod tap;
 
-use super::failure::Failure;
+mod prelude {
+    pub(super) use crate::failure::{Failure, FrameOrder, SUITE, Severity, Stage, indent_of, split_location};
+    pub(super) use crate::line_kind::{LineKind, is_code, is_external_frame, is_frame, is_value, line_kind};
+    pub(super) use crate::location::{extension, file_in, find_location, is_external, is_file};
+    pub(super) use crate::page::{MAX_LOOKBACK_LINES, Page};
+    pub(super) use crate::words::{contains_any, is_digits, starts_with_any, starts_with_digit, strip_any};
+
+    /// The failure that begins in a line, and the line after its last.
+    pub(super) type Found = Option<(Failure, usize)>;
+}
+
 use super::page::Page;
-use super::scan_state::ScanState;
 
-pub(super) use native::bracketed;
-pub(super) use runner_lines::is_result_summary;
-pub(super) use shell::is_secondary;
-
-/// Looks at a line: the failure that begins there, and the line after its last.
-pub(super) type Matcher = fn(&Page, usize, &mut ScanState) -> Option<(Failure, usize)>;
+pub(super) use crashes::{is_result_summary, is_secondary};
+pub(super) use runners::bracketed;
 
 /// Parsers that know more about their tool come first.
-pub(super) fn matchers() -> &'static [Matcher] {
-    &[
-        listed::stylish,
-        rust::test,
-        rust::panic,
-        rust::framed,
-        python::pytest,
-        python::unittest,
-        python::traceback,
-        go::test,
-        go::panic,
-        javascript::bullet,
-        javascript::marked,
-        javascript::dart,
-        javascript::deno,
-        tap::not_ok,
-        tap::failed_test,
-        jvm::surefire,
-        jvm::gradle,
-        jvm::exception,
-        native::sanitizer,
-        native::gtest,
-        native::catch,
-        native::dotnet,
-        native::ctest,
-        numbered::item,
-        numbered::load,
-        runner_lines::busted,
-        runner_lines::julia,
-        report_lines::ruled,
-        report_lines::prettier,
-        report_lines::columns,
-        report_lines::annotation,
-        report_lines::table,
-        report_lines::console,
-        listed::shellcheck,
-        diagnostic::line,
-        shell::unformatted_file,
-        shell::line,
-    ]
+const MATCHERS: &[fn(&Page, usize) -> prelude::Found] = &[
+    problems::listed,
+    crashes::panicked,
+    problems::framed,
+    python::pytest,
+    python::unittest,
+    python::traceback,
+    runners::go,
+    crashes::goroutines,
+    runners::bullet,
+    runners::marked,
+    tap::not_ok,
+    tap::failed_test,
+    runners::surefire,
+    crashes::sanitizer,
+    runners::boxed,
+    runners::check,
+    blocks::block,
+    runners::numbered,
+    runners::console,
+    problems::ruled,
+    problems::annotation,
+    problems::shellcheck,
+    problems::unformatted_file,
+    problems::line,
+    crashes::line,
+];
+
+/// Returns the failure that begins in line `at`, and the line after its last.
+pub(super) fn find(page: &Page, at: usize) -> prelude::Found {
+    MATCHERS.iter().find_map(|matcher| matcher(page, at))
 }

@@ -1,24 +1,18 @@
 //! The Test Anything Protocol, as node, bats and Perl's tools speak it.
 
-use super::super::failure::{Failure, FrameOrder, SUITE, Stage, indent_of};
-use super::super::line_kind::{LineKind, is_value};
-use super::super::location::find_location;
-use super::super::page::Page;
-use super::super::scan_state::ScanState;
-use super::super::words::starts_with_any;
-use super::runner_lines::{add_tap_comments, unwrap_ava_error, without_duration};
+use super::prelude::*;
+use super::runners::{unwrap_ava_error, without_duration};
 
 /// `not ok 3 - name`, with comments or a block of YAML below.
-pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
+pub(super) fn not_ok(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let rest = line.trim_start().strip_prefix("not ok")?;
     let rest = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-    let name = rest.strip_prefix("- ").unwrap_or(rest);
-    let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
+    let (name, directive) = rest.strip_prefix("- ").unwrap_or(rest).split_once(" # ").unwrap_or((rest, ""));
     if starts_with_any(&directive.to_ascii_lowercase(), &["todo", "skip"]) {
         return None;
     }
-    let indent = indent_of(line);
+    let name = name.strip_prefix("- ").unwrap_or(name);
     let mut failure =
         Failure::new(Stage::Test, "tap").with_id(without_duration(name)).with_line(at, LineKind::Head);
     // vitest nests the tests of a group in braces.
@@ -26,44 +20,81 @@ pub(super) fn not_ok(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failu
         failure.tool = SUITE;
         return Some((failure, at + 1));
     }
-    let next = at + 1;
-    if page.line(next).trim() == "---" {
-        let end = page.find_end(next + 1, |line| line.trim() == "...");
-        yaml(page, &mut failure, next + 1, end);
+    let indent = indent_of(line);
+    let below = page.line(at + 1).trim();
+    if below == "---" {
+        let end = page.find_end(at + 2, |line| line.trim() == "...");
+        yaml(page, &mut failure, at + 2, end);
         unwrap_ava_error(page, &mut failure);
         return Some((failure, end + 1));
     }
     // mocha's words follow as they are.
-    let below = page.line(next).trim_start();
-    if indent_of(page.line(next)) > indent && !starts_with_any(below, &["#", "ok ", "not ok "]) {
-        let is_over = |line: &str| !line.is_empty() && indent_of(line) <= indent;
-        let end = page.find_end(next, is_over);
-        failure.add_body(page, next, end, FrameOrder::NewestFirst);
+    if indent_of(page.line(at + 1)) > indent && !starts_with_any(below, &["#", "ok ", "not ok "]) {
+        let end = page.find_end(at + 1, |line| !line.is_empty() && indent_of(line) <= indent);
+        failure.add_body(page, at + 1, end, FrameOrder::NewestFirst);
         return Some((failure, end));
     }
-    let end = page.find_end(next, |line| {
-        !line.trim_start().starts_with('#')
-            || line.trim_start().starts_with("# Subtest")
-            || indent_of(line) > indent + 4
+    let end = page.find_end(at + 1, |line| {
+        let text = line.trim_start();
+        !text.starts_with('#') || text.starts_with("# Subtest") || indent_of(line) > indent + 4
     });
-    add_tap_comments(page, &mut failure, next, end);
+    add_comments(page, &mut failure, at + 1, end);
     Some((failure, end))
 }
 
 /// `#   Failed test 'name'`: what Perl's tools say on stderr, where prove hides the rest.
-pub(super) fn failed_test(page: &Page, at: usize, _: &mut ScanState) -> Option<(Failure, usize)> {
-    let text = page.line(at).trim_start().strip_prefix('#')?.trim_start();
-    let rest = text.strip_prefix("Failed test")?;
+pub(super) fn failed_test(page: &Page, at: usize) -> Found {
+    let comment = |line: &str| line.trim_start().strip_prefix('#').map(|text| text.trim_start().to_owned());
+    let text = comment(page.line(at))?;
+    let name = text.strip_prefix("Failed test")?.trim();
     let end = page.find_end(at + 1, |line| {
-        let Some(text) = line.trim_start().strip_prefix('#') else { return true };
-        starts_with_any(text.trim_start(), &["Failed test", "Looks like"])
+        comment(line).is_none_or(|text| starts_with_any(&text, &["Failed test", "Looks like"]))
     });
-    let name = rest.trim().trim_matches(['\'', '"']);
-    let name =
-        rest.trim().strip_prefix('\'').and_then(|rest| rest.rsplit_once('\'')).map_or(name, |(name, _)| name);
-    let mut failure = Failure::new(Stage::Test, "tap").with_id(name).with_line(at, LineKind::Head);
-    add_tap_comments(page, &mut failure, at + 1, end);
+    let quoted = name.strip_prefix('\'').and_then(|rest| rest.rsplit_once('\''));
+    let mut failure = Failure::new(Stage::Test, "tap")
+        .with_id(quoted.map_or(name, |(name, _)| name))
+        .with_line(at, LineKind::Head);
+    add_comments(page, &mut failure, at + 1, end);
     Some((failure, end))
+}
+
+/// Adds the comments in the lines `from..to` to `failure`.
+pub(super) fn add_comments(page: &Page, failure: &mut Failure, from: usize, to: usize) {
+    for at in from..to {
+        let text = page.line(at).trim_start().trim_start_matches('#').trim();
+        let text = text.strip_prefix("Failure message: ").unwrap_or(text);
+        let is_busted_place =
+            text.rsplit_once(" @ ").is_some_and(|(file, line)| is_file(file) && is_digits(line));
+        if text.is_empty() || text.starts_with("Looks like you failed") || is_busted_place {
+            continue;
+        }
+        let file = find_location(text).filter(|found| found.start < 20).map_or("", |found| found.file);
+        let placed = split_location(text).filter(|_| failure.message.is_empty());
+        let is_place = text.starts_with("Failed test");
+        if let Some((_, message)) = placed {
+            message.clone_into(&mut failure.message);
+        }
+        if placed.is_some() || is_place || !file.is_empty() && failure.file.is_empty() {
+            failure.add(at, LineKind::Location);
+            let file = if is_place { file_in(text) } else { file };
+            if !file.is_empty() {
+                file.clone_into(&mut failure.file);
+            }
+            if placed.is_some() || is_place || text.starts_with('(') || text.starts_with("at ") {
+                continue;
+            }
+        }
+        if failure.message.is_empty() && line_kind(text) != Some(LineKind::Value) {
+            text.clone_into(&mut failure.message);
+            failure.add(at, LineKind::Message);
+        } else {
+            // A message in backquotes is a failed command (bats); the lines after it are its output, not values.
+            if !failure.message.starts_with('`') {
+                failure.add_value(split_location(text).map_or(text, |(_, value)| value));
+            }
+            failure.add(at, LineKind::Value);
+        }
+    }
 }
 
 /// Takes in a block of YAML: `error`, `expected`, `actual`, `stack`.
@@ -73,81 +104,48 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     let mut deep = usize::MAX;
     let mut frames = Vec::new();
     for at in from..to {
-        let line = page.line(at);
-        let text = line.trim();
-        let indent = indent_of(line);
-        if indent <= deep
-            && let Some((name, rest)) = text.split_once(':')
-            && !name.contains(' ')
-        {
+        let text = page.line(at).trim();
+        let indent = indent_of(page.line(at));
+        let named = text.split_once(':').filter(|(name, _)| indent <= deep && !name.contains(' '));
+        if let Some((name, _)) = named {
             (key, deep) = (name, indent);
-            let value = rest.trim();
-            match name {
-                "error" | "message" => {
-                    if value.len() > 2 && failure.message.is_empty() {
-                        value.trim_matches(['\'', '"']).clone_into(&mut failure.message);
-                    }
-                    failure.add(at, LineKind::Message);
-                }
-                "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
-                    if !has_error {
-                        failure.add_value(text);
-                    }
-                    failure.add(at, LineKind::Value);
-                }
-                "location" | "at" | "file" | "line" => {
-                    failure.add(
-                        at,
-                        if find_location(text).is_some() { LineKind::Frame } else { LineKind::Note },
-                    );
-                }
-                "failureType" if value.contains("subtestsFailed") => failure.tool = SUITE,
-                _ => {}
-            }
-            continue;
         }
+        // The value of a key may begin in its own line.
+        let said = named.map_or(text, |(_, rest)| rest.trim());
+        let said = said.strip_prefix("message: ").unwrap_or(said);
+        // ava has its words as a key.
+        let said = said.trim_end_matches(": |-").trim_matches(['\'', '"']);
         match key {
-            "error" | "message" if !text.is_empty() => {
-                if text.starts_with("name: ") {
-                    continue;
-                }
-                if failure.message.is_empty() {
-                    let text = text.strip_prefix("message: ").unwrap_or(text);
-                    text.trim_matches(['\'', '"']).clone_into(&mut failure.message);
-                    failure.add(at, LineKind::Message);
-                } else {
-                    if is_value(text) {
-                        failure.add_value(text);
-                    }
-                    failure.add(at, LineKind::Value);
-                }
+            _ if text.is_empty() => {}
+            "error" | "message" | "details" if named.is_some() && said.len() <= 2 => {
+                failure.add(at, LineKind::Message);
             }
-            "expected" | "actual" | "found" | "wanted" | "diff" if !text.is_empty() => {
+            "error" | "message" | "details" if said.starts_with("name: ") => {}
+            "error" | "message" | "details" if failure.message.is_empty() => {
+                said.clone_into(&mut failure.message);
+                failure.add(at, LineKind::Message);
+            }
+            "error" | "message" | "details" => {
+                if is_value(text) && named.is_none() {
+                    failure.add_value(text);
+                }
+                failure.add(at, LineKind::Value);
+            }
+            "expected" | "actual" | "found" | "wanted" | "got" | "diff" | "compare" => {
                 if !has_error {
                     failure.add_value(text);
                 }
                 failure.add(at, LineKind::Value);
             }
-            // ava has its words as a key.
-            "details" if text.ends_with(": |-") => {
-                if failure.message.is_empty() {
-                    text.trim_end_matches(": |-").trim_matches('\'').clone_into(&mut failure.message);
-                }
-                failure.add(at, LineKind::Message);
+            "location" | "at" | "file" | "line" if named.is_some() => {
+                let is_place = find_location(text).is_some();
+                failure.add(at, if is_place { LineKind::Frame } else { LineKind::Note });
             }
-            "details" if !text.is_empty() => {
-                if is_value(text) {
-                    failure.add_value(text);
-                }
-                failure.add(at, LineKind::Value);
+            "stack" | "at" => {
+                let is_own = |file: &str| !is_external(file) && !file.starts_with('/');
+                frames.extend(find_location(text).filter(|found| is_own(found.file)).map(|_| at));
             }
-            "stack" | "at"
-                if find_location(text).is_some_and(|location| {
-                    !super::super::location::is_external(location.file) && !location.file.starts_with('/')
-                }) =>
-            {
-                frames.push(at);
-            }
+            "failureType" if said.contains("subtestsFailed") => failure.tool = SUITE,
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::plain_form::text_at;
+use crate::reports::text_at;
 
 /// The tests that a report counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ struct Phases {
 }
 
 impl ReportCounts {
-    pub(super) fn add(&mut self, runner: &'static str, counted: Counted) {
+    pub(crate) fn add(&mut self, runner: &'static str, counted: Counted) {
         match self.counts.iter_mut().find(|known| known.0 == runner) {
             Some((_, known)) => known.add(counted),
             None => self.counts.push((runner, counted)),
@@ -53,7 +53,7 @@ impl ReportCounts {
     }
 
     /// Counts the tests of a value, if it is a report or a line of one.
-    pub(super) fn add_value(&mut self, value: &Value) {
+    pub(crate) fn add_value(&mut self, value: &Value) {
         match text_at(value, &["$report_type"]) {
             "" => {}
             "TestReport" => {
@@ -77,7 +77,7 @@ impl ReportCounts {
     }
 
     /// Returns what was counted of each runner.
-    pub(super) fn finish(mut self) -> Vec<(&'static str, Counted)> {
+    pub(crate) fn finish(mut self) -> Vec<(&'static str, Counted)> {
         if !self.phases.is_empty() {
             let mut all = Counted::default();
             for phases in self.phases.values() {

@@ -1,12 +1,12 @@
 //! Which failures are like a given one: by fingerprint, by name, by file, by words.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::scan::id_key;
 use super::{Examination, Fingerprint, normalize};
 
-/// Words beyond these many of one output are not compared.
-const MAX_COMPARED_WORDS: usize = 400;
+/// Failures of one output, and words of all of them, beyond these many are not compared.
+const MAX_COMPARED: (usize, usize) = (50, 400);
 
 /// What an output has that can be compared.
 #[derive(Debug, Clone, Default)]
@@ -14,51 +14,29 @@ pub struct Features {
     fingerprint: Option<Fingerprint>,
     ids: HashSet<String>,
     files: HashSet<String>,
-    /// In the order of the words: a sum of floats depends on its order.
-    words: BTreeMap<String, f64>,
+    words: HashSet<String>,
 }
 
 impl Features {
     /// Takes from an output what can be compared.
     pub fn of(examined: &Examination) -> Self {
-        let failures = || examined.failures.iter().take(50);
-        let mut words: BTreeMap<String, f64> = BTreeMap::new();
-        let mut add = |text: &str, weight: f64| {
-            for word in normalize::normalize(text)
-                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                .filter(|word| !word.is_empty())
-            {
-                if words.len() < MAX_COMPARED_WORDS || words.contains_key(word) {
-                    *words.entry(word.to_owned()).or_default() += weight;
-                }
-            }
-        };
-        for (rank, failure) in failures().enumerate() {
-            let weight = if rank == 0 { 3.0 } else { 1.0 };
-            add(&failure.message, weight);
-            add(id_key(&failure.id), weight);
-            add(&failure.code, weight);
-            for value in &failure.values {
-                add(value, weight);
-            }
+        let mut features = Self { fingerprint: examined.fingerprint(), ..Self::default() };
+        let mut texts =
+            if examined.failures.is_empty() { examined.most_relevant_lines() } else { Vec::new() };
+        for failure in examined.failures.iter().take(MAX_COMPARED.0) {
+            let id = id_key(&failure.id);
+            features.ids.extend(Some(id.to_owned()).filter(|id| !id.is_empty()));
+            features.files.extend(Some(failure.file.clone()).filter(|file| !file.is_empty()));
+            texts.extend([failure.message.as_str(), id, failure.code.as_str()]);
+            texts.extend(failure.values.iter().map(String::as_str));
         }
-        if examined.failures.is_empty() {
-            for line in examined.most_relevant_lines() {
-                add(line, 1.0);
-            }
+        for text in texts {
+            let text = normalize::normalize(text);
+            let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let room = MAX_COMPARED.1.saturating_sub(features.words.len());
+            features.words.extend(words.filter(|word| !word.is_empty()).take(room).map(str::to_owned));
         }
-        Self {
-            fingerprint: examined.fingerprint(),
-            ids: failures()
-                .filter(|failure| !failure.id.is_empty())
-                .map(|failure| id_key(&failure.id).to_owned())
-                .collect(),
-            files: failures()
-                .filter(|failure| !failure.file.is_empty())
-                .map(|failure| failure.file.clone())
-                .collect(),
-            words,
-        }
+        features
     }
 }
 
@@ -66,36 +44,20 @@ impl Features {
 #[derive(Debug)]
 pub struct Neighbours<'a> {
     all: &'a [Features],
-    /// How much a word says: those that all have say nothing.
-    rarity: HashMap<&'a str, f64>,
-    lengths: Vec<f64>,
 }
 
 impl<'a> Neighbours<'a> {
-    /// Prepares the comparison of these failures, oldest first.
+    /// Takes these failures, oldest first.
     pub fn new(all: &'a [Features]) -> Self {
-        let mut counts: HashMap<&str, f64> = HashMap::new();
-        for features in all {
-            for word in features.words.keys() {
-                *counts.entry(word).or_default() += 1.0;
-            }
-        }
-        let number = f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
-        let rarity: HashMap<&str, f64> =
-            counts.into_iter().map(|(word, count)| (word, ((number + 1.0) / count).ln())).collect();
-        let mut neighbours = Self { all, rarity, lengths: Vec::new() };
-        neighbours.lengths =
-            all.iter().map(|features| neighbours.product(features, features).sqrt()).collect();
-        neighbours
+        Self { all }
     }
 
     /// Returns the others, those most like number `index` first, each with its likeness from 0 to 1. Of equals the
     /// newer one, which is further back in the list, comes first.
     pub fn of(&self, index: usize) -> Vec<(usize, f64)> {
-        let mut others: Vec<(usize, f64)> = (0..self.all.len())
-            .filter(|&other| other != index)
-            .map(|other| (other, self.likeness(index, other)))
-            .collect();
+        let others = (0..self.all.len()).filter(|&other| other != index);
+        let mut others: Vec<(usize, f64)> =
+            others.map(|other| (other, self.likeness(index, other))).collect();
         others.sort_by(|one, two| two.1.total_cmp(&one.1).then(two.0.cmp(&one.0)));
         others
     }
@@ -107,27 +69,12 @@ impl<'a> Neighbours<'a> {
             (Some(a), Some(b)) => f64::from(u8::from(level(a) == level(b))),
             _ => 0.0,
         };
-        let length = self.lengths[one] * self.lengths[two];
-        let cosine = if length > 0.0 { self.product(a, b) / length } else { 0.0 };
         0.40 * is_same(|print| &print.strict)
             + 0.10 * is_same(|print| &print.loose)
             + 0.04 * is_same(|print| &print.tool)
             + 0.14 * shared(&a.ids, &b.ids)
             + 0.06 * shared(&a.files, &b.files)
-            + 0.26 * cosine
-    }
-
-    fn product(&self, one: &Features, two: &Features) -> f64 {
-        let (few, many) = if one.words.len() <= two.words.len() { (one, two) } else { (two, one) };
-        let weight = |count: f64| 1.0 + count.ln().max(0.0);
-        few.words
-            .iter()
-            .filter_map(|(word, count)| {
-                let other = many.words.get(word)?;
-                let rarity = self.rarity.get(word.as_str())?;
-                Some(weight(*count) * weight(*other) * rarity * rarity)
-            })
-            .sum()
+            + 0.26 * shared(&a.words, &b.words)
     }
 }
 

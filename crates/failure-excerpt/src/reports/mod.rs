@@ -3,19 +3,17 @@
 //! What is not known stays as it is. Everything after this module reads text alone, so that a failure has the same
 //! excerpt and the same fingerprint in either form.
 
-mod events;
+mod json;
 mod junit;
 mod linters;
-mod plain_form;
-mod runners;
 
 use serde_json::{Deserializer, Value};
 
 use crate::tally::{Counted, ReportCounts};
 
-use events::Events;
+use json::Events;
 
-pub(crate) use plain_form::text_at;
+pub(crate) use json::text_at;
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;
@@ -103,9 +101,7 @@ impl Reader {
     /// Writes what a value says. Returns false if it is no report.
     fn add_value(&mut self, value: &Value) -> bool {
         self.counts.add_value(value);
-        let is_known = self.events.take(value, &mut self.out)
-            || runners::report(value, &mut self.out)
-            || linters::report(value, &mut self.out);
+        let is_known = self.events.take(value, &mut self.out) || linters::report(value, &mut self.out);
         self.found |= is_known;
         is_known
     }

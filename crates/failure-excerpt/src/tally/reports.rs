@@ -54,18 +54,18 @@ impl ReportCounts {
 
     /// Counts the tests of a value, if it is a report or a line of one.
     pub(crate) fn add_value(&mut self, value: &Value) {
-        match text_at(value, &["$report_type"]) {
+        match text_at(value, "$report_type") {
             "" => {}
             "TestReport" => {
-                let phases = self.phases.entry(text_at(value, &["nodeid"]).to_owned()).or_default();
-                match text_at(value, &["outcome"]) {
+                let phases = self.phases.entry(text_at(value, "nodeid").to_owned()).or_default();
+                match text_at(value, "outcome") {
                     "failed" => phases.has_failed = true,
                     "skipped" => phases.was_skipped = true,
                     _ => {}
                 }
                 return;
             }
-            "CollectReport" if text_at(value, &["outcome"]) == "failed" => {
+            "CollectReport" if text_at(value, "outcome") == "failed" => {
                 return self.add("pytest", Counted { broken: 1, ..Counted::default() });
             }
             _ => return,
@@ -106,7 +106,7 @@ fn jest(value: &Value) -> Report {
     let files = value.get("testResults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let is_broken = |file: &&Value| {
         let tests = file.get("assertionResults").and_then(Value::as_array);
-        text_at(file, &["status"]) == "failed" && tests.is_none_or(Vec::is_empty)
+        text_at(file, "status") == "failed" && tests.is_none_or(Vec::is_empty)
     };
     let counted = Counted {
         passed: number(value, "numPassedTests"),
@@ -166,7 +166,7 @@ fn pytest(value: &Value) -> Report {
 
 /// The end of a suite of Rust's test harness.
 fn libtest(value: &Value) -> Report {
-    if text_at(value, &["type"]) != "suite" || value.get("passed").is_none() {
+    if text_at(value, "type") != "suite" || value.get("passed").is_none() {
         return None;
     }
     let counted = Counted {

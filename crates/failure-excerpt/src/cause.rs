@@ -1,5 +1,7 @@
 //! One line that says why: the message of the first failure with its name, its values and its location.
 
+use std::cmp::Reverse;
+
 use super::failure::{Failure, Stage};
 use super::line_kind::{LineKind, is_external_frame, line_kind};
 use super::location::find_location;
@@ -11,51 +13,67 @@ use super::words::{contains_any, starts_with_any};
 /// Values beyond these many are left to the excerpt.
 const MAX_VALUES: usize = 6;
 
-/// Stands for what has no room.
-const ELLIPSIS: char = '…';
-
 /// Returns the cause of a failure in at most `max_chars` characters, or `None` if it only says that something else failed.
 pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Option<String> {
     if failure.stage == Stage::Secondary || is_wrapper(&failure.message) {
         return None;
     }
-    let text = text(page, failure);
+    let mut text = text(page, failure);
     let name = Some(one_line(&failure.id)).filter(|name| !name.is_empty() && !text.contains(name.as_str()));
-    let text = match line_below(page, failure).filter(|_| text.ends_with(':') && failure.values.is_empty()) {
-        Some(below) => format!("{text} {below}"),
-        None => text,
-    };
+    if text.ends_with(':') && failure.values.is_empty() {
+        text.push_str(&line_below(page, failure).map_or(String::new(), |below| format!(" {below}")));
+    }
     let location = spot(page, failure).filter(|location| {
-        let is_there = |text: &str| text.contains(location.as_str());
-        !is_there(&text) && !name.as_deref().is_some_and(is_there)
+        !text.contains(location.as_str())
+            && !name.as_ref().is_some_and(|name| name.contains(location.as_str()))
     });
-    let text = if text.is_empty() && failure.values.is_empty() {
-        telling_line(page, failure).unwrap_or_default()
-    } else {
-        text
+    if text.is_empty() && failure.values.is_empty() {
+        text = telling_line(page, failure).unwrap_or_default();
+    }
+    let values = values(failure);
+    if name.is_some() || location.is_some() || !values.is_empty() {
+        text = shorten(&text, (max_chars * 3 / 5).max(max_chars.min(60)));
+    }
+    // `name: text: values (location)`, as much of it as there is room for: the text before all, then name, values and location.
+    let mut room = max_chars.saturating_sub(text.chars().count());
+    let mut fits = |price: usize| {
+        let is_room = price <= room;
+        room -= if is_room { price } else { 0 };
+        is_room
     };
-    Some(compose(name.as_deref(), text, &values(failure), location.as_deref(), max_chars))
-        .filter(|cause| !cause.is_empty() || max_chars == 0)
+    let name =
+        name.map(|name| shorten(&name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
+    for value in values {
+        let value = shorten(&value, (max_chars / 4).max(20));
+        if text.contains(&value) {
+            continue;
+        }
+        if !fits(value.chars().count() + 2) {
+            break;
+        }
+        let sign = if text.is_empty() || text.ends_with(", ") { "" } else { ", " };
+        let sign = if text.ends_with([':', '.']) { " " } else { sign };
+        text.push_str(sign);
+        text.push_str(&value);
+    }
+    let location = location.filter(|location| fits(location.chars().count() + 3));
+    let named = name.map_or(String::new(), |name| if text.is_empty() { name } else { format!("{name}: ") });
+    let mut cause = named + &text;
+    if let Some(location) = location {
+        cause = if cause.is_empty() { location } else { format!("{cause} ({location})") };
+    }
+    Some(shorten(&cause, max_chars)).filter(|cause| !cause.is_empty() || max_chars == 0)
 }
 
 /// Returns the line that says most if no tool explains anything; a line that only says that something failed comes last.
 pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
-    let mut best: Option<(Rank, i32, usize)> = None;
-    for at in 0..page.len() {
-        let line = page.line(at);
-        if line.trim().is_empty() {
-            continue;
-        }
-        let rank = rank(line);
-        let worth = score(line);
-        let (rank, worth) =
-            if worth < 5 { (rank.max(Rank::Words), i32::try_from(at).unwrap_or(0)) } else { (rank, worth) };
-        let is_better = best.is_none_or(|(first, most, _)| rank < first || rank == first && worth > most);
-        if is_better {
-            best = Some((rank, worth, at));
-        }
-    }
-    let (_, _, at) = best?;
+    let lines = (0..page.len()).filter(|&at| !page.line(at).trim().is_empty());
+    let at = lines.max_by_key(|&at| {
+        let (rank, worth) = (rank(page.line(at)), score(page.line(at)));
+        let last = i32::try_from(at).unwrap_or(0);
+        let worth = if worth < 5 { (Reverse(rank.max(Rank::Words)), last) } else { (Reverse(rank), worth) };
+        (worth, Reverse(at))
+    })?;
     let line = first_difference(page, at).unwrap_or_else(|| one_line(page.line(at)));
     Some(shorten(&line, max_chars))
 }
@@ -63,19 +81,14 @@ pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
 /// Returns what the unified diff that line `at` is of changes first: `a.txt: -old +new`.
 fn first_difference(page: &Page, at: usize) -> Option<String> {
     let mut above = (0..=at).rev().take_while(|at| page.line(*at).starts_with([' ', '+', '-', '@', '\\']));
-    let is_header = |at: &usize| {
-        page.line(*at).starts_with("--- ") && *at + 1 < page.len() && page.line(*at + 1).starts_with("+++ ")
-    };
-    let header = above.find(is_header)?;
-    let old = page.line(header).trim_start_matches("--- ");
-    let lines = || (header + 2..page.len()).map(|at| page.line(at));
-    let is_body = |line: &&str| !line.starts_with("@@ ");
-    let mut changes = Vec::new();
-    for sign in ['-', '+'] {
-        let in_hunk = lines().skip_while(is_body).skip(1).take_while(is_body);
-        changes.extend(in_hunk.filter(|line| line.starts_with(sign)).take(1).map(one_line));
-    }
-    let name = old.split('\t').next().unwrap_or(old);
+    let header =
+        above.find(|&at| page.line(at).starts_with("--- ") && page.line(at + 1).starts_with("+++ "))?;
+    let name = page.line(header)[4..].split('\t').next().unwrap_or_default();
+    let mut hunks = (header + 2..page.len()).skip_while(|&at| !page.line(at).starts_with("@@ "));
+    hunks.next()?;
+    let hunk = || hunks.clone().map(|at| page.line(at)).take_while(|line| !line.starts_with("@@ "));
+    let first = |sign: char| hunk().find(|line| line.starts_with(sign)).map(one_line);
+    let changes: Vec<String> = ['-', '+'].into_iter().filter_map(first).collect();
     (!changes.is_empty()).then(|| format!("{}: {}", one_line(name), changes.join(" ")))
 }
 
@@ -219,78 +232,21 @@ fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
     let is_own = |at: usize| failure.parts.iter().any(|part| part.0 == at);
     let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Failure);
     let best = lines.map(|at| (score(page.line(at)), at)).filter(|(worth, _)| *worth >= 8);
-    let (_, at) = best.max_by_key(|&(worth, at)| (worth, std::cmp::Reverse(at)))?;
+    let (_, at) = best.max_by_key(|&(worth, at)| (worth, Reverse(at)))?;
     Some(one_line(page.line(at)))
-}
-
-/// `name: text: values (location)`, as much of it as there is room for: the text before all, then values, name and location.
-fn compose(
-    name: Option<&str>,
-    text: String,
-    values: &[String],
-    location: Option<&str>,
-    max_chars: usize,
-) -> String {
-    let has_more = name.is_some() || location.is_some() || !values.is_empty();
-    let mut text = if has_more { shorten(&text, (max_chars * 3 / 5).max(max_chars.min(60))) } else { text };
-    let mut room = max_chars.saturating_sub(text.chars().count());
-    let mut fits = |price: usize| {
-        let is_room = price <= room;
-        room -= if is_room { price } else { 0 };
-        is_room
-    };
-    let name =
-        name.map(|name| shorten(name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
-    for value in values {
-        let value = shorten(value, (max_chars / 4).max(20));
-        if text.contains(&value) {
-            continue;
-        }
-        if !fits(value.chars().count() + 2) {
-            break;
-        }
-        match text.chars().last() {
-            None => {}
-            Some(':' | '.') => text.push(' '),
-            Some(_) if text.ends_with(", ") => {}
-            Some(_) => text.push_str(", "),
-        }
-        text.push_str(&value);
-    }
-    let location = location.filter(|location| fits(location.chars().count() + 3));
-    let mut cause = match name {
-        Some(name) if text.is_empty() => name,
-        Some(name) => format!("{name}: {text}"),
-        None => text,
-    };
-    if let Some(location) = location {
-        cause = if cause.is_empty() { location.to_owned() } else { format!("{cause} ({location})") };
-    }
-    shorten(&cause, max_chars)
 }
 
 /// Returns the words of `text`, each after one blank, without control characters.
 fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    out
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// `text` in at most `max_chars` characters.
 fn shorten(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        None => text.to_owned(),
-        Some(_) if max_chars == 0 => String::new(),
-        Some(_) => {
-            let mut out: String = text.chars().take(max_chars - 1).collect();
-            out.truncate(out.trim_end().len());
-            out.push(ELLIPSIS);
-            out
-        }
+    if text.chars().nth(max_chars).is_none() {
+        return text.to_owned();
     }
+    let short: String = text.chars().take(max_chars.saturating_sub(1)).collect();
+    if max_chars == 0 { short } else { format!("{}…", short.trim_end()) }
 }

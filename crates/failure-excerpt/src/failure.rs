@@ -1,5 +1,7 @@
 //! What a tool complains of: one failed test, one error of a compiler, one crash.
 
+use std::collections::HashSet;
+
 use super::line_kind::{LineKind, is_code, line_kind};
 use super::location::{file_in, find_location, is_external};
 use super::page::Page;
@@ -95,27 +97,22 @@ impl Failure {
         }
     }
 
-    #[must_use]
     pub(super) fn with_id(self, id: &str) -> Self {
         Self { id: id.trim().to_owned(), ..self }
     }
 
-    #[must_use]
     pub(super) fn with_code(self, code: &str) -> Self {
         Self { code: code.to_owned(), ..self }
     }
 
-    #[must_use]
     pub(super) fn with_message(self, message: &str) -> Self {
         Self { message: message.trim().to_owned(), ..self }
     }
 
-    #[must_use]
     pub(super) fn with_file(self, file: &str) -> Self {
         Self { file: file.to_owned(), ..self }
     }
 
-    #[must_use]
     pub(super) fn with_line(mut self, line: usize, kind: LineKind) -> Self {
         self.add(line, kind);
         self
@@ -165,23 +162,18 @@ impl Failure {
         for index in from..to.min(page.len()) {
             let line = page.line(index);
             // PHPUnit draws a bar before each line about a test.
-            let line = match line.trim_start().strip_prefix("│ ") {
-                Some(rest) if !is_code(line.trim()) => rest,
-                _ => line,
-            };
-            let Some(mut found) = line_kind(line) else { continue };
+            let barred = line.trim_start().strip_prefix("│ ").filter(|_| !is_code(line.trim()));
+            let line = barred.unwrap_or(line);
             let text = line.trim();
-            if starts_with_any(text, CHATTER_PREFIXES) {
+            let Some(mut kind) = line_kind(line).filter(|_| !starts_with_any(text, CHATTER_PREFIXES)) else {
                 continue;
-            }
+            };
+            let is_step = matches!(kind, LineKind::Frame | LineKind::Foreign);
             if let Some(indent) = source_below.take()
                 && indent_of(line) > indent
-                && found != LineKind::Frame
-                && found != LineKind::Foreign
+                && !is_step
             {
-                if frames.last() == Some(&index.saturating_sub(1))
-                    || frames.last() == Some(&index.saturating_sub(2))
-                {
+                if frames.last().is_some_and(|last| index - last <= 2) {
                     self.add(index, LineKind::Code);
                 }
                 source_below = Some(indent);
@@ -190,46 +182,37 @@ impl Failure {
             if text.starts_with("File \"") {
                 source_below = Some(indent_of(line));
             }
-            if found == LineKind::Frame
-                && let Some((file, said)) = split_location(text)
-            {
-                if self.message.is_empty() {
+            if let Some((file, said)) = split_location(text).filter(|_| kind == LineKind::Frame) {
+                kind = if self.message.is_empty() {
                     said.clone_into(&mut self.message);
                     file.clone_into(&mut self.file);
-                    self.add(index, LineKind::Location);
+                    LineKind::Location
                 } else {
                     self.add_value(said);
-                    self.add(index, LineKind::Value);
-                }
+                    LineKind::Value
+                };
+                self.add(index, kind);
                 continue;
             }
-            if self.message.is_empty() && matches!(found, LineKind::Note | LineKind::Value) {
+            if self.message.is_empty() && matches!(kind, LineKind::Note | LineKind::Value) {
                 text.clone_into(&mut self.message);
-                found = LineKind::Message;
+                kind = LineKind::Message;
             }
-            match found {
+            match kind {
                 LineKind::Frame => {
                     is_traced |= !self.message.is_empty();
                     frames.push(index);
                 }
                 LineKind::Foreign => {
-                    let is_near = find_location(line).is_some_and(|location| {
-                        !is_external(location.file) && location.file.starts_with('/')
-                    });
-                    if fallback.is_none() && is_near {
-                        fallback = Some(index);
-                    }
+                    let is_near = |file: &str| file.starts_with('/') && !is_external(file);
+                    fallback = fallback.or(Some(index).filter(|_| is_near(file_in(line))));
                 }
-                LineKind::Value => {
+                kind => {
                     // Values below the stack trace are details that not every reporter prints.
-                    let is_detail = is_traced && order == FrameOrder::NewestFirst;
-                    if !is_detail {
+                    if kind == LineKind::Value && !(is_traced && order == FrameOrder::NewestFirst) {
                         self.add_value(text);
                     }
-                    self.add(index, found);
-                }
-                LineKind::Head | LineKind::Message | LineKind::Location | LineKind::Code | LineKind::Note => {
-                    self.add(index, found);
+                    self.add(index, kind);
                 }
             }
         }
@@ -241,29 +224,17 @@ impl Failure {
 
     /// Adds the frames of a stack trace that are in the project.
     pub(super) fn add_frames(&mut self, page: &Page, frames: &[usize], order: FrameOrder) {
-        let newest = match order {
-            FrameOrder::NewestFirst => frames.first(),
-            FrameOrder::NewestLast => frames.last(),
-        };
+        let newest = if order == FrameOrder::NewestFirst { frames.first() } else { frames.last() };
         let Some(&newest) = newest else { return };
         if self.file.is_empty() {
             file_in(page.line(newest)).clone_into(&mut self.file);
         }
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen = HashSet::new();
         for &index in frames {
-            let text = page.line(index).trim();
-            if seen.contains(&text) {
-                continue;
+            let is_place = index == newest && !self.has(LineKind::Location);
+            if seen.insert(page.line(index).trim()) {
+                self.add(index, if is_place { LineKind::Location } else { LineKind::Frame });
             }
-            if seen.len() < 12 {
-                seen.push(text);
-            }
-            let kind = if index == newest && !self.has(LineKind::Location) {
-                LineKind::Location
-            } else {
-                LineKind::Frame
-            };
-            self.add(index, kind);
         }
     }
 

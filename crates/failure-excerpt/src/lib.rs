@@ -86,20 +86,6 @@ pub struct Summary<'a> {
     pub file: &'a str,
 }
 
-impl<'a> Summary<'a> {
-    fn of(failure: &'a Failure) -> Self {
-        Self {
-            stage: failure.stage.as_str(),
-            tool: failure.tool,
-            id: &failure.id,
-            code: &failure.code,
-            message: &failure.message,
-            values: &failure.values,
-            file: &failure.file,
-        }
-    }
-}
-
 /// Analyzes the output of a command.
 ///
 /// ```
@@ -155,25 +141,22 @@ fn add_unfinished_test(failures: &mut Vec<Failure>, started: Failure, exit_code:
 /// Attaches stray messages, such as `a.c:12: expected 3, got 2`, to failed tests without one: some runners name the test on
 /// one stream, and the test prints the reason on the other.
 fn attach_messages(page: &Page, failures: &mut [Failure]) {
-    let is_silent = |failure: &Failure| {
-        failure.stage == Stage::Test && failure.message.is_empty() && !failure.is_explained()
-    };
-    let silent: Vec<usize> = (0..failures.len()).filter(|&index| is_silent(&failures[index])).collect();
-    if silent.is_empty() || failures.iter().any(|failure| failure.stage < Stage::Other && !is_silent(failure))
-    {
+    let is_silent = |failure: &Failure| failure.stage == Stage::Test && !failure.is_explained();
+    if failures.iter().any(|failure| failure.stage < Stage::Other && !is_silent(failure)) {
         return;
     }
-    let is_message = |index: &usize| {
-        let line = page.line(*index);
-        failure::split_location(line).is_some() && score::score(line) >= MIN_SCORE
+    let mut silent: Vec<&mut Failure> = failures.iter_mut().filter(|failure| is_silent(failure)).collect();
+    let is_message = |at: &usize| {
+        failure::split_location(page.line(*at)).is_some() && score::score(page.line(*at)) >= MIN_SCORE
     };
-    let messages: Vec<usize> = (0..page.len()).filter(is_message).take(MAX_STRAY_MESSAGES).collect();
+    let messages = (0..page.len()).filter(|at| !silent.is_empty() && is_message(at));
+    let messages: Vec<usize> = messages.take(MAX_STRAY_MESSAGES).collect();
     if silent.len() > 1 && messages.len() != silent.len() {
         return;
     }
-    for (number, &at) in messages.iter().enumerate() {
-        let failure = &mut failures[silent[number.min(silent.len() - 1)]];
-        failure.add_body(page, at, at + 1, failure::FrameOrder::NewestFirst);
+    let last = silent.len().saturating_sub(1);
+    for (number, at) in messages.into_iter().enumerate() {
+        silent[number.min(last)].add_body(page, at, at + 1, failure::FrameOrder::NewestFirst);
     }
 }
 
@@ -185,7 +168,19 @@ impl Examination {
 
     /// Returns the failures of the known tools, the most important first.
     pub fn summaries(&self) -> Vec<Summary<'_>> {
-        self.failures.iter().map(Summary::of).collect()
+        let mut summaries = Vec::new();
+        for failure in &self.failures {
+            summaries.push(Summary {
+                stage: failure.stage.as_str(),
+                tool: failure.tool,
+                id: &failure.id,
+                code: &failure.code,
+                message: &failure.message,
+                values: &failure.values,
+                file: &failure.file,
+            });
+        }
+        summaries
     }
 
     /// Returns the cause as one line of at most `max_chars` characters: the message of the primary failure with, if they are
@@ -242,13 +237,13 @@ impl Examination {
 
     /// Returns the most relevant lines of an output without a known tool.
     fn most_relevant_lines(&self) -> Vec<&str> {
-        let scored = (0..self.page.len()).map(|index| (score::score(self.page.line(index)), index));
-        let mut best: Vec<(i32, usize)> = scored.filter(|(score, _)| *score >= MIN_SCORE).collect();
-        best.sort_by_key(|&(score, index)| (-score, index));
+        let score = |at: &usize| score::score(self.page.line(*at));
+        let mut best: Vec<usize> = (0..self.page.len()).filter(|at| score(at) >= MIN_SCORE).collect();
+        best.sort_by_cached_key(|at| (-score(at), *at));
         best.truncate(MAX_FINGERPRINT_LINES);
         if best.is_empty() {
-            best.extend(self.page.last_lines().into_iter().flatten().map(|index| (0, index)));
+            best.extend(self.page.last_lines().into_iter().flatten());
         }
-        best.into_iter().map(|(_, index)| self.page.line(index)).collect()
+        best.into_iter().map(|at| self.page.line(at)).collect()
     }
 }

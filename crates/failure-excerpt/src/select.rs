@@ -13,7 +13,7 @@ use super::score::score;
 const MAX_SIMILAR_LINES: u32 = 3;
 
 /// Replaces lines that are left out.
-const OMISSION: &str = "…";
+const OMISSION: &str = "\n…\n";
 
 /// Returns the base cost of a line of this kind. Cheaper lines are selected first; all costs are on one scale.
 fn base_cost(kind: LineKind) -> u32 {
@@ -46,21 +46,18 @@ pub(super) fn select(page: &Page, failures: &[Failure], budget: usize) -> String
     };
     if picked.is_empty() && budget > 0 {
         // With a very small budget, part of the best line is better than nothing.
-        let first = candidates.first().map(|candidate| page.line(candidate.index).trim_start());
+        let first = candidates.first().map(|candidate| page.line(candidate.1).trim_start());
         return first.map_or_else(String::new, |line| shorten(line, budget));
     }
     let mut out = String::new();
-    let mut previous: Option<usize> = None;
+    let mut next = None;
     for (index, line) in picked {
-        if let Some(previous) = previous {
-            out.push('\n');
-            if (previous + 1..index).any(|between| !page.line(between).is_empty()) {
-                out.push_str(OMISSION);
-                out.push('\n');
-            }
+        if let Some(next) = next {
+            let is_cut = (next..index).any(|between| !page.line(between).is_empty());
+            out.push_str(if is_cut { OMISSION } else { "\n" });
         }
         out.push_str(&line);
-        previous = Some(index);
+        next = Some(index + 1);
     }
     out.push_str(&more);
     out
@@ -74,7 +71,7 @@ fn pick(page: &Page, candidates: &[Candidate], budget: usize, reserved: usize) -
     // A single line never takes the whole budget.
     let max_line_chars = (budget * 3 / 5).max(80).min(budget);
     let mut shortened: BTreeMap<usize, String> = BTreeMap::new();
-    for &Candidate { index, .. } in candidates {
+    for &(_, index) in candidates {
         let line = page.line(index);
         let text = line.trim();
         if text.is_empty() || shortened.contains_key(&index) || !texts.insert(text) {
@@ -104,31 +101,20 @@ fn pick(page: &Page, candidates: &[Candidate], budget: usize, reserved: usize) -
     shortened
 }
 
-/// Returns a text with each of its numbers as `#`.
+/// Returns a text without its digits, which all texts have that differ only in them.
 fn shape(text: &str) -> String {
-    let mut shape = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_ascii_digit() {
-            true if shape.ends_with('#') => {}
-            true => shape.push('#'),
-            false => shape.push(c),
-        }
-    }
-    shape
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Returns the `+N more` line, which counts the failures without a picked line, or an empty string.
 fn hidden_failures_line(failures: &[Failure], groups: &[u32], picked: &BTreeMap<usize, String>) -> String {
     let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| picked.contains_key(index));
-    let (shown, hidden): (Vec<_>, Vec<_>) = failures
-        .iter()
-        .zip(groups)
-        .filter(|(failure, _)| failure.stage != Stage::Secondary)
-        .partition(|(failure, _)| is_shown(failure));
-    let shown_groups: HashSet<u32> = shown.into_iter().map(|(_, group)| *group).collect();
+    let counted = failures.iter().zip(groups).filter(|(failure, _)| failure.stage != Stage::Secondary);
+    let (shown, hidden): (Vec<_>, Vec<_>) = counted.partition(|(failure, _)| is_shown(failure));
+    let is_alike = |group: &u32| shown.iter().any(|(_, shown)| *shown == group);
     match hidden.len() {
         0 => String::new(),
-        count if hidden.iter().all(|(_, group)| shown_groups.contains(group)) => {
+        count if hidden.iter().all(|(_, group)| is_alike(group)) => {
             format!("\n+{count} more of the same kind")
         }
         count => format!("\n+{count} more"),
@@ -138,20 +124,13 @@ fn hidden_failures_line(failures: &[Failure], groups: &[u32], picked: &BTreeMap<
 /// Returns the whole page if it fits.
 fn whole_page(page: &Page, budget: usize) -> Option<String> {
     let mut out = String::new();
-    let mut length = 0;
-    let mut was_blank = false;
-    for index in 0..page.len() {
-        let line = page.line(index);
-        if line.is_empty() && (was_blank || out.is_empty()) {
-            continue;
+    let mut room = budget + 1;
+    for line in (0..page.len()).map(|at| page.line(at)) {
+        if !line.is_empty() || !out.is_empty() && !out.ends_with("\n\n") {
+            room = room.checked_sub(line.chars().count() + 1)?;
+            out.push_str(line);
+            out.push('\n');
         }
-        was_blank = line.is_empty();
-        length += line.chars().count() + 1;
-        if length > budget + 1 {
-            return None;
-        }
-        out.push_str(line);
-        out.push('\n');
     }
     out.truncate(out.trim_end().len());
     Some(out)
@@ -175,34 +154,25 @@ fn shorten(line: &str, max_chars: usize) -> String {
     out
 }
 
-/// A line that may be picked.
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    cost: u32,
-    index: usize,
-}
+/// A line that may be picked: its cost and its index.
+type Candidate = (u32, usize);
 
 /// Returns the candidates, cheapest first, and the group of each failure: those in one group differ only in their digits.
 fn candidates(page: &Page, failures: &[Failure]) -> (Vec<Candidate>, Vec<u32>) {
     let mut candidates: Vec<Candidate> = Vec::new();
-    let mut group_ids: HashMap<String, u32> = HashMap::new();
-    let mut members: Vec<u32> = Vec::new();
+    // The number of a group, and of its members so far.
+    let mut group_ids: HashMap<String, (u32, u32)> = HashMap::new();
     let mut groups: Vec<u32> = Vec::new();
-    let is_partly_explained =
-        failures.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
+    let is_known = failures.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     for failure in failures {
-        let key = format!("{}\0{}", failure.code, group_key(&failure.message));
+        let key = format!("{}\0{}", failure.code, shape(&normalize(&failure.message)));
         let next = u32::try_from(group_ids.len()).unwrap_or(u32::MAX);
-        let group = *group_ids.entry(key).or_insert(next);
+        let (group, members) = group_ids.entry(key).or_insert((next, 0));
+        let (group, member) = (*group, *members);
+        *members += 1;
         groups.push(group);
-        if group as usize == members.len() {
-            members.push(0);
-        }
-        let member = members[group as usize];
-        members[group as usize] += 1;
         if failure.stage == Stage::Secondary {
-            candidates
-                .extend(failure.parts.iter().map(|part| Candidate { cost: SECONDARY_COST, index: part.0 }));
+            candidates.extend(failure.parts.iter().map(|part| (SECONDARY_COST, part.0)));
             continue;
         }
         if member > MAX_GROUP_MEMBERS {
@@ -224,32 +194,18 @@ fn candidates(page: &Page, failures: &[Failure]) -> (Vec<Candidate>, Vec<u32>) {
                 (_, LineKind::Head) => 0,
                 (_, kind) => base_cost(kind) + 12,
             };
-            candidates.push(Candidate { cost: base + cost, index });
+            candidates.push((base + cost, index));
         }
     }
     // A hang has no message: the last lines show how far the run got.
     let is_explained = failures
         .iter()
         .any(|failure| !matches!(failure.stage, Stage::Secondary | Stage::Hang) && failure.is_explained());
-    let explained = match (is_partly_explained, is_explained) {
-        (_, true) => Explained::Enough,
-        (true, false) => Explained::Partly,
-        (false, false) => Explained::Nothing,
-    };
-    let noise_cost = add_unexplained(page, &mut candidates, explained);
+    let noise_cost = add_unexplained(page, &mut candidates, is_known, is_explained);
     // Of equal cost, earlier lines come first, but of noise the later ones.
-    candidates.sort_by_key(|&Candidate { cost, index }| {
-        (cost, if cost >= noise_cost { page.len() - index } else { index })
-    });
+    candidates
+        .sort_by_key(|&(cost, index)| (cost, if cost >= noise_cost { page.len() - index } else { index }));
     (candidates, groups)
-}
-
-/// How much of a failure tools have explained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Explained {
-    Nothing,
-    Partly,
-    Enough,
 }
 
 /// The cost of a line of a failure that only follows from another.
@@ -265,9 +221,8 @@ const MAX_GROUP_MEMBERS: u32 = 40;
 const EDGE_LINES: usize = 300;
 
 /// Adds the lines that no tool explained, and returns the cost from which on a line counts as noise.
-fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, explained: Explained) -> u32 {
-    let is_known = explained != Explained::Nothing;
-    let added: HashSet<usize> = candidates.iter().map(|candidate| candidate.index).collect();
+fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, is_known: bool, is_explained: bool) -> u32 {
+    let added: HashSet<usize> = candidates.iter().map(|candidate| candidate.1).collect();
     // Without a known tool, these lines are all there is.
     let base = if is_known { 26 } else { 2 };
     let line_count = page.len();
@@ -298,14 +253,9 @@ fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, explained: Expl
             _ => MIN_NOISE_COST + 30,
         };
         // If a tool explained the failure, noise is left out.
-        if explained != Explained::Enough || cost < MIN_NOISE_COST {
-            candidates.push(Candidate { cost: base + cost, index });
+        if !is_explained || cost < MIN_NOISE_COST {
+            candidates.push((base + cost, index));
         }
     }
     base + MIN_NOISE_COST
-}
-
-/// Returns the key under which messages that differ only in digits are grouped.
-fn group_key(message: &str) -> String {
-    normalize(message).chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -1,10 +1,13 @@
 //! A short hash that is equal for failures of one cause.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
 use super::normalize::normalize;
 use super::scan::id_key;
+use super::words::{contains_any, starts_with_any};
 
 /// Goes into every hash, so that hashes made in another way never look equal.
 const VERSION: u32 = 2;
@@ -38,29 +41,22 @@ impl Fingerprint {
             strict.push(failure.file.clone());
         }
         // If one of two failing tests is repaired, the fingerprint changes.
-        let mut tests: Vec<String> = tests.iter().map(|test| name(id_key(test))).collect();
-        tests.sort_unstable();
-        tests.dedup();
+        let tests: BTreeSet<String> = tests.iter().map(|test| name(id_key(test))).collect();
         if tests.len() > 1 {
             strict.extend(tests);
         }
         let kind = if failure.code.is_empty() { template(&message) } else { failure.code.clone() };
         Self {
-            strict: hash("strict", strict.iter().map(String::as_str)),
-            loose: hash("loose", [kind.as_str(), failure.file.as_str()].into_iter()),
-            tool: hash("tool", [failure.stage.as_str(), kind.as_str()].into_iter()),
+            strict: hash("strict", &strict),
+            loose: hash("loose", &[kind.clone(), failure.file.clone()]),
+            tool: hash("tool", &[failure.stage.as_str().to_owned(), kind]),
         }
     }
 
     /// Of an output in which nothing calls itself an error.
     pub(super) fn of_text(lines: &[&str]) -> Self {
         let lines: Vec<String> = lines.iter().map(|line| normalize(line)).collect();
-        let all = || lines.iter().map(String::as_str);
-        Self {
-            strict: hash("strict", all()),
-            loose: hash("loose", all()),
-            tool: hash("tool", std::iter::empty()),
-        }
+        Self { strict: hash("strict", &lines), loose: hash("loose", &lines), tool: hash("tool", &[]) }
     }
 }
 
@@ -68,14 +64,9 @@ impl Fingerprint {
 fn name(id: &str) -> String {
     let words = id.strip_prefix("test").filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
     let Some(words) = words else { return normalize(id).to_lowercase() };
-    let mut out = String::new();
-    for c in words.chars() {
-        if c.is_ascii_uppercase() && !out.is_empty() {
-            out.push(' ');
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
+    let spaced =
+        words.chars().flat_map(|c| [Some(' ').filter(|_| c.is_ascii_uppercase()), Some(c)]).flatten();
+    spaced.collect::<String>().trim_start().to_ascii_lowercase()
 }
 
 /// Returns a message as every reporter prints it: masked, unquoted, without the name of the error in front.
@@ -100,14 +91,10 @@ fn plain(message: &str) -> String {
 /// reporter prints it twice.
 fn values(failure: &Failure, message: &str) -> Vec<String> {
     let is_said = |value: &String| {
-        let has_words = value.chars().any(char::is_alphanumeric);
-        let is_legend = value.contains("actual - expected")
-            || value.contains("expected - actual")
-            || value.starts_with("- Expected")
-            || value.starts_with("+ Received")
-            || value.starts_with("help: ")
+        let is_legend = contains_any(value, &["actual - expected", "expected - actual"])
+            || starts_with_any(value, &["- Expected", "+ Received", "help: "])
             || value.ends_with(':');
-        has_words && !is_legend
+        value.contains(char::is_alphanumeric) && !is_legend
     };
     let plain = |value: &String| normalize(value).replace('\'', "").trim_end_matches(',').to_owned();
     let mut values: Vec<String> = failure.values.iter().map(plain).filter(is_said).collect();
@@ -115,18 +102,21 @@ fn values(failure: &Failure, message: &str) -> Vec<String> {
         return Vec::new();
     }
     // Values that differ only in the order of their members are compared without it.
-    let members: Vec<Vec<String>> = values.iter().map(|value| members(value)).collect();
-    if let [first, others @ ..] = members.as_slice()
-        && first.len() > 1
-        && !others.is_empty()
-        && others.iter().all(|other| other == first)
-    {
-        return first.clone();
+    let members = |value: &String| {
+        let value = value.split_once(": ").map_or(value.as_str(), |(_, value)| value);
+        let mut words: Vec<&str> = value
+            .split([' ', ',', '[', ']', '(', ')', '{', '}', '"'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        words.sort_unstable();
+        words.join(" ")
+    };
+    let first = values.first().map(members).filter(|first| first.contains(' ') && values.len() > 1);
+    if let Some(first) = first.filter(|first| values.iter().all(|value| members(value) == *first)) {
+        return vec![first];
     }
-    for value in &mut values {
-        if value.starts_with(['+', '-']) {
-            *value = bare(value).to_owned();
-        }
+    for value in values.iter_mut().filter(|value| value.starts_with(['+', '-'])) {
+        *value = bare(value).to_owned();
     }
     values.sort_unstable();
     values.dedup();
@@ -150,31 +140,13 @@ fn has_word(text: &str, words: &str) -> bool {
             .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + words.len()..].starts_with(is_part))
 }
 
-/// Returns the words of a value, sorted, without what introduces it.
-fn members(value: &str) -> Vec<String> {
-    let value = value.split_once(": ").map_or(value, |(_, value)| value);
-    let parts = value
-        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '(' | ')' | '{' | '}' | '"'));
-    let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
-    words.sort_unstable();
-    words
-}
-
 /// Returns a message without its values: no digits, nothing quoted.
 fn template(message: &str) -> String {
-    let mut out = String::new();
-    let mut is_quoted = false;
-    for c in message.chars() {
-        match c {
-            '\'' => is_quoted = !is_quoted,
-            c if is_quoted || c.is_ascii_digit() => {}
-            c => out.push(c),
-        }
-    }
-    out
+    let plain = message.split('\'').step_by(2).collect::<String>();
+    plain.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-fn hash<'a>(level: &str, parts: impl Iterator<Item = &'a str>) -> String {
+fn hash(level: &str, parts: &[String]) -> String {
     let mut hasher = Sha256::new();
     hasher.update(format!("{VERSION}\0{level}"));
     for part in parts {

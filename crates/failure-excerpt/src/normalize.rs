@@ -1,6 +1,8 @@
 //! Removes from a text what differs in each run, and keeps what distinguishes causes.
 
+use super::location::is_file;
 use super::progress;
+use super::words::is_digits;
 
 /// Words after a number that make it a time.
 const UNITS: [&str; 14] = [
@@ -30,116 +32,92 @@ const FIRST_PICKED_PORT: u32 = 32768;
 /// numbers that the system gives to processes and ports.
 pub(super) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let text = text.replace(['‘', '’', '“', '”', '`', '"', '«', '»'], "'");
     let words: Vec<&str> = text.split_whitespace().collect();
-    let may_progress = progress::may_hold(text);
+    let may_progress = progress::may_hold(&text);
     let mut before = "";
     for (index, &word) in words.iter().enumerate() {
         if !out.is_empty() {
             out.push(' ');
         }
         let next = words.get(index + 1).copied().unwrap_or_default();
-        let digits = word.trim_start_matches(['(', '>', '<', '~', '[']);
-        let is_number = !digits.is_empty()
-            && digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+        let number = word.trim_start_matches(['(', '>', '<', '~', '[']);
+        let is_number = !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+        // dash: `run.sh: 10: words`
+        let is_line = word.strip_suffix(':').is_some_and(is_digits)
+            && before.strip_suffix(':').is_some_and(ends_in_file)
+            || out.ends_with(", line ")
+            || out.ends_with(": line ");
         if is_number && UNITS.contains(&next.trim_end_matches([',', '.', ')', ':', ';', ']'])) {
             out.push_str("<time>");
-        } else if may_progress && let Some(masked) = progress::mask(&words, index) {
-            out.push_str(&masked.replace(['"', '`', '“', '”'], "'"));
-        } else if word.ends_with(':')
-            && word[..word.len() - 1].bytes().all(|byte| byte.is_ascii_digit())
-            && before.strip_suffix(':').is_some_and(ends_in_file)
-        {
-            // dash: `run.sh: 10: words`
-            out.push('#');
-        } else if before == "line" && (out.ends_with(", line ") || out.ends_with(": line ")) {
+        } else if let Some(masked) = progress::mask(&words, index).filter(|_| may_progress) {
+            out.push_str(&masked);
+        } else if is_line {
             out.push('#');
         } else {
             word_of(word, &mut out);
         }
         before = word;
     }
-    sorted_sets(&out)
+    sorted_sets(out)
 }
 
 fn word_of(word: &str, out: &mut String) {
-    let plain: String = word
-        .chars()
-        .map(|c| match c {
-            '‘' | '’' | '“' | '”' | '`' | '"' | '«' | '»' => '\'',
-            c => c,
-        })
-        .collect();
-    let mut rest = plain.as_str();
+    let mut rest = word;
     while let Some(c) = rest.chars().next() {
-        if c == '/' && is_path(rest) {
+        let length = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let taken = if c == '/' && is_path(rest) {
             let end = rest.find(['\'', ')', '(', ',', ';', '>', ']']).unwrap_or(rest.len());
-            let (path, behind) = rest.split_at(end);
-            let path = path.trim_end_matches([':', '.']);
-            let (path, numbers) = path.split_once(':').unwrap_or((path, ""));
+            let (path, numbers) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
+            let path = path.trim_end_matches('.');
             let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            out.push_str(if is_temporary(path) && !name.contains('.') { "<path>" } else { name });
-            rest = if numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
-                behind
-            } else {
-                &rest[path.len()..]
-            };
-            continue;
-        }
-        if c.is_ascii_digit() {
-            let end = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ')))
-                .unwrap_or(rest.len());
-            let end = rest[..end].trim_end_matches(['.', '-', ':', '_']).len();
-            let (number, behind) = rest.split_at(end);
-            rest = behind;
+            let is_temporary = ["/tmp/", "/var/", "/private/"].iter().any(|root| path.starts_with(root));
+            out.push_str(if is_temporary && !name.contains('.') { "<path>" } else { name });
+            let has_line = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+            if has_line { end } else { path.len() }
+        } else if c.is_ascii_digit() {
+            let end = length(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ'));
+            let number = rest[..end].trim_end_matches(['.', '-', ':', '_']);
             if let Some(host) = host_of_picked_port(out, number) {
                 out.push_str(host);
                 out.push_str(if host.is_empty() { "<port>" } else { ":<port>" });
-                continue;
-            }
-            if number.bytes().all(|byte| byte.is_ascii_digit()) && is_process(out) {
+            } else if is_digits(number) && is_process(out) {
                 out.push_str("<pid>");
-                continue;
+            } else {
+                number_of(number, out);
             }
-            let is_inside = out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            number_of(number, if is_inside { Context::Inside } else { Context::Alone }, out);
-            continue;
-        }
-        if c.is_ascii_alphabetic() {
-            let end = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
-                .unwrap_or(rest.len());
-            let (name, behind) = rest.split_at(end);
-            if is_hex(name) || is_uuid(name) {
+            number.len()
+        } else if c.is_ascii_alphabetic() {
+            let end = length(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+            if is_hex(&rest[..end]) {
                 out.push_str("<hex>");
-                rest = behind;
-                continue;
+                end
+            } else {
+                let end = length(|c| c.is_ascii_alphabetic());
+                out.push_str(&rest[..end]);
+                end
             }
-            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            out.push_str(&rest[..end]);
-            rest = &rest[end..];
-            continue;
-        }
-        if c == ':' && ends_in_file(out) {
-            // The number of a line.
-            let digits = rest[1..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
-            if digits > 0 {
-                rest = &rest[1 + digits..];
-                continue;
+        } else {
+            let digits = rest[c.len_utf8()..].bytes();
+            let digits = digits.take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
+            if c == ':' && digits > 0 && ends_in_file(out) {
+                // The number of a line.
+                1 + digits
+            } else {
+                out.push(c);
+                c.len_utf8()
             }
-        }
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
+        };
+        rest = &rest[taken..];
     }
 }
 
 /// Returns true if the number after what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.
 fn is_process(out: &str) -> bool {
     let front = out.trim_end_matches([' ', '=', ':', '#']);
-    let start = front.len().saturating_sub(3);
-    front.len() < out.len()
-        && front.get(start..).is_some_and(|word| word.eq_ignore_ascii_case("pid"))
-        && !front[..start].ends_with(|c: char| c.is_alphanumeric())
+    let word = front.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    front.len() < out.len() && word.eq_ignore_ascii_case("pid")
 }
 
 /// Returns the part of `number` before a port that the system picked, or `None` if there is no such port.
@@ -151,64 +129,40 @@ fn host_of_picked_port<'a>(out: &str, number: &'a str) -> Option<&'a str> {
     let front = out.rsplit([' ', '(', '\'']).next().unwrap_or_default();
     let front = if host.is_empty() { front.strip_suffix(':')? } else { front };
     let name = format!("{front}{host}");
-    let name = name.trim_end_matches(']');
-    LOOPBACK.iter().any(|loopback| name.ends_with(loopback)).then_some(host)
+    LOOPBACK.iter().any(|loopback| name.trim_end_matches(']').ends_with(loopback)).then_some(host)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Context {
-    /// After a letter, as in `w17`.
-    Inside,
-    Alone,
-}
-
-/// A word that begins with a digit.
-fn number_of(word: &str, context: Context, out: &mut String) {
+/// Writes a word that begins with a digit; after a letter, as in `w17`, it is no time.
+fn number_of(word: &str, out: &mut String) {
+    let is_inside = out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    let unit = &word[digits..];
-    if word.starts_with("0x") || is_uuid(word) || is_hex(word) {
+    let decimals = word[digits..].strip_prefix('.').unwrap_or_default();
+    let decimals = decimals.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = word[digits..].trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    // `2026-11-22`, `2026-11-22T01:02:03Z`, `01:02:03`
+    let shape: String = word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let is_time = shape.starts_with("0000-00-00") || shape.starts_with("00:00:00");
+    if word.starts_with("0x") || is_hex(word) {
         out.push_str("<hex>");
-    } else if context == Context::Alone && is_time(word) {
+    } else if is_time && !is_inside || matches!(unit, "s" | "ms" | "us" | "ns" | "µs" | "sec" | "seconds") {
         out.push_str("<time>");
-    } else if let Some(decimals) = unit.strip_prefix('.') {
-        let length = decimals.bytes().take_while(u8::is_ascii_digit).count();
-        let rest = &decimals[length..];
-        if matches!(rest, "s" | "ms" | "us" | "ns" | "µs" | "m") {
-            out.push_str("<time>");
-        } else if length > 3 {
-            out.push_str(&word[..=digits + 3]);
-            out.push_str(rest);
-        } else {
-            out.push_str(word);
-        }
-    } else if matches!(unit, "s" | "ms" | "us" | "ns" | "µs" | "sec" | "seconds") {
-        out.push_str("<time>");
+    } else if decimals > 3 {
+        out.push_str(&word[..=digits + 3]);
+        out.push_str(&word[digits + 1 + decimals..]);
     } else if digits > 9 {
         out.push_str("<number>");
-        out.push_str(unit);
+        out.push_str(&word[digits..]);
     } else {
         out.push_str(word);
     }
 }
 
-/// `2026-11-22`, `2026-11-22T01:02:03Z`, `01:02:03`
-fn is_time(word: &str) -> bool {
-    let shape: String = word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    shape.starts_with("0000-00-00") || shape.starts_with("00:00:00")
-}
-
+/// An address, a hash or a UUID.
 fn is_hex(word: &str) -> bool {
     word.len() >= 8
-        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().any(|byte| byte.is_ascii_alphabetic())
-}
-
-fn is_uuid(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('-').collect();
-    parts.len() == 5
-        && word.len() == 36
-        && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Folders of the root below which systems and users keep files.
@@ -236,42 +190,25 @@ const ROOTS: &[&str] = &[
 
 /// Returns an absolute path of at least two parts.
 fn is_path(text: &str) -> bool {
-    let mut parts = text[1..].splitn(2, '/');
-    let first = parts.next().unwrap_or_default();
-    parts.next().is_some()
-        && !first.is_empty()
-        && first.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
-        && ROOTS.contains(&first)
-}
-
-fn is_temporary(path: &str) -> bool {
-    path.starts_with("/tmp/") || path.starts_with("/var/") || path.starts_with("/private/")
+    text[1..].split_once('/').is_some_and(|(first, _)| ROOTS.contains(&first))
 }
 
 /// Returns true if what was written so far ends in a file name.
 fn ends_in_file(out: &str) -> bool {
-    let word = out.rsplit([' ', '(', '\'', '[']).next().unwrap_or_default();
-    word.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty()
-            && (1..=5).contains(&extension.len())
-            && extension.starts_with(|c: char| c.is_ascii_alphabetic())
-            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    is_file(out.rsplit([' ', '(', '\'', '[']).next().unwrap_or_default())
 }
 
 /// Returns the members of sets and maps in one order: hash seeds shuffle them.
-fn sorted_sets(text: &str) -> String {
-    let (Some(open), Some(close)) = (text.find('{'), text.rfind('}')) else { return text.to_owned() };
-    if open >= close {
-        return text.to_owned();
+fn sorted_sets(text: String) -> String {
+    let parts = text.split_once('{').and_then(|(front, rest)| Some((front, rest.rsplit_once('}')?)));
+    match parts {
+        Some((front, (inner, behind))) if !inner.contains(['{', '}', '[', '(']) => {
+            let mut members: Vec<&str> = inner.split(", ").collect();
+            members.sort_unstable();
+            format!("{front}{{{}}}{behind}", members.join(", "))
+        }
+        _ => text,
     }
-    let inner = &text[open + 1..close];
-    if inner.contains(['{', '}', '[', '(']) {
-        return text.to_owned();
-    }
-    let mut members: Vec<&str> = inner.split(", ").collect();
-    members.sort_unstable();
-    format!("{}{{{}}}{}", &text[..open], members.join(", "), &text[close + 1..])
 }
 
 #[cfg(test)]

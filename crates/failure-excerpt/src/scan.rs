@@ -24,53 +24,34 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut ended = usize::MAX;
     while at < page.len() && failures.len() < MAX_FAILURES {
         let line = page.line(at);
-        if line.is_empty() {
-            at += 1;
-            continue;
-        }
         // A line with an arrow is recognized by the arrow, whatever the words.
-        if prefilter(line).can_skip && !(at + 1..at + 5).any(|below| is_pointer(page.line(below))) {
-            runs += u32::from(is_run(line));
+        let has_arrow = || (at + 1..at + 5).any(|below| is_pointer(page.line(below)));
+        let may_begin = !line.is_empty() && (!prefilter(line).can_skip || has_arrow());
+        let Some((mut failure, next)) = may_begin.then(|| tools::find(page, at)).flatten() else {
+            // `running 3 tests`
+            runs += u32::from(line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test"));
             at += 1;
             continue;
-        }
-        if let Some((mut failure, next)) = tools::find(page, at) {
+        };
+        let is_name = failure.tool == SUITE && !failure.is_explained() && ended == at;
+        let is_warning = failure.severity == Severity::Warning;
+        warnings += usize::from(is_warning);
+        (at, ended) = (next.max(at + 1), next);
+        match failures.last_mut() {
             // bun prints the error first, and then the name of the test.
-            if failure.tool == SUITE
-                && !failure.is_explained()
-                && ended == at
-                && let Some(error) = failures.last_mut()
-                && error.tool == "error"
-            {
+            Some(error) if is_name && error.tool == "error" => {
                 error.stage = Stage::Test;
                 error.id = failure.id;
                 error.parts.extend(failure.parts);
-                at = next.max(at + 1);
-                continue;
             }
-            ended = next;
-            let is_warning = failure.severity == Severity::Warning;
-            warnings += usize::from(is_warning);
-            if is_warning && warnings > MAX_WARNINGS {
-                at = next.max(at + 1);
-                continue;
+            _ if is_warning && warnings > MAX_WARNINGS => {}
+            _ => {
+                failure.run = if failure.tool == "libtest" { runs } else { 0 };
+                failures.push(failure);
             }
-            if failure.tool == "libtest" {
-                failure.run = runs;
-            }
-            failures.push(failure);
-            at = next.max(at + 1);
-        } else {
-            runs += u32::from(is_run(line));
-            at += 1;
         }
     }
     merge(page, failures)
-}
-
-/// `running 3 tests`
-fn is_run(line: &str) -> bool {
-    line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))
 }
 
 /// Returns true if a line may be an arrow to a location.
@@ -84,25 +65,17 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     let mut merged: Vec<Failure> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for failure in failures {
-        if failure.id.is_empty() {
+        let key = if failure.id.is_empty() {
             // The same words again, of a second target or a second listing.
-            let key = format!(
-                "\u{1}{}\u{1}{}\u{1}{}\u{1}{}",
-                failure.tool,
-                failure.code,
-                failure.message,
-                place_of(page, &failure)
-            );
-            if known.contains_key(&key) {
-                continue;
-            }
-            known.insert(key, merged.len());
-            merged.push(failure);
-            continue;
-        }
-        let key = id_key(&failure.id).to_owned();
-        match known.get(&key).copied() {
-            Some(index) if !is_other(&merged[index], &failure) => unite(page, &mut merged[index], failure),
+            let place = failure.parts.iter().find(|part| part.1 == LineKind::Location);
+            let place = place.map_or("", |part| page.line(part.0).trim());
+            [failure.tool, &failure.code, &failure.message, place].join("\u{1}")
+        } else {
+            id_key(&failure.id).to_owned()
+        };
+        match known.get(&key) {
+            Some(_) if failure.id.is_empty() => {}
+            Some(&index) if !is_other(&merged[index], &failure) => unite(&mut merged[index], failure),
             _ => {
                 known.insert(key, merged.len());
                 merged.push(failure);
@@ -128,54 +101,21 @@ fn is_other(one: &Failure, two: &Failure) -> bool {
     is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 
-/// Adds what `other` says of the same test.
-fn unite(page: &Page, one: &mut Failure, other: Failure) {
-    if one.tool == SUITE && other.is_explained() {
-        *one = other;
-        return;
-    }
-    // The one with more details is kept; the other adds its name.
+/// Adds what `other` says of the same test: the one with more details is kept, and the longer name, which has the file or the group.
+fn unite(one: &mut Failure, mut other: Failure) {
     let wealth = |failure: &Failure| {
         (failure.is_explained(), failure.has(LineKind::Location), !failure.values.is_empty())
     };
-    let other = if wealth(&other) > wealth(one) && one.is_explained() {
-        std::mem::replace(one, other)
-    } else {
-        other
-    };
-    let has_words = one.is_explained();
-    let is_longer = other.id.len() > one.id.len();
-    if !has_words {
-        one.message = other.message;
-        one.values = other.values;
-        one.file = other.file;
-        one.stage = one.stage.min(other.stage);
-        one.code = if one.code.is_empty() { other.code } else { one.code.clone() };
+    if wealth(&other) > wealth(one) {
+        std::mem::swap(one, &mut other);
     }
-    // The longer name says more: it has the file or the group.
-    if is_longer {
+    if other.id.len() > one.id.len() {
         one.id = other.id;
-        for part in &mut one.parts {
-            if part.1 == LineKind::Head && has_words {
-                part.1 = LineKind::Foreign;
-            }
+        for part in one.parts.iter_mut().filter(|part| part.1 == LineKind::Head) {
+            part.1 = LineKind::Foreign;
         }
-        one.parts.extend(other.parts.iter().filter(|part| part.1 == LineKind::Head));
+        one.parts.extend(other.parts.into_iter().filter(|part| part.1 == LineKind::Head));
     }
-    if !has_words {
-        let heads: Vec<&str> = one.parts.iter().map(|part| page.line(part.0).trim()).collect();
-        let new: Vec<(usize, LineKind)> =
-            other.parts.into_iter().filter(|part| !heads.contains(&page.line(part.0).trim())).collect();
-        // One line with the name is enough.
-        let without_name = |(line, kind)| {
-            if kind == LineKind::Head && !is_longer { (line, LineKind::Foreign) } else { (line, kind) }
-        };
-        one.parts.extend(new.into_iter().map(without_name));
-    }
-}
-
-fn place_of<'a>(page: &'a Page, failure: &Failure) -> &'a str {
-    failure.parts.iter().find(|part| part.1 == LineKind::Location).map_or("", |part| page.line(part.0).trim())
 }
 
 /// What all listings of a test agree on: the last part of its name.

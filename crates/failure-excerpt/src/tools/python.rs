@@ -139,7 +139,7 @@ pub(super) fn unittest(page: &Page, at: usize) -> Found {
     // Of several exceptions the last one is what the test saw.
     let mut traces = (at + 1..captured).filter(|&at| page.line(at).starts_with("Traceback"));
     let first = traces.next().unwrap_or(at + 2);
-    let last = traces.last().unwrap_or(first);
+    let last = traces.next_back().unwrap_or(first);
     failure.add_all(first..last, LineKind::Frame);
     failure.add_body(page, last, captured, FrameOrder::NewestLast);
     Some((failure, end))
@@ -163,7 +163,9 @@ pub(super) fn traceback(page: &Page, at: usize) -> Found {
         let frames: Vec<usize> = (at + 1..end).filter(is_own).collect();
         failure.add_frames(page, &frames, FrameOrder::NewestFirst);
         let mut names = frames.iter().filter_map(|&at| page.line(at).rsplit_once(" in "));
-        failure.id = names.find(|(_, name)| name.starts_with("test")).map_or("", |(_, name)| name).to_owned();
+        if let Some((_, name)) = names.find(|(_, name)| name.starts_with("test")) {
+            name.clone_into(&mut failure.id);
+        }
         return Some((failure, end));
     }
     if !bare(line).starts_with("Traceback (most recent call last)") {

@@ -31,11 +31,6 @@ pub(super) fn go(page: &Page, at: usize) -> Found {
         // Only its subtests say why.
         failure.tool = SUITE;
     }
-    // `    a_test.go:12: got 3`
-    if let Some(found) = find_location(&failure.message) {
-        found.file.clone_into(&mut failure.file);
-        failure.message = failure.message[found.end..].trim_start_matches([':', ' ']).to_owned();
-    }
     Some((failure, end))
 }
 
@@ -74,7 +69,7 @@ pub(super) fn bullet(page: &Page, at: usize) -> Found {
     let rest = text.strip_prefix("FAIL ")?.trim();
     let (file, name) = rest.split_once(" > ").unwrap_or((rest, ""));
     let first = file.split_whitespace().next().unwrap_or_default();
-    if !is_file(first) && !(file.starts_with('|') && !name.is_empty()) {
+    if !is_file(first) && (name.is_empty() || !file.starts_with('|')) {
         return None;
     }
     let stage = if name.is_empty() { Stage::Build } else { Stage::Test };

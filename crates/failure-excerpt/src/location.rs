@@ -1,6 +1,6 @@
 //! Source locations, file and line, in the forms in which tools print them.
 
-use super::words::{contains_any, starts_with_any};
+use super::words::{contains_any, starts_with_any, starts_with_digit};
 
 /// A location in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,7 @@ pub(super) fn find_location(line: &str) -> Option<Location<'_>> {
         let digits = at + found;
         let end = digits + bytes[digits..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         at = end;
-        if let Some(start_and_stop) = file_before(line, digits) {
-            let (start, stop) = start_and_stop;
+        if let Some((start, stop)) = file_before(line, digits) {
             let end = end + column(&line[end..]);
             return Some(Location { file: &line[start..stop], start, end });
         }
@@ -55,35 +54,19 @@ pub(super) fn file_in(line: &str) -> &str {
 /// Returns the byte range of the file name that precedes a line number at `digits`.
 fn file_before(line: &str, digits: usize) -> Option<(usize, usize)> {
     let front = &line[..digits];
-    let stop = if let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(":[")) {
-        front.len()
-    } else if let Some(front) = front.strip_suffix('(') {
-        front.len()
-    } else {
-        if let Some(front) = front.strip_suffix(' ').filter(|front| extension(front) == "dart") {
-            return file_before_space(line, front.len());
-        }
+    // `f.c:3`, `F.java:[3`, `f.ts(3`, Dart's `test/a_test.dart 12:5`
+    let signed = [":[", ":", "("].iter().find_map(|sign| front.strip_suffix(sign));
+    let signed = signed.or_else(|| front.strip_suffix(' ').filter(|front| extension(front) == "dart"));
+    let file = signed.or_else(|| {
         let front = front.strip_suffix("line ").or_else(|| front.strip_suffix("lines "))?;
-        let front = front.strip_suffix(':').unwrap_or(front);
         let front = front.trim_end_matches([' ', ',', ':']);
-        front
-            .strip_suffix(" on")
-            .or_else(|| front.strip_suffix(" at"))
-            .unwrap_or(front)
-            .trim_end_matches(['"', '\''])
-            .len()
-    };
-    let start = line[..stop]
-        .rfind(|c: char| c.is_whitespace() || FILE_DELIMITERS.contains(c))
-        .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
-    let start = start + if line[start..stop].starts_with("file://") { 7 } else { 0 };
-    is_file(&line[start..stop]).then_some((start, stop))
-}
-
-/// Returns the byte range of the file name in Dart's `test/a_test.dart 12:5`.
-fn file_before_space(line: &str, stop: usize) -> Option<(usize, usize)> {
-    let start = line[..stop].rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    is_file(&line[start..stop]).then_some((start, stop))
+        let front = front.strip_suffix(" on").or_else(|| front.strip_suffix(" at")).unwrap_or(front);
+        Some(front.trim_end_matches(['"', '\'']))
+    })?;
+    let start = file.rfind(|c: char| c.is_whitespace() || FILE_DELIMITERS.contains(c));
+    let start = start.map_or(0, |at| at + file[at..].chars().next().map_or(1, char::len_utf8));
+    let start = start + if file[start..].starts_with("file://") { 7 } else { 0 };
+    is_file(&file[start..]).then_some((start, file.len()))
 }
 
 /// Returns true if `path` looks like the name of a source file.
@@ -111,17 +94,15 @@ pub(super) fn extension(file: &str) -> &str {
 
 /// Returns the length of a column, or of the end of a span, after a line number.
 fn column(rest: &str) -> usize {
-    let bytes = rest.as_bytes();
-    let mut length = 0;
+    let mut left = rest;
     for _ in 0..3 {
-        let Some(b':' | b',' | b'-' | b'.') = bytes.get(length) else { break };
-        let digits = bytes[length + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits == 0 {
+        let Some(number) = left.strip_prefix([':', ',', '-', '.']).filter(|rest| starts_with_digit(rest))
+        else {
             break;
-        }
-        length += 1 + digits;
+        };
+        left = number.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    length
+    rest.len() - left.len()
 }
 
 /// Prefixes of the paths of libraries, runtimes and tools.

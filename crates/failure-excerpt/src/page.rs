@@ -1,6 +1,9 @@
 //! The lines of both streams: plain text, with paths relative to the project.
 
+use std::sync::OnceLock;
+
 use super::tally::Counted;
+use super::words::is_digits;
 use super::{clean, reports};
 
 /// Maximum length of a line, in bytes; longer lines are truncated in the middle.
@@ -23,6 +26,8 @@ pub(super) struct Page {
     stderr_start: usize,
     /// True if something is left out in the middle of a stream.
     pub(super) is_partial: bool,
+    /// The first line with the number of failing tests, of runners that list them after it.
+    failing_count: OnceLock<Option<usize>>,
     /// The tests that reports for programs count, by runner.
     pub(super) counted: Vec<(&'static str, Counted)>,
 }
@@ -78,6 +83,12 @@ impl Page {
     /// Returns line `index`, or an empty one past the end.
     pub(super) fn line(&self, index: usize) -> &str {
         self.spans.get(index).map_or("", |&(start, end)| &self.text[start..end])
+    }
+
+    /// Returns the first line such as `  3 failing`.
+    pub(super) fn failing_count(&self) -> Option<usize> {
+        let is_count = |at: &usize| self.line(*at).trim().strip_suffix(" failing").is_some_and(is_digits);
+        *self.failing_count.get_or_init(|| (0..self.len()).find(is_count))
     }
 
     /// Returns the end of the stream that line `index` is in.

@@ -12,7 +12,7 @@ pub(super) struct Prefilter {
 }
 
 /// Substrings in lower case that mark a line of interest, and the score of each; one with score 0 only keeps the matchers
-/// from being skipped. Sorted by first letter, see [`FIRST_NEEDLES`].
+/// from being skipped. Sorted by first letter.
 const NEEDLES: [(&str, i32); 74] = [
     ("abort", 5),
     ("actual", 3),
@@ -93,26 +93,6 @@ const NEEDLES: [(&str, i32); 74] = [
 /// Maximum number of bytes of a line that are scanned. Longer lines are never skipped.
 const MAX_SCANNED_LINE_BYTES: usize = 1200;
 
-/// Returns the index in [`NEEDLES`] of the first entry of each letter; the last index is their number.
-const fn first_needles() -> [u8; 27] {
-    let mut starts = [0; 27];
-    let mut letter = 0;
-    while letter < 27 {
-        let mut word = 0;
-        while word < NEEDLES.len() && NEEDLES[word].0.as_bytes()[0] < b'a' + letter {
-            word += 1;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 needles")]
-        {
-            starts[letter as usize] = word as u8;
-        }
-        letter += 1;
-    }
-    starts
-}
-
-const FIRST_NEEDLES: [u8; 27] = first_needles();
-
 /// Checks a line in one pass.
 pub(super) fn prefilter(line: &str) -> Prefilter {
     let bytes = &line.as_bytes()[..line.len().min(MAX_SCANNED_LINE_BYTES)];
@@ -127,9 +107,9 @@ pub(super) fn prefilter(line: &str) -> Prefilter {
     for (at, byte) in bytes.iter().copied().enumerate() {
         let lower = byte | 0x20;
         if lower.is_ascii_lowercase() {
-            let letter = usize::from(lower - b'a');
-            let (from, to) = (usize::from(FIRST_NEEDLES[letter]), usize::from(FIRST_NEEDLES[letter + 1]));
-            for (needle, value) in &NEEDLES[from..to] {
+            let from = NEEDLES.partition_point(|needle| needle.0.as_bytes()[0] < lower);
+            for (needle, value) in NEEDLES[from..].iter().take_while(|needle| needle.0.as_bytes()[0] == lower)
+            {
                 let rest = &bytes[at..];
                 if rest.len() >= needle.len() && rest[..needle.len()].eq_ignore_ascii_case(needle.as_bytes())
                 {

@@ -103,20 +103,15 @@ fn location<'a>(
     location.line = number(&LINE_KEYS).or(location.line);
     location.column = number(&COLUMN_KEYS).or(location.column);
     for key in LOCATION_KEYS {
-        let inner = match members.get(key) {
-            Some(Value::Array(items)) => items.first(),
-            inner => inner,
-        };
-        if let Some(inner) = inner.and_then(Value::as_object).filter(|_| depth > 0) {
+        let inner = members.get(key).and_then(|inner| inner.get(0).unwrap_or(inner).as_object());
+        if let Some(inner) = inner.filter(|_| depth > 0) {
             // The Language Server Protocol's `range` counts from 0.
             let base = u64::from(key == "range");
             let unplaced = JsonLocation { file: location.file, ..JsonLocation::default() };
             let found = self::location(inner, unplaced, depth - 1);
-            location = JsonLocation {
-                file: found.file,
-                line: found.line.map(|line| line.saturating_add(base)).or(location.line),
-                column: found.column.map(|column| column.saturating_add(base)).or(location.column),
-            };
+            location.file = found.file;
+            location.line = found.line.map(|line| line.saturating_add(base)).or(location.line);
+            location.column = found.column.map(|column| column.saturating_add(base)).or(location.column);
         }
     }
     location
@@ -132,20 +127,19 @@ fn first_text<'a>(members: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a 
     keys.iter().find_map(|key| members.get(*key).and_then(Value::as_str)).filter(|text| !text.is_empty())
 }
 
+/// Severities that are no errors.
+const MILD_WORDS: &[&str] =
+    &["warning", "warn", "info", "information", "hint", "style", "convention", "refactor", "note", "low"];
+
 /// Appends `file:line:column: error: message [rule]`.
 fn write_problem(members: &Map<String, Value>, location: JsonLocation<'_>, message: &str, out: &mut String) {
-    let severity = match SEVERITY_KEYS.iter().find_map(|key| members.get(*key)) {
+    let is_warning = match SEVERITY_KEYS.iter().find_map(|key| members.get(*key)) {
         // ESLint's 1 is a warning; that of the Language Server Protocol, which has a `range`, an error.
-        Some(Value::Number(number)) if number.as_u64() == Some(1) && !members.contains_key("range") => {
-            "warning"
-        }
-        Some(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
-            "warning" | "warn" | "info" | "information" | "hint" | "style" | "convention" | "refactor"
-            | "note" | "low" => "warning",
-            _ => "error",
-        },
-        _ => "error",
+        Some(Value::Number(number)) => number.as_u64() == Some(1) && !members.contains_key("range"),
+        Some(Value::String(word)) => MILD_WORDS.contains(&word.to_ascii_lowercase().as_str()),
+        _ => false,
     };
+    let severity = if is_warning { "warning" } else { "error" };
     let (file, line) = (location.file, location.line.unwrap_or_default());
     let file = file.strip_prefix("file://").unwrap_or(file);
     let column = location.column.map_or(String::new(), |column| format!(":{column}"));

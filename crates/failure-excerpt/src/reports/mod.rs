@@ -71,31 +71,27 @@ impl Reader {
     /// Takes in the report that begins at `rest`, and returns its length.
     fn report(&mut self, rest: &str, line: &str) -> Option<usize> {
         let text = line.trim();
+        let is_whole = text.starts_with(['{', '[']) && text.ends_with(['}', ']']);
+        if let Some(value) = Some(text).filter(|_| is_whole).and_then(|text| serde_json::from_str(text).ok())
+        {
+            return self.add_value(&value).then_some(line.len());
+        }
+        self.documents += 1;
+        if self.documents > MAX_DOCUMENTS {
+            return None;
+        }
         if text.starts_with('<') {
-            self.documents += 1;
-            if self.documents > MAX_DOCUMENTS {
-                return None;
-            }
             let length = junit::report(rest, &mut self.out, &mut self.counts)?;
             self.found = true;
             return Some(length);
         }
-        let is_whole = text.len() > 1 && text.ends_with(['}', ']']);
-        if is_whole && let Ok(value) = serde_json::from_str::<Value>(text) {
-            return self.add_value(&value).then_some(line.len());
-        }
-        if !text.starts_with(['{', '[']) || self.documents >= MAX_DOCUMENTS {
-            return None;
-        }
-        self.documents += 1;
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
         let value = values.next()?.ok()?;
-        let length = values.byte_offset();
         let is_known = self.add_value(&value);
         if is_known && !self.out.ends_with('\n') {
             self.out.push('\n');
         }
-        is_known.then_some(length)
+        is_known.then_some(values.byte_offset())
     }
 
     /// Writes what a value says. Returns false if it is no report.

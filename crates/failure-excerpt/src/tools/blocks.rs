@@ -68,8 +68,8 @@ pub(super) fn block(page: &Page, at: usize) -> Found {
     if tool == "rspec" {
         super::runners::settle_message(page, &mut failure);
     }
-    if let Some(message) = failure.message.strip_prefix("error: ") {
-        failure.message = message.to_owned();
+    if failure.message.starts_with("error: ") {
+        failure.message.drain(.."error: ".len());
     }
     if failure.file.is_empty() {
         file_in(behind).clone_into(&mut failure.file);

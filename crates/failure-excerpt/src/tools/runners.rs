@@ -303,8 +303,7 @@ pub(super) fn numbered(page: &Page, at: usize) -> Found {
     let (number, title) = item(page.line(at))?;
     let indent = indent_of(page.line(at));
     // mocha numbers them where they happen, and prints them at the end.
-    let is_count = |line: &str| line.trim().strip_suffix(" failing").is_some_and(is_digits);
-    if (at + 1..page.len().min(at + MAX_LISTED_LINES)).any(|at| is_count(page.line(at))) {
+    if page.failing_count().is_some_and(|count| at < count) {
         return Some((Failure::new(Stage::Test, SUITE).with_id(title).with_line(at, LineKind::Note), at + 1));
     }
     let end = page.find_end(at + 1, |line| {
@@ -343,9 +342,6 @@ pub(super) fn numbered(page: &Page, at: usize) -> Found {
     settle_message(page, &mut failure);
     failure.is_explained().then_some((failure, end))
 }
-
-/// Lines below an item that are searched for the number of all.
-const MAX_LISTED_LINES: usize = 4000;
 
 /// `RSpec` shows the failing source before the message, and the class of an error in a line of its own; `ExUnit` shows the
 /// location of the test before the message.

@@ -168,19 +168,11 @@ impl Examination {
 
     /// Returns the failures of the known tools, the most important first.
     pub fn summaries(&self) -> Vec<Summary<'_>> {
-        let mut summaries = Vec::new();
-        for failure in &self.failures {
-            summaries.push(Summary {
-                stage: failure.stage.as_str(),
-                tool: failure.tool,
-                id: &failure.id,
-                code: &failure.code,
-                message: &failure.message,
-                values: &failure.values,
-                file: &failure.file,
+        let summaries =
+            self.failures.iter().map(|Failure { stage, tool, id, code, message, values, file, .. }| {
+                Summary { stage: stage.as_str(), tool, id, code, message, values, file }
             });
-        }
-        summaries
+        summaries.collect()
     }
 
     /// Returns the cause as one line of at most `max_chars` characters: the message of the primary failure with, if they are

@@ -1,7 +1,7 @@
 //! The kind of a line, judged by its shape.
 
 use super::location::{find_location, is_external};
-use super::words::{contains_any, starts_with_any};
+use super::words::{contains_any, is_digits, starts_with_any, starts_with_digit};
 
 /// The role of a line in the report of a failure, the most valuable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,23 +28,16 @@ pub(super) enum LineKind {
 /// a [`LineKind::Frame`].
 pub(super) fn line_kind(line: &str) -> Option<LineKind> {
     let text = line.trim();
-    if text.is_empty()
-        || text
-            .bytes()
-            .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b' ' | b'|' | b'~' | b'^' | b'*' | b'.'))
-    {
-        return (!text.is_empty() && text.contains('^')).then_some(LineKind::Code);
+    if text.bytes().all(|byte| b"-=_ |~^*.".contains(&byte)) {
+        return text.contains('^').then_some(LineKind::Code);
     }
-    if is_value(text) {
-        return Some(LineKind::Value);
-    }
-    if is_code(text) {
-        return Some(LineKind::Code);
-    }
-    if is_frame(text) {
-        return Some(if is_external_frame(text) { LineKind::Foreign } else { LineKind::Frame });
-    }
-    Some(LineKind::Note)
+    Some(match text {
+        _ if is_value(text) => LineKind::Value,
+        _ if is_code(text) => LineKind::Code,
+        _ if !is_frame(text) => LineKind::Note,
+        _ if is_external_frame(text) => LineKind::Foreign,
+        _ => LineKind::Frame,
+    })
 }
 
 /// Words that introduce what was expected and what came.
@@ -111,15 +104,12 @@ pub(super) fn is_value(text: &str) -> bool {
         // A line of a diff; but no list of options, and no rule across the page.
         return !rest.is_empty() && !rest.starts_with(['-', '+', '>']) && text.len() < 300;
     }
-    let text = text
-        .strip_prefix("E ")
-        .map_or(text, str::trim_start)
-        .trim_start_matches(['#', '>', '│', '|'])
-        .trim_start();
+    let text = text.strip_prefix("E ").map_or(text, str::trim_start);
+    let text = text.trim_start_matches(['#', '>', '│', '|']).trim_start();
     let head = text.find([':', '=', '<', '(']).map_or("", |at| text[..at].trim_end());
     if !head.is_empty() && head.len() <= 24 && text.len() > head.len() + 1 {
         let head = head.to_ascii_lowercase();
-        let head = head.trim_start_matches(['`', '\'', '"']).trim_end_matches(['`', '\'', '"']);
+        let head = head.trim_matches(['`', '\'', '"']);
         if VALUE_WORDS.contains(&head)
             || head.ends_with(" expected")
             || head.ends_with(" actual")
@@ -150,23 +140,17 @@ const FRAME_STARTS: &[&str] = &["at ", "File \"", "from ", "created by ", "stack
 
 /// Returns true if `text` is a step of a stack trace.
 pub(super) fn is_frame(text: &str) -> bool {
-    let bytes = text.as_bytes();
     if starts_with_any(text, FRAME_STARTS) || text.starts_with("in ") && text.contains(':') {
         return true;
     }
     if let Some(rest) = text.strip_prefix('#') {
         let rest = rest.trim_start();
-        return rest.starts_with(|c: char| c.is_ascii_digit())
-            || find_location(rest).is_some_and(|location| location.start <= 6);
+        return starts_with_digit(rest) || find_location(rest).is_some_and(|location| location.start <= 6);
     }
-    if bytes.first().is_some_and(u8::is_ascii_digit) {
-        let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits <= 3 && text[digits..].starts_with(": ") {
-            return true;
-        }
-    }
-    // A location with nothing before it.
-    find_location(text).is_some_and(|location| location.start <= 2)
+    let is_numbered = |number: &str| (1..4).contains(&number.len()) && is_digits(number);
+    // A number, or a location with nothing before it.
+    text.split_once(": ").is_some_and(|(number, _)| is_numbered(number))
+        || find_location(text).is_some_and(|location| location.start <= 2)
 }
 
 /// Words of steps in a runtime.

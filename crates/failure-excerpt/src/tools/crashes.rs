@@ -67,10 +67,6 @@ pub(super) fn goroutines(page: &Page, at: usize) -> Found {
     let mut frames = Vec::new();
     for at in at + 1..end {
         let Some(text) = page.line(at).strip_prefix('\t') else { continue };
-        // After a timeout, `running tests:` lists them, one in each line.
-        if text.trim_start().starts_with("Test") {
-            failure.add(at, LineKind::Head);
-        }
         let file = find_location(text).filter(|found| found.start < 2).map_or("", |found| found.file);
         if extension(file) != "go" || file.starts_with('/') || is_external(file) {
             continue;

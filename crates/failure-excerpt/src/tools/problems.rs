@@ -159,7 +159,6 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         return (severity, code, without_name_of_rule(words));
     }
     // `words [rule]`, `words (rule)`
-    let named = |open: &str, close| words.strip_suffix(close).and_then(|words| words.rsplit_once(open));
     let is_rule = |code: &str| {
         let is_plain = code.contains('-') || code.chars().all(|c| c.is_ascii_lowercase());
         (1..60).contains(&code.len())
@@ -167,21 +166,25 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
             && code.contains(|c: char| c.is_ascii_alphabetic())
             && (words.ends_with(']') || severity.is_some() || is_plain)
     };
-    match named(" [", ']').or_else(|| named(" (", ')')).filter(|(_, code)| is_rule(code)) {
+    match rule_behind(words).filter(|(_, code)| is_rule(code)) {
         Some((words, code)) => (severity, code, words.trim_end()),
         None => (severity, "", words),
     }
 }
 
+/// Splits `words [rule]` and `words (rule)`.
+fn rule_behind(words: &str) -> Option<(&str, &str)> {
+    let bracketed = words.strip_suffix(']').and_then(|words| words.rsplit_once(" ["));
+    bracketed.or_else(|| words.strip_suffix(')')?.rsplit_once(" ("))
+}
+
 /// pylint and sqlfluff give the name of a rule after the words, beside its code: `words (no-member)`, `words [aliasing.column]`.
 fn without_name_of_rule(words: &str) -> &str {
-    let named = |open: &str, close| words.strip_suffix(close).and_then(|words| words.rsplit_once(open));
     let is_name = |name: &str| {
         name.contains(['-', '.'])
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'))
     };
-    let named = named(" (", ')').or_else(|| named(" [", ']'));
-    named.filter(|(_, name)| is_name(name)).map_or(words, |(words, _)| words)
+    rule_behind(words).filter(|(_, name)| is_name(name)).map_or(words, |(words, _)| words)
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.

@@ -4,21 +4,11 @@
 
 mod blocks;
 mod crashes;
+mod prelude;
 mod problems;
 mod python;
 mod runners;
 mod tap;
-
-mod prelude {
-    pub(super) use crate::failure::{Failure, FrameOrder, SUITE, Severity, Stage, indent_of, split_location};
-    pub(super) use crate::line_kind::{LineKind, is_code, is_external_frame, is_frame, is_value, line_kind};
-    pub(super) use crate::location::{extension, file_in, find_location, is_external, is_file};
-    pub(super) use crate::page::{MAX_LOOKBACK_LINES, Page};
-    pub(super) use crate::words::{contains_any, is_digits, starts_with_any, starts_with_digit, strip_any};
-
-    /// The failure that begins in a line, and the line after its last.
-    pub(super) type Found = Option<(Failure, usize)>;
-}
 
 use super::page::Page;
 

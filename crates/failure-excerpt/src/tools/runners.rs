@@ -137,19 +137,9 @@ fn ava(page: &Page, at: usize, name: &str) -> (Failure, usize) {
     if let Some(title) = title {
         let end = page.find_end(title + 1, |line| line.trim() == "─");
         failure.add_body(page, title + 1, end, FrameOrder::NewestFirst);
-        unwrap_ava_error(page, &mut failure);
+        super::tap::unwrap_ava_error(page, &mut failure);
     }
     (failure, at + 1)
-}
-
-/// Replaces ava's `Error thrown in test` with the message of the error object that it prints below.
-pub(super) fn unwrap_ava_error(page: &Page, failure: &mut Failure) {
-    let mut lines = failure.parts.iter().map(|part| page.line(part.0).trim());
-    if failure.message.starts_with("Error thrown in test")
-        && let Some(message) = lines.find_map(|line| line.strip_prefix("message: '"))
-    {
-        failure.message = message.trim_end_matches(['\'', ',']).replace("\\'", "'");
-    }
 }
 
 /// `[ERROR] countsAll(demo.ShelfTest)  Time elapsed: 0.004 s  <<< FAILURE!`, and the list at the end.
@@ -410,19 +400,4 @@ pub(super) fn console(page: &Page, at: usize) -> Found {
     let frames: Vec<usize> = (at + 1..end).filter(is_own).collect();
     failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
-}
-
-/// Units of durations, the longer ones first.
-const UNITS: &[&str] = &["sec", "ms", "µs", "μs", "ns", "s", "m", "h"];
-
-/// Returns a name without ` (0.25ms)`, ` 12ms`, ` [3.00 ms]`, ` in 3s` at its end.
-pub(super) fn without_duration(name: &str) -> &str {
-    let bare = name.trim_end_matches([')', ']']);
-    let number = UNITS.iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare).trim_end();
-    let front = number.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | ','));
-    if number.len() == bare.len() || front.len() == number.len() || !front.ends_with([' ', '(', '[']) {
-        return name;
-    }
-    let front = front.trim_end_matches([' ', '(', '[', '<']);
-    front.strip_suffix(" in").unwrap_or(front)
 }

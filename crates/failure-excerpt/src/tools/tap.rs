@@ -1,7 +1,6 @@
 //! The Test Anything Protocol, as node, bats and Perl's tools speak it.
 
 use super::prelude::*;
-use super::runners::{unwrap_ava_error, without_duration};
 
 /// `not ok 3 - name`, with comments or a block of YAML below.
 pub(super) fn not_ok(page: &Page, at: usize) -> Found {
@@ -156,4 +155,14 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
         return;
     }
     failure.add_frames(page, &frames, FrameOrder::NewestFirst);
+}
+
+/// Replaces ava's `Error thrown in test` with the message of the error object that it prints below.
+pub(super) fn unwrap_ava_error(page: &Page, failure: &mut Failure) {
+    let mut lines = failure.parts.iter().map(|part| page.line(part.0).trim());
+    if failure.message.starts_with("Error thrown in test")
+        && let Some(message) = lines.find_map(|line| line.strip_prefix("message: '"))
+    {
+        failure.message = message.trim_end_matches(['\'', ',']).replace("\\'", "'");
+    }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
-use specify_ralph::process::Tool;
-use specify_ralph::store::Syncing;
+use ralph_os::process::Tool;
+use ralph_store::Syncing;
 
 use super::measure::{BenchCommand, Cost};
 use super::rows::{Bench, thousands};

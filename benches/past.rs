@@ -1,6 +1,6 @@
 //! Iterations as they are once their records are read, to build the context of a prompt from.
 
-use specify_ralph::record::{FACTS_VERSION, Facts, Failing, Iteration, Outcome, SessionId, Timestamp};
+use ralph_core::record::{FACTS_VERSION, Facts, Failing, Iteration, Outcome, SessionId, Timestamp};
 
 use super::synthetic::{self, BEGIN, Random, synthetic_iteration};
 

@@ -6,8 +6,8 @@ use std::io::Write as _;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use specify_ralph::process::Tool;
-use specify_ralph::store::Syncing;
+use ralph_os::process::Tool;
+use ralph_store::Syncing;
 
 use super::Options;
 use super::frame;

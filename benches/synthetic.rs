@@ -5,18 +5,18 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use redact_stream::Redactor;
-use specify_ralph::process::Tool;
-use specify_ralph::progress::progress_txt;
-use specify_ralph::record::{
+use ralph_core::progress::progress_txt;
+use ralph_core::record::{
     Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
-use specify_ralph::repository::{AuthorVariables, Repository};
-use specify_ralph::store::{
+use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::worktree::{PrivateIndex, WorkTree};
+use ralph_os::process::Tool;
+use ralph_store::{
     Draft, SessionRefs, Slot, Snapshot, Spool, SpoolMeta, Store, Syncing, names, note_last_written,
 };
-use specify_ralph::worktree::{PrivateIndex, WorkTree};
+use redact_stream::Redactor;
 
 /// The feature of every synthetic project, from the repository's root.
 pub const FEATURE: &str = "specs/001-login";

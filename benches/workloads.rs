@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use specify_ralph::progress::historical::{self, AlreadyTold, HistorySettings, Mode};
-use specify_ralph::record::Task;
-use specify_ralph::store::Syncing;
-use specify_ralph::worktree::PrivateIndex;
+use ralph_core::progress::historical::{self, AlreadyTold, HistorySettings, Mode};
+use ralph_core::record::Task;
+use ralph_git::worktree::PrivateIndex;
+use ralph_store::Syncing;
 
 use super::past::past;
 use super::synthetic::{self, Shape, Writer};

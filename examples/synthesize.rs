@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use camino::Utf8PathBuf;
-use specify_ralph::store::Syncing;
+use ralph_store::Syncing;
 
 use synthetic::{Shape, Writer};
 

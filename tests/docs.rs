@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ralph_core::config::KEYS;
+use ralph_core::record::Parser;
 use regex::Regex;
-use specify_ralph::config::KEYS;
-use specify_ralph::record::Parser;
 use strum::VariantNames;
 
 use crate::sandbox::{Program, Sandbox};

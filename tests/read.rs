@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
+use ralph_core::record::Timestamp;
 use serde_json::{Value, json};
-use specify_ralph::record::Timestamp;
 
 use crate::sandbox::{Run, Sandbox};
 

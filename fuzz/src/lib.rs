@@ -7,18 +7,17 @@ use std::fs;
 
 use camino::Utf8Path;
 use failure_excerpt::{Features, Neighbours, Output, examine};
+use ralph_core::config::{Config, FileInput, Inputs};
+use ralph_core::progress::fenced;
+use ralph_core::progress::progress_txt::{self, CatchUp};
+use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
+use ralph_project::project_files::ProjectFiles;
+use ralph_project::tasks::set_marks;
+use ralph_store::{Begin, Draft, Envelope, Manifest, SessionRefs, SpoolMeta, Subject, slug};
+use ralph_store::{compose_message, parse_message};
 use redact_stream::{RedactingReader, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use specify_ralph::agent;
-use specify_ralph::config::{Config, FileInput, Inputs};
-use specify_ralph::progress::fenced;
-use specify_ralph::progress::progress_txt::{self, CatchUp};
-use specify_ralph::project_files::ProjectFiles;
-use specify_ralph::record::{Iteration, ObjectId, SessionId, Timestamp};
-use specify_ralph::store::{Begin, Draft, Envelope, Manifest, SessionRefs, SpoolMeta, Subject, slug};
-use specify_ralph::store::{compose_message, parse_message};
-use specify_ralph::tasks::set_marks;
 use tasklist::{Mark, Pairing, TaskList, Ticked};
 
 mod links;
@@ -199,7 +198,7 @@ pub fn progress(input: &[u8]) {
 
 /// Any bytes may come from any agent: every parser reads them.
 pub fn streams(input: &[u8]) {
-    agent::read_streams(input);
+    ralph_agent::read_streams(input);
 }
 
 /// A text is redacted the same in whole, in parts, and through a reader, and once is enough.
@@ -240,10 +239,10 @@ pub fn config(input: &[u8]) {
 
 pub fn final_message(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let findings = agent::final_message::findings(&text);
+    let findings = ralph_agent::final_message::findings(&text);
     let all = [findings.learnings, findings.decisions, findings.approaches].concat();
     assert!(all.iter().all(|item| !item.trim().is_empty()), "{all:?}");
-    if agent::final_message::promise(&text) {
+    if ralph_agent::final_message::promise(&text) {
         assert!(text.contains("<promise>COMPLETE</promise>"));
     }
 }
@@ -267,8 +266,13 @@ pub fn excerpt(input: &[u8]) {
     if !text.contains(['\u{1b}', '\r', '\u{8}']) {
         let coloured = |text: &str| text.replace('\n', "\u{1b}[0m\r\n\u{1b}[31m");
         let (stdout, stderr) = (coloured(stdout), coloured(stderr));
-        let output =
-            Output { stdout: &stdout, stderr: &stderr, exit_code: Some(1), cwd: Some("/w/p"), is_partial: false };
+        let output = Output {
+            stdout: &stdout,
+            stderr: &stderr,
+            exit_code: Some(1),
+            cwd: Some("/w/p"),
+            is_partial: false,
+        };
         let again = examine(&output);
         assert_eq!(again.fingerprint(), levels);
         assert_eq!(again.tally(), examined.tally());

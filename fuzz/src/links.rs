@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use specify_ralph::project_files::{ProjectFiles, Refused, refused};
+use ralph_project::project_files::{ProjectFiles, Refused, refused};
 
 /// What paths and targets of links are made of.
 const PARTS: [&str; 16] = [

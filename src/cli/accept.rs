@@ -6,10 +6,10 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use crate::process::Interrupt;
-use crate::record::{Event, Scope};
-use crate::session::{self, Accepted};
-use crate::view::style::one_line;
+use ralph_core::record::{Event, Scope};
+use ralph_engine::Accepted;
+use ralph_os::process::Interrupt;
+use ralph_ui::style::one_line;
 
 use super::args::PlaceArgs;
 use super::output::emit;
@@ -43,7 +43,7 @@ pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
             warn(message);
         }
     };
-    let accepted = session::accept(&plan, &args.task, &by, &mut say)?;
+    let accepted = ralph_engine::accept(&plan, &args.task, &by, &mut say)?;
     let Accepted { session, iteration, task, refused, is_completed } = &accepted;
     let json = json!({
         "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,

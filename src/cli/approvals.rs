@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
-use crate::config::Command;
-use crate::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
-use crate::record::{IfThere, Refusal, hex};
+use ralph_core::config::Command;
+use ralph_core::record::{IfThere, Refusal, hex};
+use ralph_project::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
 
 use super::Context;
 
@@ -124,7 +124,7 @@ impl Approved<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, FileInput, Inputs};
+    use ralph_core::config::{Config, FileInput, Inputs};
 
     use super::*;
 

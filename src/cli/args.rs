@@ -4,8 +4,8 @@ use anyhow::{Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::config::{self, FlagInput, KEYS, Key, ValueKind};
-use crate::record::Scope;
+use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
+use ralph_core::record::Scope;
 
 use super::{Flags, Json, SessionChoice};
 

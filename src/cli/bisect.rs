@@ -8,12 +8,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::feature;
-use crate::process::{Child, Interrupt, Limits, Marker, Pulse};
-use crate::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
-use crate::store::{SessionLog, Store};
-use crate::view::style::{one_line, span};
-use crate::worktree::{Checkout, WorkTree};
+use ralph_core::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
+use ralph_git::worktree::{Checkout, WorkTree};
+use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
+use ralph_project::feature;
+use ralph_store::{SessionLog, Store};
+use ralph_ui::style::{one_line, span};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, SessionChoice, emit, iterations, note, warn};

@@ -6,9 +6,9 @@ use anyhow::{Error, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::record::{RALPH, Refusal, SessionId, SessionName};
-use crate::store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
-use crate::view::style::{Count, grouped, one_line};
+use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
+use ralph_store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
+use ralph_ui::style::{Count, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, remotes, sessions, warn};
 

@@ -4,10 +4,10 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-use crate::process::Tool;
-use crate::record::{LogEntry, ObjectId, RALPH, join_truncated};
-use crate::store::{Listing, Row, SessionRefs, Store};
-use crate::view::style::one_line;
+use ralph_core::record::{LogEntry, ObjectId, RALPH, join_truncated};
+use ralph_os::process::Tool;
+use ralph_store::{Listing, Row, SessionRefs, Store};
+use ralph_ui::style::one_line;
 
 /// Minimum length of an abbreviated id, as in git.
 const MIN_ABBREVIATION: usize = 4;
@@ -196,7 +196,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use crate::repository::{AuthorVariables, Repository};
+    use ralph_git::repository::{AuthorVariables, Repository};
 
     #[test]
     fn an_abbreviation_of_several_commits_is_an_error_that_lists_them() {

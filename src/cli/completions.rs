@@ -12,9 +12,9 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::feature;
-use crate::record::{CANONICAL, RALPH_ELSEWHERE, SessionName};
-use crate::tasks;
+use ralph_core::record::{CANONICAL, RALPH_ELSEWHERE, SessionName};
+use ralph_project::feature;
+use ralph_project::tasks;
 
 use super::context::Everywhere;
 use super::own_command::{GIT_PROGRAM, Program, called_program};

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use crate::config::Setting;
-use crate::session::redacted;
-use crate::view::style::is_unseen;
+use ralph_core::config::Setting;
+use ralph_engine::redacted;
+use ralph_ui::style::is_unseen;
 
 use super::settings::{load_here, load_without_file, terminal_redactor};
 use super::trust::load_to_read;
@@ -51,7 +51,7 @@ fn write_table(rows: &[[String; 3]], out: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use ralph_core::config::Config;
 
     #[test]
     fn the_table_has_a_line_for_each_key_and_its_columns_are_even() {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn json_has_value_and_origin_for_each_key() {
-        let config = Config::read(&crate::config::Inputs::default()).unwrap();
+        let config = Config::read(&ralph_core::config::Inputs::default()).unwrap();
         let json = config.entries_to_json();
         assert_eq!(json["timeout"], serde_json::json!({"value": "1h", "origin": "default"}));
         assert_eq!(json["agent"]["value"], serde_json::Value::Null);

@@ -7,16 +7,16 @@ use anyhow::{Context as _, Error, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ColorChoice};
 
-use crate::clock::Clock;
-use crate::feature::{self, Feature, FeatureQuery};
-use crate::process::Tool;
-use crate::project_files::ProjectFiles;
-use crate::record::{Refusal, Timestamp};
-use crate::repository::{AuthorVariables, Repository};
-use crate::store::Store;
-use crate::tasks;
-use crate::view::style::Paint;
-use crate::worktree::WorkTree;
+use ralph_core::record::{Refusal, Timestamp};
+use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::worktree::WorkTree;
+use ralph_os::clock::Clock;
+use ralph_os::process::Tool;
+use ralph_project::feature::{self, Feature, FeatureQuery};
+use ralph_project::project_files::ProjectFiles;
+use ralph_project::tasks;
+use ralph_store::Store;
+use ralph_ui::style::Paint;
 
 use super::environment::{Environment, INIT_DIR};
 use super::output::warn;
@@ -235,7 +235,7 @@ fn paint(color: ColorChoice, environment: &Environment) -> Paint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::is_without_git_of_the_user;
+    use ralph_os::process::is_without_git_of_the_user;
 
     #[test]
     fn the_root_holds_the_settings_or_is_the_top_of_the_work_tree() {

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::record::{RALPH, Refusal, SessionName};
-use crate::store::{Control, Holder, LoopLock, Stop};
+use ralph_core::record::{RALPH, Refusal, SessionName};
+use ralph_store::{Control, Holder, LoopLock, Stop};
 
 use super::{Context, ExitCode, say};
 

@@ -7,12 +7,12 @@ use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 
-use crate::config::FlagInput;
-use crate::process::Tool;
-use crate::record::{Claim, FlagCode, LogEntry, Outcome, RALPH, Refusal};
-use crate::store::Store;
-use crate::view::live::Detail;
-use crate::view::style::{Look, Paint};
+use ralph_core::config::FlagInput;
+use ralph_core::record::{Claim, FlagCode, LogEntry, Outcome, RALPH, Refusal};
+use ralph_os::process::Tool;
+use ralph_store::Store;
+use ralph_ui::live::Detail;
+use ralph_ui::style::{Look, Paint};
 
 use super::approvals::{Approvals, Approved};
 use super::run::{self, Voice};

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result};
 use clap::{Args, ColorChoice};
 
-use crate::process::{Interrupt, Tool};
-use crate::record::{IterationName, ObjectId};
-use crate::store::{Scratch, Store};
-use crate::worktree::PrivateIndex;
+use ralph_core::record::{IterationName, ObjectId};
+use ralph_git::worktree::PrivateIndex;
+use ralph_os::process::{Interrupt, Tool};
+use ralph_store::{Scratch, Store};
 
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, settings};
 

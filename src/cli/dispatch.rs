@@ -6,8 +6,10 @@ use std::io::{self, Write, stderr};
 use anyhow::Result;
 use clap::error::ErrorKind;
 
-use crate::process::{LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children};
-use crate::record::RALPH;
+use ralph_core::record::RALPH;
+use ralph_os::process::{
+    LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children,
+};
 
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};

@@ -11,17 +11,16 @@ use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
-use crate::agent::{self, Surroundings, passed_over};
-use crate::config::{Commits, Config};
 use crate::hooks::HookState;
-use crate::process::{self, Tool};
-use crate::record::{CANONICAL, Permissions, RALPH};
-use crate::repository::{HashKind, RefFormat};
-use crate::session;
-use crate::store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, disk_free, loose_objects};
-use crate::tasks;
-use crate::view::style::{Count, grouped};
-use crate::worktree::WorkTree;
+use ralph_agent::{Surroundings, passed_over};
+use ralph_core::config::{Commits, Config};
+use ralph_core::record::{CANONICAL, Permissions, RALPH};
+use ralph_git::repository::{HashKind, RefFormat};
+use ralph_git::worktree::WorkTree;
+use ralph_os::process::{self, Tool};
+use ralph_project::tasks;
+use ralph_store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, disk_free, loose_objects};
+use ralph_ui::style::{Count, grouped};
 
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
@@ -77,7 +76,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
             findings.extend(found.as_ref().and_then(|config| approval(config, context)));
             findings.extend(obstacles(store, context, &findings));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
-                && context.work_tree().is_ok_and(|here| session::check_commits(here).is_ok())
+                && context.work_tree().is_ok_and(|here| ralph_engine::check_commits(here).is_ok())
             {
                 findings.push(Finding::fine("commits", "each success can be committed"));
             }
@@ -185,7 +184,7 @@ fn programs(context: &Context) -> Finding {
 fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
     let lookup = context.lookup();
     let surroundings = Surroundings { directory: root, lookup: &lookup };
-    let listed = agent::list(&|name| setup::agent_settings(config, name), &surroundings);
+    let listed = ralph_agent::list(&|name| setup::agent_settings(config, name), &surroundings);
     let usable: Vec<String> = listed
         .iter()
         .filter(|agent| agent.is_installed)
@@ -264,7 +263,7 @@ fn leftovers(store: &Store, work_tree: Option<&WorkTree>) -> Result<Vec<Finding>
         let dead = session.filter(|session| running.iter().all(|holder| holder.session != *session));
         if let Some(name) = dead {
             let processes = match work_tree {
-                Some(work_tree) => session::left_running(work_tree, &name)?,
+                Some(work_tree) => ralph_engine::left_running(work_tree, &name)?,
                 None => Vec::new(),
             };
             if !processes.is_empty() {
@@ -313,7 +312,7 @@ fn feature(context: &Context) -> Finding {
     match context.feature(None, None) {
         Ok(feature) => {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
-            let progress = || session::check_progress_file(&feature.files, &feature.progress_path);
+            let progress = || ralph_engine::check_progress_file(&feature.files, &feature.progress_path);
             match tasks.and_then(|()| progress()) {
                 Ok(()) => Finding::fine("feature", feature.path),
                 Err(error) => Finding::wrong("feature", &error),

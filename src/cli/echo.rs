@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use redact_stream::Redactor;
 
-use crate::record::{Hint, join_truncated};
-use crate::store::{Control, ControlRequests, Hints, LoopLock, Stop};
-use crate::view::live::Moving;
-use crate::view::style::one_line;
-use crate::worktree::WorkTree;
+use ralph_core::record::{Hint, join_truncated};
+use ralph_git::worktree::WorkTree;
+use ralph_store::{Control, ControlRequests, Hints, LoopLock, Stop};
+use ralph_ui::live::Moving;
+use ralph_ui::style::one_line;
 
 /// Time between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -106,7 +106,7 @@ impl Listener {
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);
         }
-        let ours = |holder: &crate::store::Holder| holder.pid == std::process::id();
+        let ours = |holder: &ralph_store::Holder| holder.pid == std::process::id();
         let holder = LoopLock::holder_here(&self.work_tree).ok().flatten().filter(ours);
         let control = holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session));
         let requests = control.and_then(|control| control.look().ok()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Timestamp;
+    use ralph_core::record::Timestamp;
 
     fn hint(number: u32, tasks: &[&str]) -> Hint {
         Hint {

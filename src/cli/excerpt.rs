@@ -9,10 +9,10 @@ use clap::Args;
 use failure_excerpt::{Examination, Features, Neighbours, Output, Tally, examine};
 use serde::{Deserialize, Serialize};
 
-use crate::record::Refusal;
-use crate::session::Window;
-use crate::view::json::write_line;
-use crate::view::style::inert;
+use ralph_core::record::Refusal;
+use ralph_engine::Window;
+use ralph_ui::json::write_line;
+use ralph_ui::style::inert;
 
 use super::{Context, ExitCode, print};
 

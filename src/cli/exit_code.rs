@@ -1,7 +1,7 @@
 //! The numbers that we exit with.
 
-use crate::process::Interrupt;
-use crate::record::{Session, StopReason};
+use ralph_core::record::{Session, StopReason};
+use ralph_os::process::Interrupt;
 
 /// How a command ended, for shells and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use regex::bytes::Regex;
 
-use crate::history::failure_key::FailureKey;
-use crate::record::{Exits, Outcome, Timestamp, did_you_mean, join_truncated};
-use crate::store::{Row, SessionRows};
-use crate::view::style::{Count, one_line};
+use ralph_core::history::failure_key::FailureKey;
+use ralph_core::record::{Exits, Outcome, Timestamp, did_you_mean, join_truncated};
+use ralph_store::{Row, SessionRows};
+use ralph_ui::style::{Count, one_line};
 
 use super::Context;
 use super::grep::SearchedPart;

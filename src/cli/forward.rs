@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::process::replace;
-use crate::record::{RALPH, Refusal};
+use ralph_core::record::{RALPH, Refusal};
+use ralph_os::process::replace;
 
 use super::{Environment, ExitCode, print};
 

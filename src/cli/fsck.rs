@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use anyhow::Result;
 use clap::Args;
 
-use crate::store::{Repair, VerifyReport};
-use crate::view::style::{Count, grouped, one_line};
+use ralph_store::{Repair, VerifyReport};
+use ralph_ui::style::{Count, grouped, one_line};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, emit, rebuild};

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-use crate::record::{CANONICAL, RALPH, with_command};
+use ralph_core::record::{CANONICAL, RALPH, with_command};
 
 use super::args::ReadArgs;
 use super::context::Everywhere;

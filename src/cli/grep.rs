@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::record::ObjectId;
-use crate::store::{Matcher, Row, Search, SessionRows, Store};
-use crate::view::log::MatchingLine;
+use ralph_core::record::ObjectId;
+use ralph_store::{Matcher, Row, Search, SessionRows, Store};
+use ralph_ui::log::MatchingLine;
 
 use super::iterations::files_of;
 use super::patches::matching_lines;

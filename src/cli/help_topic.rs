@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use clap::{Args, Command};
 
-use crate::record::{RALPH, did_you_mean, with_command};
+use ralph_core::record::{RALPH, did_you_mean, with_command};
 
 use super::{ExitCode, print};
 

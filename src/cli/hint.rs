@@ -7,12 +7,12 @@ use clap::Args;
 use redact_stream::Redactor;
 use serde_json::json;
 
-use crate::feature::Feature;
-use crate::history::asking;
-use crate::record::{Hint, LogEntry, RALPH, Refusal, Scope, SessionName, TaskName, join_truncated};
-use crate::store::{Hints, Holder, LoopLock, Spool, Store};
-use crate::tasks;
-use crate::view::style::one_line;
+use ralph_core::history::asking;
+use ralph_core::record::{Hint, LogEntry, RALPH, Refusal, Scope, SessionName, TaskName, join_truncated};
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::{Hints, Holder, LoopLock, Spool, Store};
+use ralph_ui::style::one_line;
 
 use super::args::PlaceArgs;
 use super::control::running;

@@ -12,9 +12,9 @@ use serde_json::json;
 use strum::VariantNames;
 
 use crate::hooks::{FORMER, Hook, HookState, uninstall};
-use crate::process::Tool;
-use crate::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
-use crate::record::{IfThere, Refusal};
+use ralph_core::record::{IfThere, Refusal};
+use ralph_os::process::Tool;
+use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 
 use super::own_command::{GIT_PROGRAM, hook_command};
 use super::{Context, ExitCode, Json, emit, stdout, warn};

@@ -6,9 +6,9 @@ use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
-use crate::config;
-use crate::project_files::{ProjectFiles, explain};
-use crate::prompt::{PROJECT_TEMPLATE, Template};
+use ralph_core::config;
+use ralph_project::project_files::{ProjectFiles, explain};
+use ralph_project::prompt::{PROJECT_TEMPLATE, Template};
 
 use super::approvals::{Approvals, Approved};
 use super::proposal::Proposal;

@@ -5,9 +5,9 @@ use std::fmt;
 use anyhow::{Error, Result, anyhow, bail};
 use camino::Utf8Path;
 
-use crate::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
-use crate::store::{Remote, SessionLog, Store, cleaned_refs};
-use crate::view::style::one_line;
+use ralph_core::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
+use ralph_store::{Remote, SessionLog, Store, cleaned_refs};
+use ralph_ui::style::one_line;
 
 use super::commits::{self, Commit, Moment, Owner};
 use super::{SessionChoice, sessions, task_attempts};

@@ -7,15 +7,15 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use clap::{ArgGroup, Args};
 use serde_json::Value;
 
-use crate::history::repeats;
-use crate::process::Tool;
-use crate::record::RecordKind;
-use crate::store::{RecordReader, Row, SessionRows, Store};
-use crate::view::json::{write_line, write_pretty};
-use crate::view::log::{
+use ralph_core::history::repeats;
+use ralph_core::record::RecordKind;
+use ralph_git::worktree::WorkTree;
+use ralph_os::process::Tool;
+use ralph_store::{RecordReader, Row, SessionRows, Store};
+use ralph_ui::json::{write_line, write_pretty};
+use ralph_ui::log::{
     Below, Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
 };
-use crate::worktree::WorkTree;
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::record::{RALPH, Refusal, Session};
-use crate::session::LostList;
-use crate::store::SessionLog;
+use ralph_core::record::{RALPH, Refusal, Session};
+use ralph_engine::LostList;
+use ralph_store::SessionLog;
 
 use super::{Context, iterations, sessions};
 

@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::record::CANONICAL;
+use ralph_core::record::CANONICAL;
 
 use super::{ExitCode, print, say};
 

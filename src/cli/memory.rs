@@ -6,14 +6,14 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::feature::Feature;
-use crate::progress::historical::Mode;
-use crate::record::{Scope, SessionName, Task};
-use crate::session::{self, Reason, Recalled, RecalledHistory};
-use crate::store::{SessionLog, Store};
-use crate::view::history::{Shown, write};
-use crate::view::json::write_pretty;
-use crate::view::style::{Paint, inert, one_line};
+use ralph_core::progress::historical::Mode;
+use ralph_core::record::{Scope, SessionName, Task};
+use ralph_engine::{Reason, Recalled, RecalledHistory};
+use ralph_project::feature::Feature;
+use ralph_store::{SessionLog, Store};
+use ralph_ui::history::{Shown, write};
+use ralph_ui::json::write_pretty;
+use ralph_ui::style::{Paint, inert, one_line};
 
 use super::args::MemorySettingArgs;
 use super::setup::Settings;
@@ -156,7 +156,7 @@ impl Older<'_> {
             budget,
             context: Some(context),
         });
-        if let Some(summarizer) = session::history_summarizer(&self.settings.config.settings) {
+        if let Some(summarizer) = ralph_engine::history_summarizer(&self.settings.config.settings) {
             let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
             warn(&text);
         }

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use anyhow::{Error, anyhow};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::feature::is_part;
-use crate::record::RALPH;
-use crate::view::style::one_line;
+use ralph_core::record::RALPH;
+use ralph_project::feature::is_part;
+use ralph_ui::style::one_line;
 
 use super::completions::feature_names;
 use super::grammar::parse;

@@ -2,9 +2,9 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process::Tool;
-use crate::record::Timestamp;
-use crate::view::style::one_line;
+use ralph_core::record::Timestamp;
+use ralph_os::process::Tool;
+use ralph_ui::style::one_line;
 
 use super::Context;
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::view::style::Count;
+use ralph_ui::style::Count;
 
 use super::{Context, ExitCode, Json, emit};
 

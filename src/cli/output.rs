@@ -9,9 +9,9 @@ use clap::Args;
 use redact_stream::Redactor;
 use serde::Serialize;
 
-use crate::record::Refusal;
-use crate::view::json::write_pretty;
-use crate::view::style::inert;
+use ralph_core::record::Refusal;
+use ralph_ui::json::write_pretty;
+use ralph_ui::style::inert;
 
 use super::exit_code::ExitCode;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use crate::record::{RALPH, with_command};
+use ralph_core::record::{RALPH, with_command};
 
 use super::help;
 
@@ -62,7 +62,7 @@ fn overview(grammar: &Command, program: &str) -> String {
 mod tests {
     use super::super::grammar::grammar;
     use super::*;
-    use crate::record::CANONICAL;
+    use ralph_core::record::CANONICAL;
 
     #[test]
     fn the_short_help_fits_a_screen_and_names_what_there_is() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::record::{CANONICAL, OwnCommand, quoted_for_shell};
+use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
 
 use super::Environment;
 use super::forward::{identity, is_program};

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::Result;
 
-use crate::process::{ShutdownSignal, Tool};
-use crate::view::live::terminal_columns;
+use ralph_os::process::{ShutdownSignal, Tool};
+use ralph_ui::live::terminal_columns;
 
 use super::{Context, ExitCode, print};
 

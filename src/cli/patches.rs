@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use anyhow::Result;
 use camino::Utf8Path;
 
-use crate::process::Tool;
-use crate::record::ObjectId;
-use crate::store::{Matcher, line};
-use crate::view::log::MatchingLine;
-use crate::view::report::Text;
+use ralph_core::record::ObjectId;
+use ralph_os::process::Tool;
+use ralph_store::{Matcher, line};
+use ralph_ui::log::MatchingLine;
+use ralph_ui::report::Text;
 
 /// Returns the patches between pairs of snapshots by the later one, each cut at `most` bytes. Equal pairs have none.
 pub fn between(

@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use crate::agent::script::{Stage, play};
+use ralph_agent::script::{Stage, play};
 
 use super::Context;
 

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::project_files::MAX_SETTINGS_BYTES;
+use ralph_project::project_files::MAX_SETTINGS_BYTES;
 
 use super::Project;
 

@@ -7,12 +7,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::progress::progress_txt::{self, Difference};
-use crate::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
-use crate::record::{IfThere, RALPH, SessionId};
-use crate::session;
-use crate::store::{SessionLog, Store, folders, last_written, stays_inside};
-use crate::view::style::one_line;
+use ralph_core::progress::progress_txt::{self, Difference};
+use ralph_core::record::{IfThere, RALPH, SessionId};
+use ralph_project::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
+use ralph_store::{SessionLog, Store, folders, last_written, stays_inside};
+use ralph_ui::style::one_line;
 
 use super::args::ReadArgs;
 use super::trust::load_to_read;
@@ -81,15 +80,15 @@ fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Re
     }
     let files = context.work_tree()?.project_files()?;
     let path = journal_path(store, &log, &files)?;
-    let redactor = session::redactor(&load_to_read(context)?.settings)?;
+    let redactor = ralph_engine::redactor(&load_to_read(context)?.settings)?;
     let found = read(&files, &path)?;
     let plain = found.as_ref().map(|found| redactor.redact_bytes(found).0);
     let rebuilt = if is_of_all {
         let feature = Some(log.feature().to_owned());
         let logs = sessions::chosen(store, &SessionChoice { session: None, feature })?;
-        session::rebuilt_of_all(store, &logs)?
+        ralph_engine::rebuilt_of_all(store, &logs)?
     } else {
-        session::expected_progress(store, &log)?
+        ralph_engine::expected_progress(store, &log)?
     };
     Ok(Journal { store, log, files, path, rebuilt, found, plain })
 }

@@ -2,13 +2,13 @@
 
 use anyhow::{Error, Result};
 
-use crate::agent::Surroundings;
-use crate::config::Commits;
-use crate::feature::Feature;
-use crate::record::Refusal;
-use crate::session::{self, redactor};
-use crate::store::Store;
-use crate::worktree::WorkTree;
+use ralph_agent::Surroundings;
+use ralph_core::config::Commits;
+use ralph_core::record::Refusal;
+use ralph_engine::redactor;
+use ralph_git::worktree::WorkTree;
+use ralph_project::feature::Feature;
+use ralph_store::Store;
 
 use super::proposal::Proposal;
 use super::setup::Ready;
@@ -68,7 +68,7 @@ impl Ready {
         for warning in &self.config.warnings {
             warn(warning);
         }
-        if session::lacks_summarizer(&self.config.settings) {
+        if ralph_engine::lacks_summarizer(&self.config.settings) {
             let name = self.config.settings.progress_strategy.into_str();
             warn(&format!(
                 "`{name}` has no command that summarizes, and works as `system-captured`: set `progress.command`"
@@ -93,19 +93,19 @@ impl Ready {
         check("template", false, self.template.check().map_err(refusal));
         let settings = &self.config.settings;
         if let Some(command) = &settings.validation_command {
-            check("validation", true, session::check_validation(command, &self.project.root));
+            check("validation", true, ralph_engine::check_validation(command, &self.project.root));
         }
-        check("validation", false, session::check_protected(work_tree, settings, &self.project.root));
-        check("operation", true, session::check_operation(work_tree));
+        check("validation", false, ralph_engine::check_protected(work_tree, settings, &self.project.root));
+        check("operation", true, ralph_engine::check_operation(work_tree));
         check(
             "feature",
             false,
-            session::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal),
+            ralph_engine::check_progress_file(&feature.files, &feature.progress_path).map_err(refusal),
         );
-        check("feature", false, session::check_refs(store, feature));
+        check("feature", false, ralph_engine::check_refs(store, feature));
         check("feature", false, self.check_name(feature));
         if settings.commit == Commits::OfTasks {
-            check("commits", false, session::check_commits(work_tree));
+            check("commits", false, ralph_engine::check_commits(work_tree));
         }
         obstacles
     }

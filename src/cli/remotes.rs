@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::config::Config;
-use crate::process::Tool;
-use crate::record::Refusal;
-use crate::store::Remote;
+use ralph_core::config::Config;
+use ralph_core::record::Refusal;
+use ralph_os::process::Tool;
+use ralph_store::Remote;
 
 use super::{Context, Flags, settings};
 

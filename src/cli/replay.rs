@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{Scope, SessionName};
-use crate::view::replay::{Compared, write};
+use ralph_core::record::{Scope, SessionName};
+use ralph_ui::replay::{Compared, write};
 
 use super::args::MemorySettingArgs;
 use super::setup::Settings;

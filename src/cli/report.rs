@@ -6,20 +6,19 @@ use anyhow::{Context as _, Result, anyhow};
 use redact_stream::Redactor;
 use tasklist::TaskList;
 
-use crate::agent::answer::{answer, recorded_parser};
-use crate::record::{
+use ralph_agent::answer::{answer, recorded_parser};
+use ralph_core::record::{
     FileChange, IterationFacts, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH,
     RALPH_ELSEWHERE, RecordKind, Session, TaskCounts, Which,
 };
-use crate::session;
-use crate::store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
-use crate::summary::not_done;
-use crate::view::json::write_pretty;
-use crate::view::report::{
+use ralph_core::summary::not_done;
+use ralph_git::worktree::ChangedFile;
+use ralph_store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
+use ralph_ui::json::write_pretty;
+use ralph_ui::report::{
     Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, write_markdown,
 };
-use crate::view::status::InFlight;
-use crate::worktree::ChangedFile;
+use ralph_ui::status::InFlight;
 
 use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
@@ -138,7 +137,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.
 fn redactor(context: &Context) -> Redactor {
-    load_to_read(context).and_then(|config| session::redactor(&config.settings)).unwrap_or_default()
+    load_to_read(context).and_then(|config| ralph_engine::redactor(&config.settings)).unwrap_or_default()
 }
 
 /// Snapshots hold the user's files as they are, and a report is for others.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::config::parse_size;
-use crate::process::Detached;
-use crate::record::IfThere;
-use crate::view::report::{GENERATOR, MARKDOWN};
+use ralph_core::config::parse_size;
+use ralph_core::record::IfThere;
+use ralph_os::process::Detached;
+use ralph_ui::report::{GENERATOR, MARKDOWN};
 
 use super::Context;
 

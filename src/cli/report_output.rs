@@ -7,9 +7,9 @@ use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
 use serde::Serialize;
 
-use crate::store::folders;
-use crate::view::json::write_pretty;
-use crate::view::report::Medium;
+use ralph_store::folders;
+use ralph_ui::json::write_pretty;
+use ralph_ui::report::Medium;
 
 use super::{Context, ExitCode, Json, SessionChoice, print, report_file, say};
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Error, Result, bail};
 
-use crate::store::{Holder, SessionLog, Store, slug};
-use crate::view::report::{RecordedSession, SessionsIndex, index_page};
+use ralph_store::{Holder, SessionLog, Store, slug};
+use ralph_ui::report::{RecordedSession, SessionsIndex, index_page};
 
 use super::report_output::{Destination, ReportArgs};
 use super::{Context, ExitCode, SessionChoice, sessions};

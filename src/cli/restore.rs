@@ -3,14 +3,14 @@
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use crate::process::Tool;
-use crate::record::{IterationName, ObjectId, RALPH, join_truncated};
-use crate::session::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
-use crate::store::{Connection, RestorePoint, Store};
-use crate::tasks;
-use crate::view::restore::{self, Deed, RestorePlan};
-use crate::view::style::{Count, Paint, one_line};
-use crate::worktree::{PathChange, WorkTree};
+use ralph_core::record::{IterationName, ObjectId, RALPH, join_truncated};
+use ralph_engine::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
+use ralph_git::worktree::{PathChange, WorkTree};
+use ralph_os::process::Tool;
+use ralph_project::tasks;
+use ralph_store::{Connection, RestorePoint, Store};
+use ralph_ui::restore::{self, Deed, RestorePlan};
+use ralph_ui::style::{Count, Paint, one_line};
 
 use super::iterations::{self, Point};
 use super::{Context, ExitCode, SessionChoice, diff, note, print, remotes, warn};

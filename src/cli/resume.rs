@@ -3,14 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::config::Config;
-use crate::feature::Feature;
-use crate::process::host_name;
-use crate::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason, Tokens};
-use crate::session;
-use crate::store::{Identity, KeptSettings, SessionLog, SessionRefs, Store};
-use crate::tasks;
-use crate::view::style::one_line;
+use ralph_core::config::Config;
+use ralph_core::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason, Tokens};
+use ralph_os::process::host_name;
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::{Identity, KeptSettings, SessionLog, SessionRefs, Store};
+use ralph_ui::style::one_line;
 
 use super::approvals::{Approvals, Approved};
 use super::args::SettingArgs;
@@ -105,7 +104,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
 fn has_open_tasks(feature: &Feature, scope: &Scope) -> Result<bool> {
     let list = tasks::read(&feature.files, &feature.tasks_path)?;
     let part = tasks::part_of(&list, scope, &feature.tasks_path)?;
-    Ok(!session::all_done(&list, part.as_ref()))
+    Ok(!ralph_engine::all_done(&list, part.as_ref()))
 }
 
 impl Resumption {

@@ -6,10 +6,9 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::config::{Config, FlagInput, Origin, Setting, Side, setting_of_variable, side};
-use crate::record::Session;
-use crate::session;
-use crate::store::Identity;
+use ralph_core::config::{Config, FlagInput, Origin, Setting, Side, setting_of_variable, side};
+use ralph_core::record::Session;
+use ralph_store::Identity;
 
 use super::approvals::Approvals;
 use super::settings::Layers;
@@ -172,7 +171,7 @@ fn recorded_agents(begun: &Session) -> Vec<String> {
 
 /// Returns what runs, judges or sends and is set to something else than the record has, a line each.
 pub fn unlike_record(begun: &Session, config: &Config, call: &Flags) -> Result<Vec<String>> {
-    let redactor = session::redactor(&config.settings)?;
+    let redactor = ralph_engine::redactor(&config.settings)?;
     let mut recorded = begun.configuration.as_object().cloned().unwrap_or_default();
     recorded.insert("agent".to_owned(), recorded_agents(begun).into());
     let mut lines = Vec::new();
@@ -185,7 +184,7 @@ pub fn unlike_record(begun: &Session, config: &Config, call: &Flags) -> Result<V
             continue;
         }
         let old = recorded.get(key).cloned().unwrap_or_default();
-        let now = session::redacted(&redactor, &Map::from_iter([(key.clone(), value.clone())]))?;
+        let now = ralph_engine::redacted(&redactor, &Map::from_iter([(key.clone(), value.clone())]))?;
         if now.get(key) != Some(&old) {
             let now = now.get(key).cloned().unwrap_or_default();
             lines.push(format!(
@@ -269,7 +268,7 @@ impl Comparison<'_> {
     }
 
     fn differences(&self) -> Result<Vec<Difference>> {
-        let redactor = session::redactor(&self.config.settings)?;
+        let redactor = ralph_engine::redactor(&self.config.settings)?;
         let ours = self.config.values.iter().map(|setting| setting.key.as_str());
         let others = self.other.values.iter().map(|setting| setting.key.as_str());
         let mut seen = BTreeSet::new();
@@ -287,7 +286,7 @@ impl Comparison<'_> {
                     return Ok(None);
                 };
                 let map = Map::from_iter([(key.to_owned(), setting.value.clone())]);
-                let map = session::redacted(&redactor, &map)?;
+                let map = ralph_engine::redacted(&redactor, &map)?;
                 let value = map.into_iter().next().map_or(Value::Null, |(_, value)| value);
                 Ok(Some((shown(&value), setting.origin.clone())))
             };

@@ -3,7 +3,7 @@
 use anyhow::{Error, anyhow};
 use clap::error::{ContextKind, ContextValue};
 
-use crate::record::RALPH;
+use ralph_core::record::RALPH;
 
 /// Returns an error that says what to use instead, if clap does not know a word because its command is gone.
 pub fn explain(error: &clap::Error) -> Option<Error> {

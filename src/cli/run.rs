@@ -6,16 +6,16 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::json;
 
-use crate::config::Config;
-use crate::feature::Feature;
-use crate::process::{Interrupt, Marker};
-use crate::record::{Baseline, Event, Refusal, Scope, TaskCounts};
-use crate::session::{self, EventRedactor, Finish};
-use crate::store::Maintenance;
-use crate::tasks;
-use crate::view::json::write_line;
-use crate::view::live::{Detail, Live, Moving};
-use crate::view::style::{Count, Paint, one_line};
+use ralph_core::config::Config;
+use ralph_core::record::{Baseline, Event, Refusal, Scope, TaskCounts};
+use ralph_engine::{EventRedactor, Finish};
+use ralph_os::process::{Interrupt, Marker};
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::Maintenance;
+use ralph_ui::json::write_line;
+use ralph_ui::live::{Detail, Live, Moving};
+use ralph_ui::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::echo::{Echo, Listener};
@@ -130,7 +130,7 @@ pub fn code_of_flags(
         return Ok(code);
     }
     let flagged = summary::of_feature(context, &feature.path, None)?.flagged;
-    if flagged.is_empty() || session::nothing_to_do(context.work_tree()?, feature, scope)?.is_none() {
+    if flagged.is_empty() || ralph_engine::nothing_to_do(context.work_tree()?, feature, scope)?.is_none() {
         return Ok(code);
     }
     let list = tasks::read(&feature.files, &feature.tasks_path)?;
@@ -183,7 +183,8 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let mut is_finished = false;
     if request.resume.is_none()
         && settings.is_about_tasks()
-        && let Some(counts) = session::nothing_to_do(work_tree, feature, &request.scope).map_err(refusal)?
+        && let Some(counts) =
+            ralph_engine::nothing_to_do(work_tree, feature, &request.scope).map_err(refusal)?
     {
         is_finished = settings.config.settings.validation_command.is_some() && counts.open == 0;
         if !is_finished {
@@ -216,7 +217,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
         }
     };
     let _echo = echo(feature, &ready.config, context, voice, moving)?;
-    let code = match session::run(plan, &mut listener)? {
+    let code = match ralph_engine::run(plan, &mut listener)? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
             _ => ExitCode::Done,

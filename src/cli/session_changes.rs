@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use crate::process::Tool;
-use crate::record::{DiffStat, ObjectId};
-use crate::store::{Row, SessionRows, Store};
-use crate::worktree::{ChangedFile, changed_between};
+use ralph_core::record::{DiffStat, ObjectId};
+use ralph_git::worktree::{ChangedFile, changed_between};
+use ralph_os::process::Tool;
+use ralph_store::{Row, SessionRows, Store};
 
 use super::iterations::{FeatureFiles, files_of};
 

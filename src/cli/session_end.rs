@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use camino::Utf8Path;
 
-use crate::feature::Feature;
-use crate::process::Tool;
-use crate::record::{Session, Status};
-use crate::view::ending::ending;
-use crate::view::style::one_line;
+use ralph_core::record::{Session, Status};
+use ralph_os::process::Tool;
+use ralph_project::feature::Feature;
+use ralph_ui::ending::ending;
+use ralph_ui::style::one_line;
 
 use super::{Environment, ExitCode, warn};
 
@@ -79,7 +79,7 @@ fn variables(feature: &Feature, session: &Session, code: ExitCode) -> [(&'static
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::samples::session;
+    use ralph_core::record::samples::session;
 
     #[test]
     fn a_bell_a_title_and_a_message_where_it_is_understood() {

@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 
-use crate::feature;
-use crate::record::{LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
-use crate::store::{
+use ralph_core::record::{
+    LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated,
+};
+use ralph_project::feature;
+use ralph_store::{
     Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
 };
-use crate::view::style::one_line;
+use ralph_ui::style::one_line;
 
 use super::warn;
 

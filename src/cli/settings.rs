@@ -5,13 +5,13 @@ use camino::Utf8Path;
 use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{
+use ralph_core::config::{
     ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
 };
-use crate::process::Tool;
-use crate::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
-use crate::record::{IfThere, Refusal};
-use crate::session::redactor;
+use ralph_core::record::{IfThere, Refusal};
+use ralph_engine::redactor;
+use ralph_os::process::Tool;
+use ralph_project::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 
 use super::{Context, Project, refusal};
 
@@ -166,7 +166,7 @@ fn environment(context: &Context) -> Result<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::is_without_git_of_the_user;
+    use ralph_os::process::is_without_git_of_the_user;
 
     #[test]
     fn gits_listing_is_read_with_scopes_and_values_of_many_lines() {

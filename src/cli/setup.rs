@@ -3,21 +3,21 @@
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 
-use crate::agent::{self, Agent, AgentSettings, Surroundings};
-use crate::clock::Clock;
-use crate::config::{AgentCommand, Config, LoopType, Until};
-use crate::feature::{Feature, without_dots};
-use crate::process::Interrupt;
-use crate::progress::PromptTarget;
-use crate::prompt::Template;
-use crate::record::{Refusal, Scope, Session, SessionId, Task};
-use crate::session::{
-    self, Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replay, Replayed,
+use ralph_agent::{Agent, AgentSettings, Surroundings};
+use ralph_core::config::{AgentCommand, Config, LoopType, Until};
+use ralph_core::progress::PromptTarget;
+use ralph_core::record::{Refusal, Scope, Session, SessionId, Task};
+use ralph_engine::{
+    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replay, Replayed,
     progress_strategy,
 };
-use crate::store::{SessionLog, SessionRefs, Store};
-use crate::tasks;
-use crate::worktree::WorkTree;
+use ralph_git::worktree::WorkTree;
+use ralph_os::clock::Clock;
+use ralph_os::process::Interrupt;
+use ralph_project::feature::{Feature, without_dots};
+use ralph_project::prompt::Template;
+use ralph_project::tasks;
+use ralph_store::{SessionLog, SessionRefs, Store};
 
 use super::own_command::own_program;
 use super::resumption::Kept;
@@ -239,14 +239,14 @@ impl Ready {
         let surroundings = Surroundings { directory: root, lookup };
         self.names.clone_from(&self.config.settings.agent);
         if self.names.is_empty() {
-            self.names.push(agent::detect(files, &surroundings)?);
-            self.passed_over = agent::passed_over(files, root);
+            self.names.push(ralph_agent::detect(files, &surroundings)?);
+            self.passed_over = ralph_agent::passed_over(files, root);
         }
         let own_program = own_program()?;
         for name in &self.names {
             if self.agents.iter().all(|known| known.settings.name != *name) {
                 let settings = agent_settings(&self.config, name);
-                let agent = agent::build(&settings, &own_program, lookup)?;
+                let agent = ralph_agent::build(&settings, &own_program, lookup)?;
                 self.agents.push(PreparedAgent { settings, agent });
             }
         }
@@ -274,7 +274,7 @@ impl Ready {
         agents
             .map(|PreparedAgent { settings, agent }| Candidate {
                 agent: agent.as_ref(),
-                limits: session::child_limits(values, values.timeout, idle(settings)),
+                limits: ralph_engine::child_limits(values, values.timeout, idle(settings)),
                 model: settings.model.clone(),
             })
             .collect()
@@ -296,7 +296,7 @@ impl Ready {
             job: self.job.clone(),
             agents: self.candidates(),
             template: self.template.clone(),
-            capture_rules: session::capture_rules(&self.config.settings)?,
+            capture_rules: ralph_engine::capture_rules(&self.config.settings)?,
             kept_settings: self.kept.clone(),
             scope: request.scope,
             resume: request.resume,

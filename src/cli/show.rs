@@ -3,13 +3,12 @@
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 
-use crate::history::failure_key::FailureKey;
-use crate::history::repeats;
-use crate::record::{Iteration, IterationName, LogEntry};
-use crate::session::last_words;
-use crate::store::Store;
-use crate::view;
-use crate::view::style::{inert, one_line};
+use ralph_core::history::failure_key::FailureKey;
+use ralph_core::history::repeats;
+use ralph_core::record::{Iteration, IterationName, LogEntry};
+use ralph_engine::last_words;
+use ralph_store::Store;
+use ralph_ui::style::{inert, one_line};
 
 use super::diff::{self, Request};
 use super::output::records;
@@ -93,7 +92,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let causes = shown.log.iterations();
     let causes = causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
     let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
-    let found = view::show::IterationDetails {
+    let found = ralph_ui::show::IterationDetails {
         final_message: &final_message(store, entry, &iteration)?,
         iteration: &iteration,
         commit: entry.commit.as_str(),
@@ -101,7 +100,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         afterwards: afterwards.as_deref(),
         repeated: repeats(causes).get(&iteration.iteration).copied(),
     };
-    print(|out| view::show::write(out, &found, context.paint))
+    print(|out| ralph_ui::show::write(out, &found, context.paint))
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

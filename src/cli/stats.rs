@@ -3,13 +3,13 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::history::captures::{Captured, captured};
-use crate::history::later_attempts::LaterAttempts;
-use crate::history::state::CumulativeState;
-use crate::history::stats::Stats;
-use crate::record::{LogEntry, SessionId, SessionTotals, Summary};
-use crate::store::{SessionLog, Store};
-use crate::view::stats::{write, write_captured, write_state};
+use ralph_core::history::captures::{Captured, captured};
+use ralph_core::history::later_attempts::LaterAttempts;
+use ralph_core::history::state::CumulativeState;
+use ralph_core::history::stats::Stats;
+use ralph_core::record::{LogEntry, SessionId, SessionTotals, Summary};
+use ralph_store::{SessionLog, Store};
+use ralph_ui::stats::{write, write_captured, write_state};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, emit, note, sessions, summary};

@@ -8,16 +8,15 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
 
-use crate::feature::Feature;
-use crate::record::{Cost, Hint, SessionId, Status};
-use crate::session;
-use crate::store::{Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store};
-use crate::summary::summarize;
-use crate::tasks;
-use crate::view::json::write_line;
-use crate::view::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
-use crate::view::style::Paint;
-use crate::worktree::WorkTree;
+use ralph_core::record::{Cost, Hint, SessionId, Status};
+use ralph_core::summary::summarize;
+use ralph_git::worktree::WorkTree;
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::{Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store};
+use ralph_ui::json::write_line;
+use ralph_ui::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
+use ralph_ui::style::Paint;
 
 use super::args::ReadArgs;
 use super::settings::terminal_redactor;
@@ -136,7 +135,7 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let shown = log.as_ref().map(SessionLog::id);
     let waiting = summary::hints(store, &feature.path);
     let sessions = store.entries_of(&feature.path)?;
-    let remains = session::remains(store, work_tree, &sessions);
+    let remains = ralph_engine::remains(store, work_tree, &sessions);
     let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| session_status(store, work_tree, &running, &log, attempts));
@@ -209,6 +208,6 @@ fn session_status(
 
 /// If processes cannot be listed, the rest is still worth showing.
 fn left_running(work_tree: Option<&WorkTree>, session: &SessionId) -> Vec<LeftRunning> {
-    let left = work_tree.and_then(|here| session::left_running(here, session).ok()).unwrap_or_default();
+    let left = work_tree.and_then(|here| ralph_engine::left_running(here, session).ok()).unwrap_or_default();
     left.into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()
 }

@@ -3,11 +3,10 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::record::{Hint, LogEntry, SessionId, Summary};
-use crate::session;
-use crate::store::{Hints, Store};
-use crate::summary::summarize;
-use crate::tasks;
+use ralph_core::record::{Hint, LogEntry, SessionId, Summary};
+use ralph_core::summary::summarize;
+use ralph_project::tasks;
+use ralph_store::{Hints, Store};
 
 use super::Context;
 
@@ -18,7 +17,7 @@ pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -
     let sessions = store.entries_of(feature)?;
     let list = present_list(context, feature).or_else(|| recorded_list(store, &sessions));
     let hints = hints(store, feature);
-    let remains = session::remains(store, context.work_tree().ok(), &sessions);
+    let remains = ralph_engine::remains(store, context.work_tree().ok(), &sessions);
     Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, remains.as_ref(), shown))
 }
 

@@ -4,12 +4,12 @@ use anyhow::{Context as _, Error, Result};
 use clap::Args;
 use serde_json::json;
 
-use crate::record::{RALPH, Refusal};
-use crate::store::{
+use ralph_core::record::{RALPH, Refusal};
+use ralph_store::{
     CleanedRefs, Direction, Exchange, Remote, Snapshots, SyncOptions, Unreachable, sessions_among,
 };
-use crate::view::style::{Count, one_line};
-use crate::view::sync::{warnings, write_exchange};
+use ralph_ui::style::{Count, one_line};
+use ralph_ui::sync::{warnings, write_exchange};
 
 use super::approvals::{Approvals, Approved};
 use super::settings::load_here;

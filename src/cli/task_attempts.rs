@@ -2,11 +2,11 @@
 
 use anyhow::{Error, Result, anyhow};
 
-use crate::record::{LogEntry, Outcome, RALPH};
-use crate::store::{RecordReader, SessionLog, Store};
-use crate::tasks::{Standing, Untried, standing};
-use crate::view::ending::state;
-use crate::view::style::one_line;
+use ralph_core::record::{LogEntry, Outcome, RALPH};
+use ralph_project::tasks::{Standing, Untried, standing};
+use ralph_store::{RecordReader, SessionLog, Store};
+use ralph_ui::ending::state;
+use ralph_ui::style::one_line;
 
 use super::sessions;
 

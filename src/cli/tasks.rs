@@ -4,8 +4,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use crate::tasks;
-use crate::view;
+use ralph_project::tasks;
 
 use super::{Context, ExitCode, Json, print, refusal};
 
@@ -33,7 +32,7 @@ pub fn run(args: &TasksArgs, context: &Context) -> Result<ExitCode> {
     };
     let tasks = tasks.map_err(refusal)?;
     print(|out| match args.json {
-        Json { json: true } => view::tasks::write_json(out, &path, &tasks),
-        Json { json: false } => view::tasks::write_human(out, &path, &tasks),
+        Json { json: true } => ralph_ui::tasks::write_json(out, &path, &tasks),
+        Json { json: false } => ralph_ui::tasks::write_human(out, &path, &tasks),
     })
 }

@@ -7,10 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use crate::agent;
-use crate::config::{Command, Config, Trust};
-use crate::record::{RALPH, Refusal};
-use crate::view::style::{inert, one_line, picture};
+use ralph_core::config::{Command, Config, Trust};
+use ralph_core::record::{RALPH, Refusal};
+use ralph_ui::style::{inert, one_line, picture};
 
 use super::approvals::{Approvals, Approved};
 use super::settings::{FILE, load_in, load_without_file};
@@ -92,7 +91,7 @@ fn refuse(used: &str) -> Refusal {
 fn listing(commands: &[Command]) -> String {
     let line = |command: &Command| {
         let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
-        let note = match replaces.filter(|name| agent::is_known(name)) {
+        let note = match replaces.filter(|name| ralph_agent::is_known(name)) {
             Some(name) => format!(", changes the known agent {name}"),
             None => String::new(),
         };
@@ -121,7 +120,7 @@ fn shown(command: &Command) -> String {
 mod tests {
     use camino::Utf8Path;
 
-    use crate::config::{FileInput, Inputs};
+    use ralph_core::config::{FileInput, Inputs};
 
     use super::*;
 

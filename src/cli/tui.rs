@@ -11,19 +11,18 @@ use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 use serde_json::Value;
 
-use crate::agent;
-use crate::agent::answer::recorded_parser;
-use crate::clock::Clock;
-use crate::history::clusters::{clusters, folded};
-use crate::process::{Detached, ShutdownSignal, Tool};
-use crate::progress::historical::Mode;
-use crate::record::{
+use ralph_agent::answer::recorded_parser;
+use ralph_core::history::clusters::{clusters, folded};
+use ralph_core::progress::historical::Mode;
+use ralph_core::record::{
     AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
 };
-use crate::session::{self, Reason, Recalled, RecalledHistory};
-use crate::store::{Control, Hints, LoopLock, Scratch, Spool, Store, folders};
-use crate::view::style::inert;
-use crate::view::tui::{
+use ralph_engine::{Reason, Recalled, RecalledHistory};
+use ralph_os::clock::Clock;
+use ralph_os::process::{Detached, ShutdownSignal, Tool};
+use ralph_store::{Control, Hints, LoopLock, Scratch, Spool, Store, folders};
+use ralph_ui::style::inert;
+use ralph_ui::tui::{
     DiffTarget, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program,
     PromptMemory, Records, Source, Steer, Subcommand,
 };
@@ -158,7 +157,7 @@ fn show(host: &mut TuiHost, wanted: ResolvedChoice) -> Result<Left> {
     let backend = Backend { store: host.store.clone(), context: host.context.clone(), wanted, redactor };
     let source: Arc<dyn Source> = Arc::new(Records::new(host.store.clone(), Box::new(backend)));
     let palette = Palette(host.context.paint);
-    crate::view::tui::run(&source, host, palette)
+    ralph_ui::tui::run(&source, host, palette)
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
@@ -316,7 +315,7 @@ impl ExternalData for Backend {
     }
 
     fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        let mut events = agent::parse_transcript(recorded_parser(configuration, agent), output)?;
+        let mut events = ralph_agent::parse_transcript(recorded_parser(configuration, agent), output)?;
         let root = self.context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
         for event in &mut events {
             match (event, &self.redactor) {
@@ -349,7 +348,7 @@ impl ExternalData for Backend {
         let feature = self.context.recorded_feature(feature)?;
         let settings = Settings::read(&feature, &self.context, Flags::default(), &Scope::default())?;
         let Some(task) = settings.next_task(&feature, None)? else {
-            let budget = session::history_policy(&settings.config).settings.budget;
+            let budget = ralph_engine::history_policy(&settings.config).settings.budget;
             return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
         };
         let Recalled { history, budget, .. } = settings.recalled(store, &feature, &task, None)?;

@@ -9,9 +9,9 @@ use camino::Utf8Path;
 use clap::Args;
 use hyper::StatusCode;
 
-use crate::record::{LogEntry, SessionId, SessionName, hex};
-use crate::store::{Spool, Store, random_bytes};
-use crate::view::report::{Limits, Medium, index_page, page};
+use ralph_core::record::{LogEntry, SessionId, SessionName, hex};
+use ralph_store::{Spool, Store, random_bytes};
+use ralph_ui::report::{Limits, Medium, index_page, page};
 
 use super::report::Wanted;
 use super::web_server::{HttpReply, serve};

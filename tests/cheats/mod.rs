@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::Command;
 
 use failure_excerpt::{Output, Tally, examine};
-use specify_ralph::judge::{
+use ralph_core::judge::{
     ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, TrustedTests, closable, decide, findings,
 };
-use specify_ralph::record::TaskName;
+use ralph_core::record::TaskName;
 use tasklist::TaskList;
 
 use crate::sandbox::Sandbox;

@@ -30,11 +30,11 @@ fn exists(test: &str) -> bool {
     let place =
         module.trim_end_matches("::tests").trim_end_matches("::without_environments").replace("::", "/");
     // Those of the crates begin with the name of their crate.
-    let in_crate = place
-        .split_once('/')
-        .map_or_else(String::new, |(name, rest)| format!("crates/{}/src/{rest}", name.replace('_', "-")));
+    let (package, rest) = place.split_once('/').unwrap_or((&place, ""));
+    let in_crate = format!("crates/{}/src/{rest}", package.replace('_', "-"));
     let files = [
         format!("{in_crate}.rs"),
+        format!("{in_crate}/mod.rs"),
         format!("{in_crate}/tests.rs"),
         format!("tests/{place}.rs"),
         format!("tests/{place}/mod.rs"),

@@ -5,9 +5,9 @@ use std::io::Write;
 use anyhow::Error;
 use serde::Serialize;
 
-use crate::agent::AgentListing;
-use crate::record::Refusal;
-use crate::view::style::one_line;
+use ralph_agent::AgentListing;
+use ralph_core::record::Refusal;
+use ralph_ui::style::one_line;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -90,7 +90,7 @@ pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Resu
 
 #[cfg(test)]
 mod tests {
-    use crate::record::PromptVia;
+    use ralph_core::record::PromptVia;
 
     use super::*;
 

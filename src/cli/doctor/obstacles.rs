@@ -2,10 +2,9 @@
 
 use std::iter;
 
-use crate::config::Config;
-use crate::record::Scope;
-use crate::session;
-use crate::store::Store;
+use ralph_core::config::Config;
+use ralph_core::record::Scope;
+use ralph_store::Store;
 
 use super::super::proposal::Proposal;
 use super::super::refusals::Obstacle;
@@ -39,7 +38,7 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
     let found = match Ready::new(settings, true, context) {
         Ok(ready) => ready.obstacles(store, work_tree, &feature, context),
         Err(error) => {
-            let operation = session::check_operation(work_tree).err();
+            let operation = ralph_engine::check_operation(work_tree).err();
             let operation =
                 operation.map(|error| Obstacle { about: "operation", error, yields_to_force: true });
             iter::once(Obstacle { about: "agents", error, yields_to_force: false }).chain(operation).collect()

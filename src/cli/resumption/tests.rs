@@ -3,10 +3,10 @@
 use camino::Utf8Path;
 use serde_json::json;
 
-use crate::config::GitInput;
-use crate::process::{Tool, is_without_git_of_the_user};
-use crate::record::samples::session as sample;
-use crate::repository::{AuthorVariables, Repository};
+use ralph_core::config::GitInput;
+use ralph_core::record::samples::session as sample;
+use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_os::process::{Tool, is_without_git_of_the_user};
 
 use super::*;
 

@@ -1,0 +1,124 @@
+//! Any program as an agent.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::interface::{Agent, AgentInput, Surroundings};
+use super::launch::Launch;
+use super::programs::{check_program, on_path};
+use super::settings::AgentSettings;
+use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
+use ralph_os::process::{Interrupt, Tool};
+
+/// How long a shell may take to say whether it knows a word.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An agent that the user describes by its command.
+#[derive(Debug)]
+pub(super) struct Command {
+    name: String,
+    launch: Launch,
+}
+
+impl Command {
+    pub(super) fn new(argv: &[String], settings: &AgentSettings) -> Result<Self> {
+        let name = &settings.name;
+        let holds = |placeholder: &str| argv.iter().any(|word| word.contains(placeholder));
+        if argv.first().is_none_or(String::is_empty) {
+            bail!("agent `{name}`: its command is empty\nhint: set `command` in [agents.{name}]");
+        }
+        if holds("{model}") && settings.model.is_none() {
+            bail!(
+                "agent `{name}`: its command contains {{model}}, but no model is set\nhint: set one with --model, \
+                 or set `model`"
+            );
+        }
+        // A placeholder determines how the prompt is passed.
+        let prompt = match (settings.prompt, holds("{prompt_file}"), holds("{prompt}")) {
+            (PromptVia::Stdin, false, false) => PromptVia::Stdin,
+            (PromptVia::Stdin | PromptVia::File, true, _) => PromptVia::File,
+            (PromptVia::Stdin | PromptVia::Arg, _, true) => PromptVia::Arg,
+            (PromptVia::File, false, _) => {
+                bail!(
+                    "agent `{name}`: prompt = \"file\" needs {{prompt_file}} in its command\nhint: write it where \
+                     the path of the prompt belongs"
+                )
+            }
+            (PromptVia::Arg, _, false) => {
+                bail!(
+                    "agent `{name}`: prompt = \"arg\" needs {{prompt}} in its command\nhint: write it where the \
+                     prompt belongs"
+                )
+            }
+        };
+        let launch = Launch {
+            argv: argv.to_vec(),
+            environment: settings.env.clone(),
+            defaults: Vec::new(),
+            removed: Vec::new(),
+            prompt,
+            parser: settings.parser,
+            model: settings.model.clone(),
+            codex_home: None,
+            limit_pattern: settings.limit_pattern(),
+        };
+        Ok(Self { name: name.clone(), launch })
+    }
+}
+
+/// Returns true for builtins and keywords of the shell, like `exec` and `:`.
+fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
+    let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+    if word.contains('/') || on_path(word, &path_variable).is_some() {
+        return false;
+    }
+    let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(LOOKUP_TIMEOUT);
+    tool.run().is_ok_and(|captured| captured.is_success())
+}
+
+/// Returns the program of a shell line, if the line runs only that and cannot create it.
+fn only_program(line: &str) -> Option<&str> {
+    let is_simple = !line.contains(['|', '&', ';', '\n', '(', ')', '`', '<', '>', '#']);
+    let word = line.split_whitespace().next()?;
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c));
+    (is_simple && is_plain).then_some(word)
+}
+
+impl Agent for Command {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns `None`: an unknown program may do anything when it is asked for its version.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
+    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
+        let set = |name: &str| self.launch.environment.iter().rfind(|(set, _)| set == name);
+        let lookup =
+            |name: &str| set(name).map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name));
+        let surroundings = Surroundings { lookup: &lookup, ..*surroundings };
+        let program = self.launch.argv.first().map_or("", String::as_str);
+        check_program(&self.name, program, &surroundings)?;
+        match self.launch.script().and_then(only_program) {
+            Some(program) if !is_word_of_the_shell(program, &surroundings) => {
+                check_program(&self.name, program, &surroundings)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn run(
+        &self,
+        turn: &AgentInput<'_>,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentRun> {
+        self.launch.run(turn, interrupt, say)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! What the user can do about a failure of an agent.
+
+use ralph_core::record::{FailureClass, RALPH};
+
+/// Returns what to do about a failure of that class, whatever the agent.
+pub(super) fn for_failure(class: FailureClass) -> String {
+    match class {
+        FailureClass::Auth => "sign in with the agent itself, or give it a valid key, and run again",
+        FailureClass::Billing => {
+            "pay or add credit at the provider, or choose another agent with --agent NAME"
+        }
+        FailureClass::Model => {
+            "name a model that the agent knows with --model MODEL, or leave it to the agent"
+        }
+        FailureClass::Context => {
+            "the prompt does not fit into the model: lower progress.max-entries, split the task, shorten the \
+             template, or use a model with a larger context"
+        }
+        FailureClass::Refused => {
+            "start the agent once by hand in this folder: it shows what it does not trust"
+        }
+        FailureClass::NotInstalled => "install the agent, or choose another one with --agent NAME",
+        FailureClass::Quota
+        | FailureClass::RateLimit
+        | FailureClass::Overloaded
+        | FailureClass::Network
+        | FailureClass::Question
+        | FailureClass::Other
+        | FailureClass::Later(_) => {
+            return format!("look at what the agent printed: {RALPH} show --agent");
+        }
+    }
+    .to_owned()
+}

@@ -1,0 +1,85 @@
+//! Parsers of agents' output: they translate lines or events for a [`Transcript`].
+
+use anyhow::Result;
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::json_lines::{JsonLines, LineContent};
+use super::transcript::Transcript;
+use ralph_core::record::StreamCounts;
+
+/// Parses text output. Unknown parts are skipped, and it may end anywhere.
+pub(super) trait LineParser {
+    /// Parses the next line.
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript);
+
+    /// Completes the transcript at the end of the output.
+    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Parses output whose lines are JSON. Unknown parts are skipped, and it may end anywhere.
+pub(super) trait EventParser {
+    /// Parses the next event.
+    fn event(&mut self, event: &Value, transcript: &mut Transcript);
+
+    /// Completes the transcript at the end of the output.
+    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A parser with what it reads.
+pub(super) enum OutputParser {
+    Text(Box<dyn LineParser>),
+    Json(JsonLines, Box<dyn EventParser>),
+}
+
+impl OutputParser {
+    pub(super) fn text(parser: impl LineParser + 'static) -> Self {
+        Self::Text(Box::new(parser))
+    }
+
+    pub(super) fn json(parser: impl EventParser + 'static) -> Self {
+        Self::Json(JsonLines::default(), Box::new(parser))
+    }
+
+    /// Parses the next line. One that cannot be read may have been the end of any tool.
+    pub(super) fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        match self {
+            Self::Text(parser) => parser.line(line, transcript),
+            Self::Json(lines, parser) => match lines.read(line) {
+                LineContent::Events(events) => {
+                    for event in &events {
+                        parser.event(event, transcript);
+                    }
+                }
+                LineContent::Nothing => {}
+                LineContent::Unreadable => transcript.release_tools(),
+            },
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        match self {
+            Self::Text(parser) => parser.finish(end, transcript),
+            Self::Json(_, parser) => parser.finish(end, transcript),
+        }
+    }
+
+    /// Returns how the lines could be read, where they are events.
+    pub(super) fn counts(&self) -> Option<StreamCounts> {
+        match self {
+            Self::Text(_) => None,
+            Self::Json(lines, _) => Some(lines.counts),
+        }
+    }
+}
+
+/// How the agent ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End<'a> {
+    pub code: i32,
+    pub stdout: &'a Utf8Path,
+}

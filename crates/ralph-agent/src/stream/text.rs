@@ -1,0 +1,34 @@
+//! Plain output of any program: its end is the final message.
+
+use anyhow::Result;
+
+use super::parser::{End, LineParser};
+use super::transcript::Transcript;
+use crate::lines::tail;
+
+/// How much of an output's end is the final message if nothing marks its start.
+pub(crate) const FINAL_TEXT_BYTES: u64 = 64 << 10;
+
+/// Maximum bytes of a line of plain output that are shown while the agent runs.
+const MAX_SHOWN_LINE_BYTES: usize = 4 << 10;
+
+/// Output without events.
+#[derive(Debug)]
+pub(super) struct TextParser;
+
+impl LineParser for TextParser {
+    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+        show_line(line, transcript);
+    }
+
+    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+        transcript.complete();
+        transcript.set_final_message(&tail(end.stdout, FINAL_TEXT_BYTES)?);
+        Ok(())
+    }
+}
+
+pub(super) fn show_line(line: &[u8], transcript: &mut Transcript) {
+    let shown = &line[..line.len().min(MAX_SHOWN_LINE_BYTES)];
+    transcript.show_line(&String::from_utf8_lossy(shown));
+}

@@ -1,0 +1,202 @@
+//! The tool calls of a run.
+
+use std::collections::HashMap;
+
+use redact_stream::Redactor;
+use serde_json::Value;
+
+use super::command_result::ToolResult;
+use ralph_core::record::{AgentEvent, ToolCall, ToolKind, UNFINISHED_COMMAND, summary};
+
+/// Most tool calls that are listed of one run; the transcript has them all.
+const MAX_TOOL_CALLS: usize = 10_000;
+
+/// The calls so far, and which of them have no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct ToolCalls {
+    list: Vec<ToolCall>,
+    /// Where in the list they stand, by their ids.
+    pending: HashMap<String, usize>,
+    /// Those whose end was reported before it was seen.
+    released: HashMap<String, usize>,
+    /// Of the stream that is read while it grows: the time since the agent's start.
+    pub now_ms: Option<u64>,
+}
+
+impl ToolCalls {
+    /// Begins a call. Returns `None` if it has begun already.
+    pub(super) fn start(
+        &mut self,
+        id: &str,
+        tool_name: &str,
+        input: &Value,
+        redactor: &Redactor,
+    ) -> Option<AgentEvent> {
+        // Some report a call twice: when it is requested, and when it is made.
+        if self.pending.contains_key(id) || self.released.contains_key(id) {
+            return None;
+        }
+        let tool_name: String = summary(&redactor.redact(tool_name));
+        let arguments_summary = summary(&redactor.redact(&arguments(input)));
+        if self.list.len() < MAX_TOOL_CALLS {
+            self.pending.insert(id.to_owned(), self.list.len());
+            self.list.push(ToolCall {
+                kind: kind(&tool_name),
+                tool_name: tool_name.clone(),
+                arguments_summary: arguments_summary.clone(),
+                result_summary: String::new(),
+                is_error: false,
+                at_ms: self.now_ms,
+                exit_code: None,
+                last_line: String::new(),
+            });
+        }
+        Some(AgentEvent::ToolStarted { tool_name, arguments_summary })
+    }
+
+    /// Ends a call. Returns `None` if no such call is pending.
+    pub(super) fn end(
+        &mut self,
+        id: &str,
+        result: ToolResult<'_>,
+        redactor: &Redactor,
+    ) -> Option<AgentEvent> {
+        let is_pending = self.pending.contains_key(id);
+        let place = self.pending.remove(id).or_else(|| self.released.remove(id))?;
+        let call = self.list.get_mut(place)?;
+        call.is_error = result.is_failure();
+        let output = redactor.redact(result.output);
+        call.result_summary = summary(&output);
+        if call.kind == ToolKind::Shell {
+            let end = result.command_end(&output);
+            call.exit_code = end.exit_code;
+            call.is_error |= end.exit_code.is_some_and(|code| code != 0);
+            if call.is_error {
+                call.last_line = end.last_line;
+            }
+        }
+        let tool_name = call.tool_name.clone();
+        is_pending.then_some(AgentEvent::ToolEnded { tool_name, is_error: call.is_error })
+    }
+
+    /// Reports the end of all that are pending. A result that comes later is still taken.
+    pub(super) fn release_pending(&mut self) -> Vec<AgentEvent> {
+        let ended = |place: &usize| {
+            let tool_name = self.list.get(*place)?.tool_name.clone();
+            Some(AgentEvent::ToolEnded { tool_name, is_error: false })
+        };
+        let events = self.pending.values().filter_map(ended).collect();
+        self.released.extend(self.pending.drain());
+        events
+    }
+
+    /// Marks the commands that are still pending as failed: the agent ended, or was stopped, while they ran.
+    pub(super) fn fail_pending(&mut self) {
+        for (_, place) in self.pending.drain() {
+            if let Some(call) = self.list.get_mut(place).filter(|call| call.kind == ToolKind::Shell) {
+                call.is_error = true;
+                UNFINISHED_COMMAND.clone_into(&mut call.last_line);
+            }
+        }
+    }
+
+    pub(super) fn into_list(self) -> Vec<ToolCall> {
+        self.list
+    }
+}
+
+/// Returns what a tool does, by the names that the agents have for theirs.
+fn kind(tool_name: &str) -> ToolKind {
+    match tool_name.to_ascii_lowercase().as_str() {
+        "read"
+        | "view"
+        | "read_file"
+        | "read_files"
+        | "read_many_files"
+        | "notebookread"
+        | "glob"
+        | "grep"
+        | "ls"
+        | "list"
+        | "find"
+        | "list_directory"
+        | "list_files"
+        | "search_files"
+        | "grep_search"
+        | "search_file_content"
+        | "rg" => ToolKind::Read,
+        "write" | "create" | "write_file" | "create_file" => ToolKind::Write,
+        "edit" | "multiedit" | "notebookedit" | "replace" | "editor" | "patch" | "apply_patch"
+        | "applypatch" | "file_change" | "str_replace" | "str_replace_editor" => ToolKind::Edit,
+        "bash" | "shell" | "run_shell_command" | "execute" | "execute_command" | "run_commands"
+        | "command_execution" => ToolKind::Shell,
+        _ => ToolKind::Other,
+    }
+}
+
+/// Returns the argument that says most, else all of them.
+fn arguments(input: &Value) -> String {
+    let telling = [
+        "command",
+        "file_path",
+        "filePath",
+        "notebook_path",
+        "pattern",
+        "path",
+        "url",
+        "query",
+        "description",
+    ];
+    if let Some(words) = telling.into_iter().find_map(|key| input[key].as_str()) {
+        return words.to_owned();
+    }
+    let list = ["commands", "files", "changes"].into_iter().find_map(|key| input[key].as_array());
+    let of_list = list.and_then(|items| {
+        let words = |item: &Value| item.as_str().or_else(|| item["path"].as_str()).map(str::to_owned);
+        items.iter().map(words).collect::<Option<Vec<_>>>()
+    });
+    match (of_list, input) {
+        (Some(words), _) => words.join(" "),
+        (None, Value::Null) => String::new(),
+        (None, Value::String(words)) => words.clone(),
+        (None, _) => input.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_argument_that_says_most_is_shown() {
+        for (input, shown) in [
+            (json!({"description": "d", "command": "cargo test"}), "cargo test"),
+            (json!({"filePath": "a.rs", "oldString": "x"}), "a.rs"),
+            (json!({"files": [{"path": "a"}, {"path": "b"}]}), "a b"),
+            (json!({"commands": ["ls", "pwd"]}), "ls pwd"),
+            (json!({"commands": [1]}), "{\"commands\":[1]}"),
+            (json!("raw"), "raw"),
+            (Value::Null, ""),
+        ] {
+            assert_eq!(arguments(&input), shown);
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_reported_twice_is_one_call() {
+        let (mut calls, redactor) = (ToolCalls::default(), Redactor::default());
+        let begun =
+            [(); 2].map(|()| calls.start("c", "Bash", &json!({"command": "ls"}), &redactor).is_some());
+        let ended = [("out\nput", true), ("again", false)];
+        let ended = ended.map(|(output, is_error)| {
+            let result = ToolResult { output, is_error, exit_code: None };
+            calls.end("c", result, &redactor).is_some()
+        });
+        let list = calls.into_list();
+        assert_eq!((begun, ended, list.len()), ([true, false], [true, false], 1));
+        assert_eq!((list[0].kind, list[0].result_summary.as_str()), (ToolKind::Shell, "out put"));
+        assert!(list[0].is_error);
+    }
+}

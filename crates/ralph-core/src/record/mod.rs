@@ -1,0 +1,82 @@
+//! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
+
+mod agent_setup;
+mod baseline;
+mod budget;
+mod closing;
+mod cost;
+mod did_you_mean;
+mod escapes;
+mod event;
+mod evidence;
+mod facts;
+mod hex;
+mod hint;
+mod ids;
+mod if_there;
+mod iteration;
+mod iteration_name;
+mod join_truncated;
+mod left_behind;
+mod log_entry;
+mod outcome;
+mod own_command;
+mod quoted_for_shell;
+mod refusal;
+#[cfg(any(test, feature = "testing"))]
+pub mod samples;
+mod scope;
+mod session;
+mod task;
+mod timestamp;
+mod totals;
+mod waiting;
+mod word;
+
+pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
+pub use baseline::{Baseline, TrustedState};
+pub use budget::Budget;
+pub use closing::{Changes, Closing, DiffStat, NotDone};
+pub use cost::Cost;
+pub use did_you_mean::did_you_mean;
+pub use escapes::without_escapes;
+pub use event::{AgentEvent, Event, Phase};
+pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
+pub use facts::{
+    CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
+};
+pub use hex::hex;
+pub use hint::{Hint, hint_command};
+pub use ids::{ObjectId, SessionId};
+pub use if_there::IfThere;
+pub use iteration::{
+    AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
+    StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, summary,
+};
+pub use iteration_name::{IterationName, SessionName, Which};
+pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
+pub use left_behind::{
+    GitState, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
+    undid_flag, undone_command,
+};
+pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
+pub use outcome::{
+    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, GitStateKind, Limit,
+    Outcome, Status, StopReason, ToolKind, UserFileChange,
+};
+pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
+pub use quoted_for_shell::quoted_for_shell;
+pub use refusal::Refusal;
+pub use scope::Scope;
+pub use session::{Artifact, Session};
+pub use task::{Task, TaskCounts, TaskName};
+pub use timestamp::Timestamp;
+pub use totals::{
+    CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts, Need,
+    NeedKind, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+};
+pub use waiting::Waiting;
+pub use word::Word;
+
+/// Version of the JSON shapes and trailers that this program writes; `Ralph-Schema` in each of our commits.
+pub const SCHEMA: u32 = 1;

@@ -1,0 +1,45 @@
+//! One task of a task list, as the rest of the program speaks of it.
+
+use serde::{Deserialize, Serialize};
+use tasklist::{Counts, Item};
+
+/// How a task is called in JSON, trailers and the environment of children: its id as written, `T004#2` for the
+/// second item with that id, `#7` for the seventh item of a file if it has none.
+pub type TaskName = String;
+
+/// What an iteration needs to know of the task it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub name: TaskName,
+    /// The id as written, without decoration.
+    pub id: Option<String>,
+    /// The text after the box, without id and tags.
+    pub text: String,
+    pub phase: Option<String>,
+    pub story: Option<String>,
+}
+
+/// How many tasks are done and open. Criteria do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCounts {
+    pub done: usize,
+    pub open: usize,
+}
+
+impl From<&Item> for Task {
+    fn from(item: &Item) -> Self {
+        Self {
+            name: item.name.clone(),
+            id: item.id.clone(),
+            text: item.text.clone(),
+            phase: item.phase.clone(),
+            story: item.story.clone(),
+        }
+    }
+}
+
+impl From<Counts> for TaskCounts {
+    fn from(counts: Counts) -> Self {
+        Self { done: counts.done, open: counts.open }
+    }
+}

@@ -1,0 +1,104 @@
+//! The summary at the end of a session beside its totals, read from its own record.
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use ralph_core::progress::progress_txt;
+use ralph_core::record::{Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, Session};
+use ralph_core::summary::{not_done, summarize};
+use ralph_git::worktree::{ChangedFile, PrivateIndex};
+use ralph_store::{Hints, SessionLog, SessionRefs};
+
+use super::running::Running;
+
+impl Running<'_> {
+    /// Leaves out with a warning what cannot be found out: the session has ended, whatever else fails.
+    pub(super) fn closing(&mut self, tasks: Option<&TaskList>) -> Closing {
+        let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
+        let unrecognised =
+            unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
+        let (uncommitted, left_out) = self.not_in_commits();
+        match self.recorded_with_changes(tasks) {
+            Ok(recorded) => Closing { unrecognised, uncommitted, left_out, ..recorded },
+            Err(error) => {
+                self.warn(format!("cannot determine what the session changed: {error:#}"));
+                Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
+            }
+        }
+    }
+
+    /// Returns the entry of progress.txt that closes the session; empty if no agent ran in it.
+    pub(super) fn closing_entry(&mut self, tasks: Option<&TaskList>) -> String {
+        if self.past.history.runs() == 0 {
+            return String::new();
+        }
+        // The files that changed are not named in it, and need not be compared for it.
+        let recorded = self.log().and_then(|log| match log {
+            Some(log) => self.recorded(&log, tasks),
+            None => Ok(Closing::default()),
+        });
+        match recorded {
+            Ok(Closing { not_done, mut summary, .. }) => {
+                summary.needs_you.extend(fault(&self.session));
+                progress_txt::session_entry(&self.session, &not_done, &summary.needs_you)
+            }
+            Err(error) => {
+                self.warn(format!("progress.txt lacks how the session ended: {error:#}"));
+                String::new()
+            }
+        }
+    }
+
+    fn recorded_with_changes(&self, tasks: Option<&TaskList>) -> Result<Closing> {
+        let Some(log) = self.log()? else { return Ok(Closing::default()) };
+        Ok(Closing { changes: self.changes(&log)?, ..self.recorded(&log, tasks)? })
+    }
+
+    fn log(&self) -> Result<Option<SessionLog>> {
+        self.plan.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
+    }
+
+    fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
+        let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
+        let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
+        let nothing = TaskList::default();
+        let tasks = tasks.unwrap_or(&nothing);
+        let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), tasks);
+        let feature = &self.session.feature;
+        let sessions = self.plan.store.entries_of(feature)?;
+        let hints = Hints::of(self.plan.store.repository(), feature).list()?;
+        let summary =
+            summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));
+        Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
+    }
+
+    /// From the snapshot at the start to the last one, without what the loop itself writes.
+    fn changes(&self, log: &SessionLog) -> Result<Option<Changes>> {
+        let (last, beside) = self.recorder.last_contents();
+        let (Some(last), None) = (last, beside) else { return Ok(None) };
+        let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
+        let work_tree = self.recorder.work_tree();
+        let scratch = self.local.spool.scratch();
+        let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
+        let feature = self.plan.feature;
+        let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));
+        let changed = |before| -> Result<Vec<ChangedFile>> {
+            let mut files = work_tree.changed(private_index, before, last)?;
+            files.retain(|file| own.iter().all(|own| file.path != own.as_bytes()));
+            Ok(files)
+        };
+        let files = changed(&first)?;
+        let uncommitted_files = match self.plan.work_tree.head()? {
+            Some(head) => changed(&head)?.len(),
+            None => files.len(),
+        };
+        let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));
+        Ok(Some(Changes { stat, uncommitted_files }))
+    }
+}
+
+/// Returns what keeps every agent from working, if that ends the session: its end is not recorded yet.
+fn fault(session: &Session) -> Option<Need> {
+    let why = NeedKind::of_ending(session.stop_reason?)?;
+    Some(Need { why, task: None, cause: None, session: session.id.clone(), iteration: None })
+}

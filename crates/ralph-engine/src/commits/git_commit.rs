@@ -1,0 +1,268 @@
+//! The `git commit` of finished work: a second attempt with what a hook changed, and an end for one that waits for
+//! somebody.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::Value;
+
+use ralph_core::record::{ExitReason, IfThere, ObjectId, join_files};
+use ralph_git::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
+use ralph_os::process::{Activity, Child, Limits};
+
+use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
+use super::pending::PendingCommit;
+use crate::running::Running;
+use crate::settings::validation_limits;
+
+/// How long a commit may wait for somebody: nobody answers a pinentry, an editor or a question at night.
+const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// So many commits of a session may wait; then it makes no more.
+const MAX_WAITED_COMMITS: u32 = 2;
+
+/// Where git writes which programs it starts.
+const TRACE_VARIABLE: &str = "GIT_TRACE2_EVENT";
+
+/// What a commit is made of.
+#[derive(Debug)]
+pub(super) struct CommitPlan {
+    pub work_tree: WorkTree,
+    pub index: Utf8PathBuf,
+    pub message: Utf8PathBuf,
+    pub base: Option<ObjectId>,
+    pub paths: BTreeSet<RawPath>,
+    pub prepared: PreparedCommit,
+}
+
+/// How `git commit` ended.
+enum GitCommit {
+    Made,
+    /// By git, a hook, a limit or a stop.
+    Failed {
+        reason: String,
+        may_try_again: bool,
+    },
+    /// It was stopped because it waited for this.
+    Waited(String),
+}
+
+impl Running<'_> {
+    /// Makes the commit. If a hook refuses it and has changed files, it is tried once more with them; they are added to
+    /// the paths of `plan`.
+    pub(super) fn make_commit(
+        &mut self,
+        work: &mut PendingCommit,
+        plan: &mut CommitPlan,
+        user_staged: &StagedEntries,
+        done: &CommitSubject<'_>,
+    ) -> Result<ObjectId> {
+        let mut ended = self.run_git_commit(plan, done)?;
+        let mut changed = Vec::new();
+        if let GitCommit::Failed { reason, may_try_again: true } = &ended {
+            let looked = self.changed_by_hook(work, plan, user_staged, done);
+            changed = looked.with_context(|| format!("{reason}; what the hook changed is not known"))?;
+            if !changed.is_empty() {
+                plan.paths.extend(changed.iter().cloned());
+                plan.prepared = plan.work_tree.prepare(&plan.index, plan.base.as_ref(), &plan.paths)?;
+                if !plan.prepared.has_changes {
+                    bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
+                }
+                ended = self.run_git_commit(plan, done)?;
+            }
+        }
+        let commit = self.plan.work_tree.head()?.filter(|commit| Some(commit) != plan.base.as_ref());
+        let changed = display_paths(&changed);
+        match (ended, commit) {
+            (GitCommit::Made, Some(commit)) => {
+                if !changed.is_empty() {
+                    self.warn(format!(
+                        "a hook refused the commit of {} and changed {changed}: committed with that at the second attempt",
+                        done.task.name
+                    ));
+                }
+                Ok(commit)
+            }
+            (GitCommit::Made, None) => bail!("git reported success, but HEAD did not move"),
+            (GitCommit::Failed { reason, .. }, _) if changed.is_empty() => bail!("{reason}"),
+            (GitCommit::Failed { reason, .. }, _) => {
+                bail!("{reason} (also at the second attempt, with what a hook had changed: {changed})")
+            }
+            (GitCommit::Waited(program), commit) => {
+                work.waited.push(program.clone());
+                let made_in = format!("{}:{} ", self.session.id, done.iteration);
+                let commit = match commit {
+                    Some(commit) => {
+                        let (_, trailer) = plan.work_tree.base_and_trailer(&commit, ITERATION_TRAILER)?;
+                        Some(commit).filter(|_| trailer.starts_with(&made_in))
+                    }
+                    None => None,
+                };
+                let off = if work.is_off() {
+                    "; it is the second, so this session makes no more commits"
+                } else if commit.is_none() {
+                    "; the next commit takes the work along"
+                } else {
+                    ""
+                };
+                let waited = format!(
+                    "`git commit` waited {} min for {program} and was stopped{off}",
+                    MAX_WAIT.as_secs() / 60
+                );
+                let Some(commit) = commit else { bail!("{waited}") };
+                self.warn(format!("{} is committed, but {waited}", done.task.name));
+                Ok(commit)
+            }
+        }
+    }
+
+    /// Returns what changed in the work tree while the commit was refused, but for what is the user's.
+    fn changed_by_hook(
+        &mut self,
+        work: &PendingCommit,
+        plan: &CommitPlan,
+        user_staged: &StagedEntries,
+        done: &CommitSubject<'_>,
+    ) -> Result<Vec<RawPath>> {
+        let (_, mut changed) = self.recorder.peek(done.slot)?;
+        changed.retain(|path| {
+            let is_of_user = user_staged.has(path) || work.dirty.contains(path);
+            plan.paths.contains(path) || !is_of_user
+        });
+        Ok(changed)
+    }
+
+    fn run_git_commit(&mut self, plan: &CommitPlan, done: &CommitSubject<'_>) -> Result<GitCommit> {
+        let (argv, variables) = plan.work_tree.commit_command(&plan.index, &plan.message);
+        let scratch = self.local.spool.scratch();
+        let trace = scratch.join("commit-trace");
+        fs::remove_file(&trace).if_there().with_context(|| format!("remove {trace}"))?;
+        let patience = self.plan.clock.real(MAX_WAIT);
+        let child = Child {
+            argv,
+            directory: plan.work_tree.top().to_owned(),
+            environment: done.environment.iter().cloned().chain(variables).collect(),
+            defaults: vec![(TRACE_VARIABLE.to_owned(), trace.to_string())],
+            removed: vec!["GIT_TRACE2_PARENT_SID".to_owned()],
+            stdin: None,
+            stdout: scratch.join("commit-stdout"),
+            stderr: scratch.join("commit-stderr"),
+            marker: self.marker(),
+            // Hooks may run the tests.
+            limits: Limits { idle: Some(patience), ..validation_limits(&self.plan.config.settings) },
+        };
+        let mut activity = Activity::of(&child.marker, patience);
+        let ended = child.run_with_hooks(self.plan.interrupt, &mut || activity.pulse());
+        let exit = ended.context("run `git commit`")?.exit;
+        if exit.code == 0 {
+            return Ok(GitCommit::Made);
+        }
+        if exit.reason == Some(ExitReason::IdleTimeout) {
+            return Ok(GitCommit::Waited(waiting_for(&trace, activity.innermost())));
+        }
+        // Hooks print errors on either stream.
+        let output = [&child.stderr, &child.stdout].map(|path| fs::read(path).unwrap_or_default()).concat();
+        let (output, _) = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output));
+        let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map_or(String::new(), |line| format!(": {line}"));
+        let reason = exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        let reason = format!("`git commit` exited {}{reason}{last}", exit.code);
+        Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none() })
+    }
+}
+
+impl PendingCommit {
+    /// Returns true if this session makes no more commits, as too many of them waited for somebody.
+    pub(super) fn is_off(&self) -> bool {
+        self.waited.len() >= MAX_WAITED_COMMITS as usize
+    }
+
+    /// Returns why it makes none.
+    pub(super) fn why_off(&self) -> String {
+        let mut programs = self.waited.clone();
+        programs.dedup();
+        format!(
+            "no more commits in this session: earlier ones waited for {}",
+            join_files(&programs, MAX_NAMED)
+        )
+    }
+}
+
+/// Says what a commit waits for: the program or hook that git started last, and the innermost one of that.
+fn waiting_for(trace: &Utf8Path, innermost: Option<&str>) -> String {
+    let lines = fs::File::open(trace).map(|file| BufReader::new(file).lines().map_while(Result::ok));
+    let started = lines.ok().and_then(running_program);
+    let plain = |name: &str| name.replace(char::is_control, "\u{fffd}");
+    match (started, innermost.map(plain)) {
+        (Some(Started { name, is_hook }), innermost) => {
+            // The system knows the first 15 bytes of a name.
+            let innermost = innermost.filter(|inner| inner != "git" && !name.starts_with(inner.as_str()));
+            let innermost = innermost.map_or(String::new(), |inner| format!(" (`{inner}`)"));
+            format!("{}`{}`{innermost}", if is_hook { "the hook " } else { "" }, plain(&name))
+        }
+        (None, Some(innermost)) => format!("`{innermost}`"),
+        (None, None) => "something".to_owned(),
+    }
+}
+
+/// A program that git started.
+#[derive(Debug, PartialEq, Eq)]
+struct Started {
+    name: String,
+    is_hook: bool,
+}
+
+/// Returns the last program that git started and that has not ended, by the lines of its trace. Those of other git
+/// programs that hooks run are in it, too: the first line is of this one.
+fn running_program(lines: impl Iterator<Item = String>) -> Option<Started> {
+    let mut running: Vec<(Value, Started)> = Vec::new();
+    let mut own = None;
+    for line in lines {
+        let Ok(event) = serde_json::from_str::<Value>(&line) else { continue };
+        let own: &Value = own.get_or_insert_with(|| event["sid"].clone());
+        if event["sid"] != *own {
+            continue;
+        }
+        let id = event["child_id"].clone();
+        match event["event"].as_str() {
+            Some("child_start") => {
+                let hook = event["hook_name"].as_str();
+                let program = event["argv"][0].as_str().and_then(|program| program.rsplit('/').next());
+                let Some(name) = hook.or(program) else { continue };
+                running.push((id, Started { name: name.to_owned(), is_hook: hook.is_some() }));
+            }
+            Some("child_exit") => running.retain(|(started, _)| *started != id),
+            _ => {}
+        }
+    }
+    running.pop().map(|(_, started)| started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_commit_waits_for_is_the_last_program_that_has_not_ended() {
+        let hook = r#"{"event":"child_start","sid":"a","child_id":0,"child_class":"hook","hook_name":"pre-commit","argv":[".git/hooks/pre-commit"]}"#;
+        let of_hook = r#"{"event":"child_start","sid":"a/b","child_id":0,"argv":["diff"]}"#;
+        let ended = r#"{"event":"child_exit","sid":"a","child_id":0,"code":0}"#;
+        let signs = r#"{"event":"child_start","sid":"a","child_id":1,"child_class":"?","argv":["/usr/bin/gpg","-bsau","x"]}"#;
+        let version = r#"{"event":"version","sid":"a","exe":"2.47"}"#;
+        let name = |name: &str, is_hook| Some(Started { name: name.to_owned(), is_hook });
+        for (lines, expected) in [
+            (&[version][..], None),
+            (&[version, hook], name("pre-commit", true)),
+            (&[version, hook, of_hook], name("pre-commit", true)),
+            (&[version, hook, ended], None),
+            (&[version, hook, ended, "{\"event\":", signs], name("gpg", false)),
+            (&[], None),
+        ] {
+            assert_eq!(running_program(lines.iter().map(|line| (*line).to_owned())), expected, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The message of a commit of finished tasks, and how messages name paths.
+
+use std::fmt::Write;
+
+use tasklist::TaskList;
+
+use ralph_core::record::{Task, TaskName, join_files};
+use ralph_git::worktree::RawPath;
+use ralph_store::Slot;
+
+use crate::running::Running;
+use crate::units::{self, UnitTasks};
+
+/// Maximum number of paths or tasks that a message names.
+pub(super) const MAX_NAMED: usize = 5;
+
+/// The trailer that names the iteration.
+pub(super) const ITERATION_TRAILER: &str = "Ralph-Made-In";
+
+/// The task that a commit message describes, with what is around it.
+pub(crate) struct CommitSubject<'a> {
+    pub task: &'a Task,
+    /// The tasks of its story or phase that are still open, if one commit is to have the whole unit.
+    pub unit: Option<&'a UnitTasks>,
+    pub closed: &'a [TaskName],
+    pub tasks: &'a TaskList,
+    pub iteration: u32,
+    /// Where the record of the iteration is put together.
+    pub slot: &'a Slot,
+    pub environment: &'a [(String, String)],
+}
+
+impl Running<'_> {
+    /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
+    /// are finished tasks that were not committed yet.
+    pub(super) fn commit_message(&self, done: &CommitSubject<'_>, waiting: &[TaskName]) -> String {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let titled = |name: &TaskName, text: &str| match name.as_str() {
+            // Code hosts would link `#12` to an issue.
+            name if name.starts_with('#') => one_line(text),
+            name => one_line(&format!("{name} {text}")),
+        };
+        let text_of = |name: &TaskName| {
+            let item = done.tasks.find(name);
+            titled(name, item.map_or("", |item| item.text.as_str()))
+        };
+        let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
+        let whole = done.unit.filter(|_| all.len() > 1);
+        let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
+        let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
+        let subject = match (whole, others.clone().next()) {
+            (Some(unit), _) => one_line(&units::title(done.tasks, &done.task.name, &unit.name)),
+            // The agent completed another task than the one that it was given.
+            (None, Some(first)) if !is_closed => {
+                others.next();
+                text_of(first)
+            }
+            _ => titled(&done.task.name, &done.task.text),
+        };
+        let mut message = format!("{subject}\n\n");
+        for (index, other) in others.enumerate() {
+            let lead = match (index, whole) {
+                (0, Some(_)) => "Done:\n",
+                (0, None) => "Also done:\n",
+                _ => "",
+            };
+            let _written = writeln!(message, "{lead}- {}", text_of(other));
+        }
+        if !message.ends_with("\n\n") {
+            message.push('\n');
+        }
+        let session = &self.session;
+        let (message, _) = self.recorder.redactor().redact_text(&message);
+        message
+            + &format!(
+                "{ITERATION_TRAILER}: {}:{} {}\nRalph-Feature: {}\n",
+                session.id, done.iteration, done.task.name, session.feature
+            )
+    }
+}
+
+/// Returns a list of paths for a message.
+pub(super) fn display_paths(paths: &[RawPath]) -> String {
+    let names: Vec<_> = paths.iter().map(|path| String::from_utf8_lossy(path)).collect();
+    join_files(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}")
+}

@@ -1,0 +1,73 @@
+//! The hints of the feature: which of them a prompt gets, and when they are done with.
+
+use anyhow::Result;
+
+use crate::running::Running;
+use ralph_core::record::{Hint, Iteration, Outcome, SessionId, TaskName};
+use ralph_store::{Hints, LoopLock, Store};
+
+impl Running<'_> {
+    /// Returns the hints for a prompt that asks for these tasks, and marks those that go with it.
+    pub(crate) fn take_hints(&mut self, task: &str, unit: &[TaskName]) -> Vec<String> {
+        match take(self.plan.store, &self.plan.feature.path, &self.session.id, &tasks_of(task, unit)) {
+            Ok(texts) => texts,
+            Err(error) => {
+                self.warn(format!("the prompt has no hints: {error:#}"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Forgets the hints that the agent of an iteration heard to its end, and those for tasks that are done now.
+    pub(crate) fn hints_were_in(&mut self, iteration: &Iteration) {
+        let session = &self.session.id;
+        let is_heard = iteration.outcome != Outcome::Interrupted;
+        let settled = Hints::of(self.plan.store.repository(), &self.plan.feature.path).retain(|hint| {
+            if hint.session.as_ref() == Some(session) {
+                hint.session = None;
+                return !is_heard;
+            }
+            let had_tasks = !hint.tasks.is_empty();
+            hint.tasks.retain(|task| !iteration.closed.contains(task));
+            !had_tasks || !hint.tasks.is_empty()
+        });
+        if let Err(error) = settled {
+            self.warn(format!("a hint may come twice: {error:#}"));
+        }
+    }
+
+    /// Returns the hints that wait for certain tasks. What cannot be read waits for the next look.
+    pub(crate) fn hints_for_tasks(&self) -> Vec<Hint> {
+        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
+        hints.unwrap_or_default().into_iter().filter(|hint| !hint.tasks.is_empty()).collect()
+    }
+
+    /// Returns the hints that wait for the next prompt, whatever its task.
+    pub(crate) fn left_hints(&self) -> Vec<String> {
+        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
+        let left = hints.unwrap_or_default().into_iter().filter(|hint| hint.tasks.is_empty());
+        left.map(|hint| hint.text).collect()
+    }
+}
+
+fn tasks_of<'a>(task: &'a str, unit: &'a [TaskName]) -> Vec<&'a str> {
+    if unit.is_empty() { vec![task] } else { unit.iter().map(String::as_str).collect() }
+}
+
+fn take(store: &Store, feature: &str, session: &SessionId, tasks: &[&str]) -> Result<Vec<String>> {
+    let holders = LoopLock::holders(store.repository())?;
+    let is_free = |hint: &Hint| {
+        // Where its session is gone, nobody heard it.
+        let other = hint.session.as_ref().filter(|other| *other != session);
+        other.is_none_or(|other| holders.iter().all(|holder| holder.session != *other))
+    };
+    let mut texts = Vec::new();
+    Hints::of(store.repository(), feature).retain(|hint| {
+        if is_free(hint) && tasks.iter().any(|task| hint.is_for(task)) {
+            texts.push(hint.text.clone());
+            hint.session = hint.tasks.is_empty().then(|| session.clone());
+        }
+        true
+    })?;
+    Ok(texts)
+}

@@ -1,0 +1,25 @@
+//! Requests to stop, from other terminals to a running session.
+
+use ralph_core::record::StopReason;
+use ralph_store::ControlRequests;
+
+use crate::running::{Ending, NextStep, Running};
+
+impl Running<'_> {
+    /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
+    pub(crate) fn poll_control(&mut self) -> Option<NextStep> {
+        let requests = match self.steering.control.look() {
+            Ok(requests) => requests,
+            Err(error) => {
+                self.warn(format!("cannot read requests to this loop: {error:#}"));
+                ControlRequests::default()
+            }
+        };
+        requests.stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
+    }
+
+    /// Returns true if a stop was requested, at once or after the iteration.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.plan.interrupt.signal().is_some() || self.steering.is_stop_requested()
+    }
+}

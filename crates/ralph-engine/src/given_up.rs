@@ -1,0 +1,84 @@
+//! Tasks that an earlier session gave up and for which nothing has changed since: one attempt each, after all others.
+
+use anyhow::Result;
+use serde_json::{Map, Value};
+use tasklist::{Item, TaskList};
+
+use ralph_core::record::{Iteration, LogEntry, ObjectId, Outcome, Session, TaskName};
+use ralph_git::worktree::changed_between;
+use ralph_os::process::Tool;
+use ralph_store::{SessionRefs, Store};
+
+use super::control::waiting_hints::hints_of;
+use super::plan::Plan;
+
+/// Settings that say how far a session goes, not how an attempt is made.
+const LIMITS: &str = "max-";
+
+/// What a task would be attempted with now.
+pub struct Present<'a> {
+    pub plan: &'a Plan<'a>,
+    pub session: &'a Session,
+    /// The work tree; `None` without snapshots.
+    pub tree: Option<&'a ObjectId>,
+}
+
+impl Present<'_> {
+    /// Returns the open tasks whose newest record among `entries`, oldest first, gave them up under the same conditions.
+    /// What a record lacks counts as changed.
+    pub fn given_up(&self, tasks: &TaskList, entries: &[LogEntry]) -> Result<Vec<TaskName>> {
+        if self.plan.retries_skipped {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for item in tasks.tasks().filter(|item| !item.done) {
+            let newest = entries.iter().rev().find(|entry| entry.task.as_ref() == Some(&item.name));
+            if let Some(skip) = newest.filter(|newest| newest.outcome == Some(Outcome::Skipped))
+                && self.is_unchanged(item, skip)?
+            {
+                found.push(item.name.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_unchanged(&self, item: &Item, skip: &LogEntry) -> Result<bool> {
+        let store = self.plan.store;
+        let Some(record) = store.readable_iteration(skip) else { return Ok(false) };
+        let Some(begun) = begun(store, skip)? else { return Ok(false) };
+        let hints = hints_of(store, &self.plan.feature.path, &item.name)?;
+        Ok(record.task_text.as_ref() == Some(&item.text)
+            && record.hints == hints
+            && (&begun.agent, &begun.agent_version) == (&self.session.agent, &self.session.agent_version)
+            && settings(&begun.configuration) == settings(&self.session.configuration)
+            && self.has_same_tree(&record)?)
+    }
+
+    /// Returns true if no file differs but those that the loop itself writes.
+    fn has_same_tree(&self, record: &Iteration) -> Result<bool> {
+        let Plan { store, work_tree, feature, .. } = self.plan;
+        let (Some(now), Some(then)) = (self.tree, &record.snapshot) else { return Ok(false) };
+        if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
+            return Ok(false);
+        }
+        let own = [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
+        let changed = changed_between(Tool::git(work_tree.top()), then, now)?;
+        Ok(changed.iter().all(|file| own.iter().any(|own| file.path == own.as_bytes())))
+    }
+}
+
+/// Returns the session of a record as it began before that, or was resumed.
+fn begun(store: &Store, entry: &LogEntry) -> Result<Option<Session>> {
+    let Some(log) = store.session(&SessionRefs::new(&entry.feature, entry.session.clone()))? else {
+        return Ok(None);
+    };
+    let before = log.entries.iter().take_while(|other| other.commit != entry.commit);
+    let newest = before.filter(|other| other.kind.begins()).last();
+    Ok(newest.and_then(|newest| store.readable_session(newest)))
+}
+
+/// Returns the settings but limits.
+fn settings(configuration: &Value) -> Map<String, Value> {
+    let all = configuration.as_object().cloned().unwrap_or_default();
+    all.into_iter().filter(|(key, _)| !key.starts_with(LIMITS)).collect()
+}

@@ -1,0 +1,399 @@
+//! The evidence of an attempt whose boxes and validation say that it succeeded: the tests that ran and what it changed, held
+//! against the trusted state.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use camino::Utf8Path;
+use failure_excerpt::Tally;
+
+use crate::validate;
+use ralph_core::config::{Completion, Pass, Until};
+use ralph_core::judge::{
+    ChangedFile, Confirmed, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm,
+    decide, findings, is_worth_reading, known_failures, orders_removal,
+};
+use ralph_core::record::{
+    Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
+};
+use ralph_git::worktree::{PathChange, TreeEntry, TreePair};
+use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
+
+use super::super::left_behind::Undone;
+use super::super::restoring::put_back::{Side, names};
+use super::super::restoring::rollback::Rollback;
+use super::super::running::Running;
+use super::stages::{Ran, StartedIteration};
+
+/// Maximum number of changed files that are read.
+const MAX_READ_FILES: usize = 3000;
+
+/// Largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Maximum number of files that a message names.
+const MAX_NAMED_FILES: usize = 5;
+
+/// Iterations of the feature that are looked through for earlier attempts at a task.
+const MAX_ITERATIONS: usize = 1000;
+
+/// A second run of the validation.
+pub(super) struct Second {
+    pub run: SecondRun,
+    pub duration_ms: u64,
+    pub was_interrupted: bool,
+}
+
+/// Whether the validation passed, by the rule of the session.
+#[derive(Default)]
+pub(super) struct Passing {
+    pub passed: bool,
+    /// Tests that fail and failed before the start.
+    pub known_failures: usize,
+    /// Tests that failed once, and passed in the second run.
+    pub flaky: Vec<String>,
+    /// Why it did not pass though nothing but tests failed: a test is new among those that fail.
+    pub cause: Option<String>,
+    pub second: Option<Second>,
+}
+
+/// What an attempt did beside its task.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    /// Other tasks that it ticked.
+    pub others: &'a [TaskName],
+    pub undone: &'a Undone,
+}
+
+/// What an attempt changed since the trusted state.
+#[derive(Default)]
+struct Changed {
+    files: Vec<ChangedFile>,
+    changes: Vec<PathChange>,
+    own: Vec<String>,
+}
+
+impl Running<'_> {
+    /// Returns whether the validation passed. Where only names of failed tests decide, it may run once more.
+    pub(super) fn passing(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Passing> {
+        let Some(validation) = &ran.validation else {
+            return Ok(Passing { passed: true, ..Passing::default() });
+        };
+        if validation.exit.is_success() {
+            return Ok(Passing { passed: true, ..Passing::default() });
+        }
+        let settings = &self.plan.config.settings;
+        let Some(legacy) =
+            self.session.legacy_failures.clone().filter(|_| settings.validation_pass == Pass::NoNewFailures)
+        else {
+            return Ok(Passing::default());
+        };
+        let removed = self.removed_by_order(started)?;
+        let trusted = self.judging.trusted.tests().and_then(Tally::executed);
+        let trusted = trusted.map(|executed| executed.saturating_sub(removed));
+        let new = match known_failures(validation.exit, ran.tests.as_ref(), &legacy, trusted) {
+            KnownFailures::Only(count) => {
+                return Ok(Passing { passed: true, known_failures: count, ..Passing::default() });
+            }
+            KnownFailures::New(names) => names,
+            KnownFailures::Unknown => return Ok(Passing::default()),
+        };
+        let again = self.run_again(started)?;
+        let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        let second = Some(Second {
+            run: SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None },
+            duration_ms: again.duration_ms,
+            was_interrupted: again.exit.reason == Some(ExitReason::Interrupted),
+        });
+        let failing = if again.exit.is_success() { Some(Vec::new()) } else { tests.failing };
+        let Confirmed { failing, flaky } = confirm(&new, failing.as_deref());
+        if !failing.is_empty() {
+            return Ok(Passing { cause: Some(new_failure(&failing)), second, ..Passing::default() });
+        }
+        let failed = ran.tests.as_ref().and_then(|tests| tests.failing.as_ref()).map_or(0, Vec::len);
+        Ok(Passing { passed: true, known_failures: failed - flaky.len(), flaky, cause: None, second })
+    }
+
+    /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it.
+    pub(super) fn assess(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        now: Option<&ObjectId>,
+        Found { others, undone }: Found<'_>,
+        passing: &mut Passing,
+    ) -> Result<Decision> {
+        let settings = self.plan.config.settings.clone();
+        let (changed, (is_idle, done_in)) = match now.map(|now| self.compared(started, now)) {
+            Some(Ok(compared)) => compared,
+            // An agent can delete the snapshots that its work is compared with.
+            Some(Err(error)) => {
+                self.warn(format!("what changed cannot be judged: {error:#}"));
+                Default::default()
+            }
+            None => Default::default(),
+        };
+        let diff = findings(&changed.files);
+        let texts: Vec<String> = texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let refuses = settings.completion == Completion::Verified
+            && self.plan.job.until == Until::Tasks
+            && settings.snapshots
+            && now.is_some();
+        let mut result = None;
+        loop {
+            let trusted = &self.judging.trusted;
+            let decision = decide(&Evidence {
+                refuse: &settings.validation_refuse,
+                refuses,
+                is_validated: ran.validation.is_some(),
+                tests: ran.tests.as_ref(),
+                trusted: trusted
+                    .state
+                    .as_ref()
+                    .map(|state| TrustedTests { tests: state.tests.as_deref(), passed: state.passed }),
+                selects_by_change: self.judging.selects_by_change,
+                diff: &diff,
+                own_changed: &changed.own,
+                second: result,
+                can_run_again: passing.second.is_none(),
+                is_idle,
+                done_in,
+                final_text: &ran.agent.final_text,
+                tasks: &texts,
+                phase: started.task.phase.as_deref(),
+                others,
+                unticks: settings.untick,
+                flaky: &passing.flaky,
+                known_failures: passing.known_failures,
+                put_back: &ran.protected.put_back,
+                undid: undone.flag.as_ref(),
+                is_undoing_ordered: undone.is_ordered,
+            });
+            if !matches!(decision, Decision::RunAgain) {
+                return Ok(decision);
+            }
+            let Some((again, paths)) = self.validate_with_trusted_files(started, &changed)? else {
+                // The judge goes on without it.
+                result = Some(SecondResult::TimedOut);
+                continue;
+            };
+            result = Some(match again.exit.reason {
+                Some(ExitReason::Timeout) => SecondResult::TimedOut,
+                _ if again.exit.is_success() => SecondResult::Passed,
+                _ => SecondResult::Failed,
+            });
+            let was_interrupted = again.exit.reason == Some(ExitReason::Interrupted);
+            passing.second = Some(Second {
+                run: SecondRun { why: FlagCode::Judge, exit: again.exit.code, paths: Some(paths) },
+                duration_ms: again.duration_ms,
+                was_interrupted,
+            });
+            if was_interrupted {
+                return Ok(Decision::Accepted(Vec::new()));
+            }
+        }
+    }
+
+    fn compared(
+        &self,
+        started: &StartedIteration<'_>,
+        now: &ObjectId,
+    ) -> Result<(Changed, (bool, Option<u32>))> {
+        let changed = self.changed_since_trusted(&started.slot, now)?;
+        let trusted = &self.judging.trusted;
+        let is_since_trusted =
+            trusted.contents() == started.begin.tips.snapshot.as_ref() && trusted.edits.is_empty();
+        if is_since_trusted && !changed.changes.is_empty() {
+            return Ok((changed, (false, None)));
+        }
+        Ok((changed, self.idle(started, now)?))
+    }
+
+    /// Returns how many tests the attempt removed because its task asks for it.
+    fn removed_by_order(&mut self, started: &StartedIteration<'_>) -> Result<u64> {
+        let texts = texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        if !orders_removal(&texts) {
+            return Ok(0);
+        }
+        let (now, _) = self.recorder.peek(&started.slot)?;
+        let changed = self.changed_since_trusted(&started.slot, &now)?;
+        Ok(findings(&changed.files).removed_count() as u64)
+    }
+
+    fn changed_since_trusted(&self, slot: &Slot, now: &ObjectId) -> Result<Changed> {
+        let trusted = &self.judging.trusted;
+        let Some(from) = trusted.contents() else { return Ok(Changed::default()) };
+        let changes = self.recorder.differences(Some(slot), TreePair { from, to: now })?;
+        let changes = trusted.since_edits(changes);
+        let prefix = self.project_prefix();
+        let own: Vec<String> =
+            self.judging.own_files.paths().iter().map(|path| format!("{prefix}{path}")).collect();
+        let is_read = |change: &&PathChange| {
+            let name = change.name();
+            is_worth_reading(&name) || own.contains(&name)
+        };
+        let read: Vec<&PathChange> = changes.iter().filter(is_read).take(MAX_READ_FILES).collect();
+        let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
+        let contents = self.recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
+        let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();
+        let by_path: HashMap<&str, &ChangedFile> =
+            files.iter().map(|file| (file.path.as_str(), file)).collect();
+        let find = |path: &str| by_path.get(format!("{prefix}{path}").as_str()).copied();
+        let before: Lookup<'_> = &|path| find(path)?.before.clone();
+        let after: Lookup<'_> = &|path| find(path)?.after.clone();
+        let own = self.judging.own_files.changed(before, after);
+        drop(by_path);
+        Ok(Changed { files, changes, own })
+    }
+
+    /// Returns what the path of a file in the project's root begins with, from the repository's root.
+    fn project_prefix(&self) -> String {
+        let root = self.recorder.work_tree().relative(&self.plan.project_root);
+        if root.is_empty() || Utf8Path::new(&root).is_absolute() { String::new() } else { format!("{root}/") }
+    }
+
+    /// Returns true if no file changed since the first attempt at the task, and the iteration that did its work and
+    /// opened its box again.
+    fn idle(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(bool, Option<u32>)> {
+        let Some(before) = &started.begin.tips.snapshot else { return Ok((false, None)) };
+        let is_same = |from: &ObjectId| -> Result<bool> {
+            let trees = TreePair { from, to: now };
+            Ok(self.recorder.differences(Some(&started.slot), trees)?.is_empty())
+        };
+        if !is_same(before)? {
+            return Ok((false, None));
+        }
+        let store = self.plan.store;
+        let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
+        let name = &started.task.name;
+        let done_in = entries
+            .iter()
+            .rev()
+            .find(|entry| entry.evidence.reopened.contains(name))
+            .and_then(|it| it.iteration);
+        let since = entries.iter().rposition(|entry| entry.closed.contains(name)).map_or(0, |at| at + 1);
+        let first = entries[since..].iter().find(|entry| entry.task.as_ref() == Some(name));
+        let Some(snapshot) = first.and_then(|entry| entry.snapshot.as_ref()) else {
+            return Ok((true, done_in));
+        };
+        match store.snapshot_before(snapshot)? {
+            Some(first) => Ok((is_same(&first)?, done_in)),
+            // What it began with is not known any more.
+            None => Ok((false, done_in)),
+        }
+    }
+
+    /// Runs the validation with its own files as they were in the trusted state, and undoes that. Returns how it ended,
+    /// and the files; `None` if they could not be put back.
+    fn validate_with_trusted_files(
+        &mut self,
+        started: &StartedIteration<'_>,
+        changed: &Changed,
+    ) -> Result<Option<(Validation, Vec<String>)>> {
+        let place = self.recorder.place().clone();
+        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
+        let here = rollback.read()?;
+        let prefix = self.project_prefix();
+        let find = |path: &str| {
+            changed.files.iter().find(|file| file.path.strip_prefix(prefix.as_str()) == Some(path))
+        };
+        let before: Lookup<'_> = &|path| find(path)?.before.clone();
+        let after: Lookup<'_> = &|path| find(path)?.after.clone();
+        let mut wanted = Vec::new();
+        for (path, bytes) in self.judging.own_files.restored(before, after) {
+            let path = format!("{prefix}{path}");
+            let Some(change) = changed.changes.iter().find(|change| change.name() == path) else { continue };
+            let change = change.clone().reversed();
+            wanted.push(match bytes {
+                // A part of a file, the rest of which stays as it is.
+                Some(bytes)
+                    if find(&path[prefix.len()..]).is_some_and(|it| it.before.as_ref() != Some(&bytes)) =>
+                {
+                    here.work_tree.change_to(here.private_index(), &change, bytes)?
+                }
+                _ => change,
+            });
+        }
+        let at = self.plan.clock.now();
+        let what = "the validation's own files as they were trusted";
+        let put_back = rollback.put_back(&here, &wanted, &started.slot, PutBackKind::ForOneRun, what, at);
+        let (point, stay) = match put_back {
+            Ok(done) => done,
+            Err(error) => {
+                self.warn(format!(
+                    "the validation's own files could not be put back for a second run: {error:#}"
+                ));
+                if let Some(PutBack { point, .. }) = PutBack::noted_in(&started.slot)? {
+                    rollback.settle(&point, Side::Found)?;
+                    PutBack::forget(&started.slot)?;
+                }
+                return Ok(None);
+            }
+        };
+        let validation = if stay.is_empty() { Some(self.run_again(started)?) } else { None };
+        let left = rollback.settle(&point, Side::Found)?;
+        PutBack::forget(&started.slot)?;
+        for paths in [stay, left] {
+            if !paths.is_empty() {
+                let names = join_files(&names(&paths), MAX_NAMED_FILES);
+                self.warn(format!(
+                    "somebody edits {names}, which stays as it is\nhint: what it was is on {}; \
+                     `{RALPH} restore --undo {}` brings it back",
+                    point.refname, point.number
+                ));
+            }
+        }
+        let paths = names(wanted.iter().map(|change| &change.path));
+        Ok(validation.map(|validation| (validation, paths)))
+    }
+
+    /// Runs the validation once more in this attempt.
+    fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<Validation> {
+        let StartedIteration { slot, begin, environment, .. } = started;
+        let command = self.plan.config.settings.validation_command.clone().unwrap_or_default();
+        let mut context = self.plan.bench(slot, environment, self.marker());
+        context.stdout = slot.path(slot_names::SECOND_STDOUT);
+        context.stderr = slot.path(slot_names::SECOND_STDERR);
+        let validation = validate::run(&command, &context, self.plan.interrupt)?;
+        let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        (self.say)(&Event::ValidationFinished {
+            iteration: begin.iteration,
+            command,
+            exit: validation.exit,
+            duration_ms: validation.duration_ms,
+            tests: Some(Box::new(tests)),
+        });
+        self.restore_spool(started)?;
+        Ok(validation)
+    }
+}
+
+/// Returns the texts of the tasks that the attempt was asked for.
+pub(super) fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
+    let list = tasklist::TaskList::parse(&started.task_list).unwrap_or_default();
+    let unit = started.begin.unit_tasks.iter().filter_map(|name| list.find(name));
+    let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
+    if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
+}
+
+/// `new failure: NAME`, with the number of further ones.
+fn new_failure(names: &[String]) -> String {
+    let more = match names.len() {
+        0 | 1 => String::new(),
+        count => format!(" (+{})", count - 1),
+    };
+    format!("new failure: {}{more}", names.first().map(String::as_str).unwrap_or_default())
+}
+
+fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> ChangedFile {
+    let entries = change.before.iter().chain(&change.after);
+    // Of a file that is too large on one side nothing is compared.
+    let is_read = entries.into_iter().all(|entry| contents.contains_key(entry.id()));
+    let content = |entry: &Option<TreeEntry>| {
+        let id = entry.as_ref()?.id();
+        Some(if is_read { contents[id].clone() } else { Vec::new() })
+    };
+    ChangedFile { path: change.name(), before: content(&change.before), after: content(&change.after) }
+}

@@ -1,0 +1,121 @@
+//! The agent's run, and the validation after it.
+
+use anyhow::{Context, Result};
+use failure_excerpt::Tally;
+
+use crate::validate;
+use ralph_agent::AgentInput;
+use ralph_core::record::{AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation};
+use ralph_store::{Slot, names};
+
+use super::super::iteration_context::tally;
+use super::super::prompt_size::what_fills;
+use super::super::running::Running;
+use super::stages::{Ran, StartedIteration};
+
+impl Running<'_> {
+    /// Runs the agent, and the validation if there is something to validate.
+    pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
+        let StartedIteration { slot, begin, environment, .. } = started;
+        let agent = self.run_agent(slot, begin.iteration, environment)?;
+        self.state.prompt_filler =
+            (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
+        self.ran(&agent);
+        self.restore_spool(started)?;
+        let protected = self.put_protected_back(slot, begin);
+        // What an agent left that could not work, or not to its end, is nothing to be judged.
+        let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
+        let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
+        let (validation, tests) = validated.unzip();
+        self.restore_spool(started)?;
+        self.begin_phase(begin.iteration, Phase::Recording);
+        if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
+            self.warn(complaint);
+        }
+        self.warn_of_leftovers(&agent, validation.as_ref());
+        Ok(Ran { agent, validation, tests, protected })
+    }
+
+    fn run_agent(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<AgentRun> {
+        let agent = self.plan.agents[self.agents.index].agent;
+        self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
+        let turn = AgentInput {
+            prompt: &slot.path(names::PROMPT),
+            stdout: &slot.path(names::AGENT_STDOUT),
+            stderr: &slot.path(names::AGENT_STDERR),
+            directory: &self.plan.project_root,
+            environment,
+            limits: self.candidate().limits,
+            marker: &self.marker(),
+            clock: self.plan.clock,
+            redactor: self.recorder.redactor(),
+        };
+        let say = &mut *self.say;
+        agent
+            .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
+            .with_context(|| format!("run the agent {}", agent.name()))
+    }
+
+    /// Runs the validation, and counts the tests that it printed.
+    pub(super) fn validate(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        environment: &[(String, String)],
+    ) -> Result<Option<(Validation, Tally)>> {
+        let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
+        self.begin_phase(iteration, Phase::Validation { command: command.clone() });
+        let bench = self.plan.bench(slot, environment, self.marker());
+        let validation = validate::run(&command, &bench, self.plan.interrupt)?;
+        let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        (self.say)(&Event::ValidationFinished {
+            iteration,
+            command,
+            exit: validation.exit,
+            duration_ms: validation.duration_ms,
+            tests: Some(Box::new(tests.clone())),
+        });
+        Ok(Some((validation, tests)))
+    }
+
+    /// Restores the spool if the child that just ended deleted it.
+    pub(super) fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
+        let StartedIteration { slot, begin, prompt, task_list, .. } = started;
+        let is_recreated =
+            self.recorder.recreate_spool()? | self.local.identity.keep(self.plan.store.repository())?;
+        if is_recreated || !slot.is_begun() {
+            slot.begin(begin, prompt, task_list)?;
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
+        }
+        if self.keep_settings()? {
+            let folder = self.plan.store.repository().ralph_dir();
+            self.warn(format!(
+                "the settings of this session in {folder} were changed while it ran; they are back"
+            ));
+        }
+        if let Err(error) = self.local.lock.reacquire_if_deleted(self.plan.work_tree) {
+            self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
+        }
+        Ok(())
+    }
+
+    /// Returns what a validation printed of its tests into two files of `slot`.
+    pub(super) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
+        tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)
+    }
+
+    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
+        let leftovers =
+            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
+        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+        if !leftovers.is_empty() {
+            self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What is recorded of an iteration, from what its children did and what was judged.
+
+use anyhow::Result;
+use redact_stream::Redacted;
+
+use ralph_agent::final_message;
+use ralph_agent::question::{self, Asked};
+use ralph_core::config::Until;
+use ralph_core::progress::capture::{self, Evidence as Captured};
+use ralph_core::progress::cause;
+use ralph_core::progress::{IterationContext, question as summary_question};
+use ralph_core::record::{
+    Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized,
+    TaskCounts, Timestamp, Tokens,
+};
+use ralph_store::Begin;
+
+use super::super::commits::message::CommitSubject;
+use super::super::iteration_context::{agent_stderr, live_context};
+use super::super::judge::Verdict;
+use super::super::running::Running;
+use super::super::settings::{excerpt_choice, iteration_summarizer};
+use super::super::snapshot_taken::SnapshotTaken;
+use super::stages::{Drafted, Judged, Ran, StartedIteration};
+
+/// Longest summary that is kept, in characters.
+const MAX_SUMMARY_CHARS: usize = 2000;
+
+/// What the engine itself measured.
+struct Measurements<'a> {
+    ran: &'a Ran,
+    verdict: Verdict,
+    taken: SnapshotTaken,
+    /// Where the refs of the project stood before.
+    refs_before: &'a [u8],
+}
+
+/// What the agent said, without secrets: a cut may take away by what one would be known.
+struct Said {
+    /// Its final message.
+    text: Redacted,
+    stderr: Redacted,
+}
+
+impl Running<'_> {
+    /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
+    pub(super) fn draft(
+        &mut self,
+        started: StartedIteration<'_>,
+        ran: &Ran,
+        judged: Judged,
+    ) -> Result<Drafted> {
+        let StartedIteration { task, slot, begin, memory, environment, .. } = started;
+        let Judged { verdict, before, evidence, cause, reopened, ended_at, mut taken, undone, second_ms } =
+            judged;
+        let number = begin.iteration;
+        // A lock that was left would keep our own commit from being made.
+        let left = self.look_behind(&slot, &begin, &taken)?;
+        let rest = self.rest_of_unit(task, &begin.unit_tasks);
+        let done = CommitSubject {
+            task,
+            unit: rest.as_ref(),
+            closed: &verdict.closed,
+            tasks: &before,
+            iteration: number,
+            slot: &slot,
+            environment: &environment,
+        };
+        let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        if let Some(commit) = &committed.commit {
+            self.note_own_commit(commit);
+        }
+        if !verdict.closed.contains(&task.name)
+            && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
+        {
+            self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
+        }
+        let changes = std::mem::take(&mut taken.most_changed);
+        let blobs = std::mem::take(&mut taken.blobs);
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
+        let lost_tasks = lost.map(|task| task.name.clone()).collect();
+        let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
+        let mut iteration = self.compose(begin, measured, ended_at)?;
+        iteration.duration_ms.second = second_ms;
+        iteration.reopened = reopened;
+        iteration.cause = cause;
+        iteration.evidence = Some(Box::new(evidence));
+        // It is ours by whatever clock git dated it.
+        iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.uncommitted = committed.refused;
+        (iteration.git_state, iteration.user_files) = (left.git_state, left.user_files);
+        (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
+        self.note_work(&iteration, &blobs, &before);
+        iteration.facts.changes = changes;
+        iteration.memory = Some(memory);
+        let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
+        let stderr = self.recorder.redactor().redact(&stderr);
+        let said = Said { text: ran.agent.final_text.clone(), stderr };
+        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
+        self.examine(iteration, &said, context.map(|context| self.without_secrets(context)))
+    }
+
+    /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint.
+    fn examine(
+        &mut self,
+        mut iteration: Iteration,
+        said: &Said,
+        mut context: Option<IterationContext>,
+    ) -> Result<Drafted> {
+        let examined = context.as_ref().and_then(IterationContext::examined);
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
+        let artifact = artifact.unwrap_or(&self.plan.job.artifact).as_str();
+        iteration.error = iteration.error.map(|error| self.redacted_text(&error));
+        let asked = if is_of_tasks { asked(&iteration, &said.text) } else { None };
+        let class = asked.as_ref().map(|_| FailureClass::Question);
+        iteration.failure_class = class.or(iteration.failure_class);
+        let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
+        iteration.cause = asked.as_deref().map(cause::of_question).or(judged).or_else(|| {
+            cause::cause(&cause::Evidence {
+                iteration: &iteration,
+                final_text: &said.text,
+                agent_stderr: &said.stderr,
+                examined: examined.as_ref(),
+                artifact: (!is_of_tasks).then_some(artifact),
+            })
+        });
+        let facts = capture::facts(
+            Captured {
+                outcome: iteration.outcome,
+                tool_calls: &iteration.tool_calls,
+                final_text: &said.text,
+                context: context.as_ref(),
+                examined: examined.as_ref(),
+            },
+            &self.plan.capture_rules,
+        );
+        iteration.facts = Facts { changes: iteration.facts.changes, ..facts };
+        if let Some(context) = &mut context {
+            context.cause.clone_from(&iteration.cause);
+            context.final_message.clone_from(&iteration.facts.final_message);
+        }
+        if let Some(context) = &mut context {
+            iteration.facts.summarized = self.summarize(context, &iteration.facts)?;
+            context.summary.clone_from(&iteration.facts.summarized);
+        }
+        let mut excerpt = String::new();
+        if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
+            let settings = &self.plan.config.settings;
+            let summary = context.summarize_examined(
+                examined.as_ref(),
+                excerpt_choice(settings),
+                settings.progress_max_chars,
+            );
+            (excerpt, iteration.fingerprint) = (summary.excerpt, summary.fingerprint);
+        }
+        if let Some(asked) = asked {
+            iteration.fingerprint = Some(question::fingerprint(&asked));
+        }
+        Ok(Drafted { iteration, excerpt, context })
+    }
+
+    fn compose(
+        &mut self,
+        begin: Begin,
+        measured: Measurements<'_>,
+        ended_at: Timestamp,
+    ) -> Result<Iteration> {
+        let Measurements { ran: Ran { agent: run, validation, .. }, verdict, taken, refs_before } = measured;
+        let validation = validation.as_ref();
+        let started_at = begin.started_at;
+        let counts = self.counts();
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
+        iteration.outcome = verdict.outcome;
+        iteration.failure_class = run.failure_class;
+        iteration.error.clone_from(&run.error);
+        iteration.resets_at = run.resets_at.filter(|_| !run.succeeded);
+        iteration.claims = verdict.claims;
+        iteration.false_claim = verdict.false_claim;
+        iteration.closed = verdict.closed;
+        iteration.duration_ms = Durations {
+            agent: Some(run.duration_ms),
+            validation: validation.map(|validation| validation.duration_ms),
+            second: None,
+        };
+        iteration.exit = Exits {
+            agent: Some(run.exit.code),
+            validation: validation.map(|validation| validation.exit.code),
+        };
+        iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
+        iteration.files_changed = taken.files_changed();
+        iteration.snapshot = taken.snapshot;
+        iteration.left_out = taken.left_out;
+        iteration.model = run.model.clone().or(iteration.model);
+        iteration.tokens = run.tokens;
+        iteration.cost_usd = run.cost_usd;
+        iteration.tool_calls.clone_from(&run.tool_calls);
+        iteration.stream = run.stream;
+        let findings = final_message::findings(&run.final_text);
+        iteration.learnings = findings.learnings;
+        iteration.decisions = findings.decisions;
+        iteration.approaches = findings.approaches;
+        let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
+        let commits = self.recorder.work_tree().commits_between(before, after, refs_before, started_at);
+        iteration.commits = commits.unwrap_or_else(|error| {
+            self.warn(format!("cannot list the commits of this iteration: {error:#}"));
+            Vec::new()
+        });
+        Ok(iteration)
+    }
+
+    fn redacted_text(&self, text: &str) -> String {
+        self.recorder.redactor().redact_text(text).0
+    }
+
+    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+    fn without_secrets(&self, context: IterationContext) -> IterationContext {
+        let redacted = |text: &str| self.redacted_text(text);
+        IterationContext {
+            stdout: redacted(&context.stdout),
+            stderr: redacted(&context.stderr),
+            agent_failure: context.agent_failure.as_deref().map(redacted),
+            ..context
+        }
+    }
+
+    /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
+    fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
+        let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
+        Ok(Some(match summarizer.ask(&question, &self.room()?)? {
+            Ok(text) => {
+                // Before it is cut: half a secret is not found.
+                let (text, _) = self.recorder.redactor().redact_text(&text);
+                Summarized::Text(text.chars().take(MAX_SUMMARY_CHARS).collect())
+            }
+            Err(reason) => {
+                self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
+                Summarized::Failed(reason)
+            }
+        }))
+    }
+}
+
+/// Returns what an agent asks the user that did not do its task: in a line of its own, or at the end of a message that is
+/// all it left.
+fn asked(iteration: &Iteration, final_text: &str) -> Option<String> {
+    if iteration.outcome != Outcome::Failure || iteration.failure_class.is_some() {
+        return None;
+    }
+    let is_all = iteration.exit.agent == Some(0)
+        && iteration.files_changed.is_empty()
+        && iteration.claims.ticked.is_empty();
+    question::stated(final_text).or_else(|| match question::open(final_text).filter(|_| is_all)? {
+        Asked::Question(question) => Some(question),
+        Asked::Offer(_) => None,
+    })
+}
+
+/// Returns an iteration of which only its beginning is known: not ended by itself, with nothing captured yet.
+pub(crate) fn unfinished(
+    begin: Begin,
+    session: &Session,
+    ended_at: Timestamp,
+    counts: TaskCounts,
+    head_after: Option<ObjectId>,
+) -> Iteration {
+    Iteration {
+        schema: SCHEMA,
+        id: format!("{}-iter-{}", session.id, begin.iteration),
+        session: session.id.clone(),
+        feature: session.feature.clone(),
+        branch: begin.branch,
+        iteration: begin.iteration,
+        loop_type: session.loop_type.clone(),
+        task: Some(begin.task.name),
+        task_text: Some(begin.task.text),
+        phase: begin.task.phase,
+        unit_tasks: begin.unit_tasks,
+        attempt: Some(begin.attempt),
+        outcome: Outcome::Interrupted,
+        failure_class: None,
+        error: None,
+        resets_at: None,
+        cause: None,
+        claims: Claims::default(),
+        false_claim: Vec::new(),
+        closed: Vec::new(),
+        reopened: Vec::new(),
+        evidence: None,
+        started_at: begin.started_at,
+        ended_at,
+        duration_ms: Durations::default(),
+        exit: Exits::default(),
+        exit_reason: None,
+        validation_command: begin.validation_command,
+        files_changed: Vec::new(),
+        agent: begin.agent,
+        agent_version: begin.agent_version,
+        model: begin.model,
+        tokens: Tokens::default(),
+        cost_usd: None,
+        tool_calls: Vec::new(),
+        stream: None,
+        learnings: Vec::new(),
+        decisions: Vec::new(),
+        approaches: Vec::new(),
+        facts: Facts::default(),
+        fingerprint: None,
+        head_after,
+        head_before: begin.head_before,
+        commits: Vec::new(),
+        snapshot: None,
+        left_out: Vec::new(),
+        uncommitted: None,
+        restored_to: begin.restored_to,
+        kept_paths: begin.kept_paths,
+        git_state: Vec::new(),
+        user_files: Vec::new(),
+        undone: Vec::new(),
+        lost_tasks: Vec::new(),
+        redactions: Vec::new(),
+        hints: begin.hints,
+        memory: None,
+        tasks_done: counts.done,
+        tasks_open: counts.open,
+    }
+}

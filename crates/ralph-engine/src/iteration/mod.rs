@@ -1,0 +1,184 @@
+//! One iteration, from an open task to a record: prompt, agent, validation, verdict, record.
+
+mod assess;
+mod children;
+mod draft;
+mod prompt;
+mod protect;
+mod skip;
+mod stages;
+mod verdict;
+
+use std::io::{self, ErrorKind};
+
+use anyhow::{Context, Result};
+use tasklist::TaskList;
+
+use ralph_core::config::Until;
+use ralph_core::record::{Event, Iteration, ObjectId, Phase, RALPH, Task, TaskCounts};
+use ralph_project::project_files::MAX_TASK_LIST_BYTES;
+use ralph_store::{Begin, Slot, names};
+
+use super::redaction::redacted;
+use super::running::Running;
+use stages::{Drafted, StartedIteration};
+
+pub(super) use draft::unfinished;
+pub(super) use protect::{Restored, restore_protected};
+
+impl Running<'_> {
+    /// Returns `task` to the agent and records what came of it.
+    pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
+        let started = self.start_iteration(tasks, task)?;
+        let before = self.recorder.tips().snapshot;
+        let ran = self.run_children(&started)?;
+        let judged = self.judge(&started, &ran)?;
+        let slot = started.slot.clone();
+        let drafted = self.draft(started, &ran, judged)?;
+        let iteration = self.record(&slot, drafted)?;
+        self.past.ground.ended(&iteration, before.as_ref());
+        self.judging.ended(&mut self.session, &iteration);
+        Ok(iteration)
+    }
+
+    /// Writes the prompt and what a recovery needs into the spool.
+    fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
+        let number = self.state.next;
+        let slot = self.local.spool.slot(&number.to_string());
+        let unit = self.unit_tasks(tasks, &task.name);
+        let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
+        let mut begin = Begin {
+            hints: self.take_hints(&task.name, &unit_tasks),
+            unit_tasks,
+            ..self.begin_iteration(task, number)?
+        };
+        self.prepare_attempt(&slot, &mut begin)?;
+        let edits = self.recorder.take_edits();
+        self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref(), &edits);
+        self.begin_phase(number, Phase::Prompt);
+        let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
+        let task_list = match self.read_task_list_bytes() {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+                Vec::new()
+            }
+            read => read.context("read the task list")?,
+        };
+        slot.begin(&begin, &prompt.text, &task_list)?;
+        slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
+        self.announce_start(task, &begin);
+        self.announce_memory(number, &prompt);
+        let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
+        Ok(StartedIteration {
+            task,
+            slot,
+            begin,
+            prompt: prompt.text,
+            memory: prompt.memory,
+            task_list,
+            environment,
+        })
+    }
+
+    fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
+        let Drafted { iteration, excerpt, context } = drafted;
+        let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
+        self.count_recorded(&iteration, commit)?;
+        if iteration.exit.validation == Some(0) && iteration.passed_validation() {
+            let (tree, _) = self.recorder.last_contents();
+            self.past.ground.passed_on(tree);
+        }
+        self.hints_were_in(&iteration);
+        self.note_commits(&iteration);
+        if let Some(context) = context {
+            // What was cleared while it ran does not concern it.
+            self.forget_cleared()?;
+            self.past.progress.record(&context);
+        }
+        Ok(iteration)
+    }
+
+    fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+        let agent = self.plan.agents[self.agents.index].agent;
+        let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
+        Ok(Begin {
+            iteration,
+            task: task.clone(),
+            attempt: self.past.history.attempts(&task.name) + 1,
+            started_at: self.plan.clock.now(),
+            branch: self.plan.work_tree.branch()?,
+            head_before: self.plan.work_tree.head()?,
+            agent: agent.name().to_owned(),
+            agent_version,
+            model: self.candidate().model.clone(),
+            validation_command: self.plan.config.settings.validation_command.clone(),
+            hints: Vec::new(),
+            unit_tasks: Vec::new(),
+            tips: self.recorder.tips(),
+            restored_to: None,
+            kept_paths: Vec::new(),
+        })
+    }
+
+    fn begin_phase(&mut self, iteration: u32, phase: Phase) {
+        // Who looks on from elsewhere knows less then, and nothing else is lost.
+        let _unpublished = self.steering.control.publish_phase(phase.as_str()).is_err();
+        (self.say)(&Event::PhaseStarted { iteration, phase });
+    }
+
+    fn announce_start(&mut self, task: &Task, begin: &Begin) {
+        (self.say)(&Event::IterationStarted {
+            session: self.session.id.clone(),
+            iteration: begin.iteration,
+            task: task.clone(),
+            attempt: begin.attempt,
+            agent: begin.agent.clone(),
+            hints: begin.hints.clone(),
+            unit_tasks: begin.unit_tasks.clone(),
+            started_at: begin.started_at,
+        });
+    }
+
+    fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
+        let _uncleared = self.steering.control.clear_phase().is_err();
+        self.state.next = iteration.iteration + 1;
+        self.session.add(iteration);
+        self.session.tasks_done = iteration.tasks_done;
+        self.session.tasks_remaining = iteration.tasks_open;
+        self.past.history.push(iteration);
+        self.past.memory.push(redacted(self.recorder.redactor(), iteration)?);
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
+        (self.say)(&Event::IterationRecorded {
+            session: iteration.session.clone(),
+            iteration: iteration.iteration,
+            outcome: iteration.outcome,
+            exit: iteration.exit,
+            commit,
+            record: Box::new(iteration.clone()),
+        });
+        Ok(())
+    }
+
+    fn note_commits(&mut self, iteration: &Iteration) {
+        if iteration.commits.is_empty() {
+            return;
+        }
+        let noted = redacted(self.recorder.redactor(), iteration)
+            .and_then(|iteration| self.plan.store.notes().add_commits_of(&iteration));
+        if let Err(error) = noted {
+            self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} fsck --repair` writes it"));
+        }
+    }
+
+    fn read_task_list_bytes(&self) -> io::Result<Vec<u8>> {
+        let feature = self.plan.feature;
+        feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
+    }
+
+    /// Returns how many tasks are done and open; of a list that cannot be read, how many were.
+    fn counts(&mut self) -> TaskCounts {
+        let known = TaskCounts { done: self.session.tasks_done, open: self.session.tasks_remaining };
+        self.read_tasks().map_or(known, |tasks| tasks.counts().into())
+    }
+}

@@ -1,0 +1,116 @@
+//! The prompt of an iteration, with what a command of the user's summarized for it.
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use ralph_core::progress::historical::{self, AlreadyTold};
+use ralph_core::record::{Event, Task};
+use ralph_os::process::create_private_dir;
+use ralph_store::Begin;
+
+use super::super::ask::CommandContext;
+use super::super::memory::{Reason, RecallQuery, RecalledHistory};
+use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
+use super::super::running::Running;
+use super::super::settings::{history_policy, history_summarizer};
+use super::super::units::{self, UnitTasks};
+
+/// The input of the summarizing command, as a multiple of the prompt's budget.
+const MATERIAL_FACTOR: usize = 4;
+
+impl Running<'_> {
+    pub(super) fn prompt(
+        &mut self,
+        tasks: &TaskList,
+        task: &Task,
+        unit: Option<&UnitTasks>,
+        begin: &Begin,
+    ) -> Result<Prompt> {
+        self.forget_cleared()?;
+        let summed_up = self.sum_up(task)?;
+        let is_taken_back = begin.restored_to.is_some();
+        let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.past.history);
+        let failures = Failures::before(&task.name, &self.past.history);
+        let turn = PromptRequest {
+            tasks,
+            task,
+            unit,
+            reopened: &reopened,
+            iteration: begin.iteration,
+            failures,
+            is_taken_back,
+            session: Some(&self.session.id),
+        };
+        let prompting = Prompting {
+            hints: begin.hints.clone(),
+            baseline_failure: self.baseline_failure(),
+            ..self.plan.prompting(&self.past.progress)
+        };
+        prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summed_up)
+    }
+
+    /// Forgets the iterations before the last `memory clear`.
+    pub(super) fn forget_cleared(&mut self) -> Result<()> {
+        if self.past.memory.is_cleared_since(self.plan.store)? {
+            self.past.progress.clear();
+        }
+        Ok(())
+    }
+
+    /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
+    fn sum_up(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
+        let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let policy = history_policy(self.plan.config);
+        let budget = policy.settings.budget;
+        // The command sees more than the prompt has room for.
+        let material = budget.saturating_mul(MATERIAL_FACTOR);
+        let told = AlreadyTold::default();
+        let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material, told: &told };
+        let recalled = self.past.memory.recall(self.plan.store, wanted, policy)?;
+        let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
+            return Ok(None);
+        };
+        let question = historical::question(&recalled.context, task, budget);
+        match summarizer.ask(&question, &self.room()?)? {
+            Ok(answer) => {
+                recalled.context = historical::summed_up(recalled.context, &answer, budget);
+                Ok(Some(recalled))
+            }
+            Err(reason) => {
+                self.warn(format!("older iterations are not summarized: {reason}"));
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn room(&self) -> Result<CommandContext<'_>> {
+        let scratch = self.local.spool.scratch();
+        create_private_dir(&scratch)?;
+        Ok(CommandContext {
+            directory: &self.plan.project_root,
+            scratch,
+            marker: self.marker(),
+            interrupt: self.plan.interrupt,
+        })
+    }
+
+    /// Reports which older iterations the prompt contains, and what it has no room for.
+    pub(super) fn announce_memory(&mut self, iteration: u32, prompt: &Prompt) {
+        let included = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+        if let Some(recalled) = included {
+            (self.say)(&Event::HistoryIncluded {
+                iteration,
+                mode: recalled.mode.as_str(),
+                failures: match recalled.why {
+                    Reason::Asked => None,
+                    Reason::Failures(failures) => Some(failures),
+                },
+                scanned: recalled.context.scanned,
+                tokens: recalled.context.tokens(),
+            });
+        }
+        if let Some(warning) = &prompt.warning {
+            self.warn(warning.clone());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A task that is given up: its changes taken back where the validation passed before it, and a record without a run.
+
+use anyhow::Result;
+
+use ralph_core::config::FailedChanges;
+use ralph_core::progress::cause;
+use ralph_core::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, join_truncated};
+use ralph_store::{Begin, Slot, names};
+
+use super::super::control::waiting_hints::hints_of;
+use super::super::restoring::good_ground::FailedAttempts;
+use super::super::restoring::rollback::Rollback;
+use super::super::running::Running;
+use super::unfinished;
+
+/// Maximum number of commits that a warning names.
+const MAX_NAMED_COMMITS: usize = 5;
+
+/// What came of taking changes of failed attempts back.
+#[derive(Debug, Default)]
+pub(super) struct TakenBack {
+    /// The snapshot from before the first of the attempts; `None` if nothing was taken back.
+    pub restored_to: Option<ObjectId>,
+    /// Paths that the attempts changed and that stay.
+    pub kept_paths: Vec<String>,
+    /// The last validation that ran; `None` if none did.
+    pub validation: Option<Validation>,
+}
+
+impl TakenBack {
+    /// Returns true if the user stopped the session before it was clear whether there is anything to take back.
+    fn was_interrupted(&self) -> bool {
+        let reason = self.validation.as_ref().and_then(|validation| validation.exit.reason);
+        self.restored_to.is_none() && reason == Some(ExitReason::Interrupted)
+    }
+}
+
+impl Running<'_> {
+    /// Records that a task is given up: a record of its own, without a run.
+    pub(crate) fn skip(&mut self, task: &Task) -> Result<()> {
+        let number = self.state.next;
+        let slot = self.local.spool.slot(&number.to_string());
+        slot.create()?;
+        let begin = self.begin_iteration(task, number)?;
+        let taken_back = match self.on_skip() {
+            FailedChanges::Restore => self.take_back(&slot, &begin)?,
+            FailedChanges::Keep => TakenBack::default(),
+        };
+        if taken_back.was_interrupted() {
+            return slot.remove();
+        }
+        self.past.ground.forget(&task.name);
+        let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
+        self.note_own_changes(&taken.blobs);
+        let TakenBack { restored_to, kept_paths, validation } = taken_back;
+        let started_at = begin.started_at;
+        let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
+        let counts = self.counts();
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
+        iteration.outcome = Outcome::Skipped;
+        iteration.attempt = None;
+        // The next session asks whether they are the same.
+        iteration.hints = hints_of(self.plan.store, &self.plan.feature.path, &task.name)?;
+        iteration.snapshot = taken.snapshot.take();
+        if restored_to.is_some() {
+            iteration.files_changed = taken.files_changed();
+            if let Some(work) = &mut self.work {
+                work.pending.extend(taken.changed);
+            }
+        }
+        iteration.restored_to = restored_to;
+        iteration.kept_paths = kept_paths;
+        if let Some(validation) = validation {
+            iteration.exit.validation = Some(validation.exit.code);
+            iteration.exit_reason = validation.exit.reason;
+            iteration.duration_ms.validation = Some(validation.duration_ms);
+        }
+        let failures = self.past.history.failures_in_a_row(&task.name);
+        iteration.cause = Some(cause::of_skip(failures, self.past.memory.last_cause(&task.name)));
+        let commit = self.recorder.iteration(&slot, &iteration, "")?;
+        self.count_recorded(&iteration, commit)
+    }
+
+    /// Takes back what earlier attempts changed, if that is wanted. What a person did while the loop waited is in a
+    /// snapshot of its own, so that it is not taken for the agent's.
+    pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
+        if std::mem::take(&mut self.steering.was_idle) {
+            slot.create()?;
+            self.recorder.take_between(slot, "a wait", begin.started_at);
+        }
+        let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
+        if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
+            let TakenBack { restored_to, kept_paths, validation } = self.take_back(slot, begin)?;
+            if restored_to.is_some() {
+                let changed = self.recorder.take_between(slot, "changes were taken back", begin.started_at);
+                if let Some(work) = &mut self.work {
+                    work.pending.extend(changed);
+                }
+                self.past.ground.forget(&begin.task.name);
+            }
+            if validation.is_some() {
+                // The streams of the attempt's own validation come here.
+                slot.write(names::VALIDATION_STDOUT, b"")?;
+                slot.write(names::VALIDATION_STDERR, b"")?;
+            }
+            (begin.restored_to, begin.kept_paths) = (restored_to, kept_paths);
+        }
+        begin.tips = self.recorder.tips();
+        Ok(())
+    }
+
+    /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that
+    /// passes now changes nothing.
+    pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
+        let attempts = self.past.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
+        let Some(attempts) = attempts.filter(|_| self.past.history.last_passed() != Some(true)) else {
+            return Ok(TakenBack::default());
+        };
+        slot.create()?;
+        // What was refused passes, and passes again.
+        let is_refused = self.past.history.was_refused(&begin.task.name);
+        let validation = if is_refused { None } else { self.validate_again(slot, begin)? };
+        let is_red = validation.as_ref().is_some_and(|validation| {
+            !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)
+        }) || is_refused;
+        let unchanged = TakenBack { validation, ..TakenBack::default() };
+        if !is_red {
+            return Ok(unchanged);
+        }
+        let (restored_to, kept_paths) = match self.roll_back(slot, begin, &attempts) {
+            Ok(rolled_back) => rolled_back,
+            Err(error) => {
+                let task = &begin.task.name;
+                self.warn(format!("what {task} changed could not be taken back: {error:#}"));
+                return Ok(unchanged);
+            }
+        };
+        if restored_to.is_none() {
+            return Ok(TakenBack { kept_paths, ..unchanged });
+        }
+        let validation = self.validate_again(slot, begin)?;
+        if validation.as_ref().is_some_and(|validation| !validation.exit.is_success()) {
+            self.warn(format!(
+                "the validation does not pass, though what {} changed was taken back",
+                begin.task.name
+            ));
+        }
+        Ok(TakenBack { restored_to, kept_paths, validation })
+    }
+
+    /// Returns the snapshot that the attempts began with, if anything was taken back, and the paths that stay.
+    fn roll_back(
+        &mut self,
+        slot: &Slot,
+        begin: &Begin,
+        attempts: &FailedAttempts,
+    ) -> Result<(Option<ObjectId>, Vec<String>)> {
+        self.begin_phase(begin.iteration, Phase::Recording);
+        let rollback = Rollback {
+            store: self.plan.store,
+            work_tree: self.plan.work_tree,
+            place: &self.recorder.place().clone(),
+        };
+        let planned = rollback.plan(&attempts.spans)?;
+        let task = &begin.task.name;
+        let kept: Vec<String> = planned.kept.iter().cloned().collect();
+        if !kept.is_empty() {
+            let names = kept.join(", ").replace(char::is_control, "\u{fffd}");
+            self.warn(format!("of what {task} changed, this stays as it is: {names}"));
+        }
+        let Some(first) = attempts.spans.first().filter(|_| planned.count() > 0) else {
+            return Ok((None, kept));
+        };
+        let name = format!("before iteration {} of session {}", attempts.first, self.session.id);
+        let at = self.plan.clock.now();
+        let point = rollback.carry_out(&planned, &name, at, &mut |point| point.note_in(slot))?;
+        (self.say)(&Event::ChangesTakenBack {
+            iteration: begin.iteration,
+            task: task.clone(),
+            restored_to: first.before.clone(),
+            restoration: point.number,
+            files: planned.count(),
+        });
+        if !attempts.commits.is_empty() {
+            let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();
+            self.warn(format!(
+                "HEAD still has the commits of {task}: {}\nhint: `git revert` reverts them",
+                join_truncated(&commits, MAX_NAMED_COMMITS)
+            ));
+        }
+        Ok((Some(first.before.clone()), kept))
+    }
+
+    fn validate_again(&mut self, slot: &Slot, begin: &Begin) -> Result<Option<Validation>> {
+        let environment =
+            self.plan.environment(&self.session.id, &begin.task.name, begin.iteration, begin.attempt);
+        let validation = self.validate(slot, begin.iteration, &environment)?;
+        if self.recorder.recreate_spool()? {
+            slot.create()?;
+        }
+        Ok(validation.map(|(validation, _)| validation))
+    }
+}

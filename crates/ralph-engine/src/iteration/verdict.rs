@@ -1,0 +1,197 @@
+//! What an iteration came to, and the boxes that are opened again for it.
+
+use std::rc::Rc;
+
+use anyhow::Result;
+use tasklist::{Item, Mark, TaskList};
+
+use ralph_agent::final_message;
+use ralph_core::config::Until;
+use ralph_core::judge::{Decision, closable};
+use ralph_core::record::{self, FlagCode, Outcome};
+use ralph_project::tasks::set_marks;
+use ralph_store::{Slot, names};
+
+use super::super::judge::{self, Evidence, Verdict};
+use super::super::left_behind::{AttemptLists, Undone};
+use super::super::running::Running;
+use super::super::task_watch::LostTask;
+use super::assess::{Found, texts_of};
+use super::stages::{Judged, Ran, StartedIteration};
+
+impl Running<'_> {
+    /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
+    pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
+        let before = self.task_watch.lists.parse(&started.task_list)?;
+        let (after, list_fault) = self.list_after(&before);
+        let mut passing = self.passing(started, ran)?;
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let closable = closable(&started.task.name, &started.begin.unit_tasks, &before, &after);
+        let mut verdict = judge::judge(Evidence {
+            before: &before,
+            after: &after,
+            agent: Some(&ran.agent),
+            validation: ran.validation.as_ref(),
+            passes: passing.passed && ran.protected.failure.is_none() && list_fault.is_none(),
+            closable: is_of_tasks.then_some(&closable),
+            is_promised: ran.agent.succeeded && final_message::promise(&ran.agent.final_text),
+            completion: self.plan.config.settings.completion,
+            artifact_exists: self.plan.job.artifact_exists(self.plan.feature),
+        });
+        let mut evidence = record::Evidence {
+            tests: ran.tests.clone(),
+            before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
+            ..record::Evidence::default()
+        };
+        let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protected.failure.clone());
+        let found = self.recorder.last_contents().0.cloned();
+        let moment = format!("iteration {}", started.begin.iteration);
+        let mut ended_at = self.plan.clock.now();
+        let texts = texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let failed_validation = ran.validation.is_some() && !passing.passed;
+        let lists = AttemptLists { before: &before, after: &after, texts: &texts, failed_validation };
+        let mut undone = Undone::default();
+        let mut taken = None;
+        if verdict.outcome == Outcome::Success {
+            let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
+            let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
+            undone = self.undone(&started.begin, look, lists);
+            let found = Found { others: &verdict.others, undone: &undone };
+            match self.assess(started, ran, now.as_ref(), found, &mut passing)? {
+                Decision::RunAgain => {}
+                Decision::Accepted(flags) => {
+                    evidence.flags = flags;
+                    evidence.flags.extend(self.add_untold(&mut undone, lists));
+                }
+                Decision::Refused { code, cause: why } => {
+                    verdict.refuse(judge::ticked_items(&before, &after));
+                    evidence.refused = Some(code);
+                    cause = Some(why);
+                }
+            }
+        }
+        let second = passing.second;
+        if second.as_ref().is_some_and(|second| second.was_interrupted) {
+            verdict.refuse(judge::ticked_items(&before, &after));
+            verdict.outcome = Outcome::Interrupted;
+            (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
+        }
+        let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
+        let has_opened = self.reopen_boxes(&started.slot, &boxes, &after)?;
+        let has_ticked = self.tick_originals(&verdict, &after);
+        if second.is_some() {
+            ended_at = self.plan.clock.now();
+        }
+        let is_changed = has_opened || has_ticked || second.is_some();
+        let taken = match taken {
+            Some(taken) if !is_changed => taken,
+            Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),
+            None => {
+                let taken = self.recorder.take(&started.slot, &moment, ended_at);
+                undone = self.undone(&started.begin, &taken, lists);
+                let boxes: Vec<&Item> = undone.to_open.iter().collect();
+                if self.reopen_boxes(&started.slot, &boxes, &after)? {
+                    self.recorder.take_again(&started.slot, &moment, ended_at, found)
+                } else {
+                    taken
+                }
+            }
+        };
+        let is_said = evidence.refused == Some(FlagCode::Undid)
+            || evidence.flags.iter().any(|flag| Some(flag) == undone.flag.as_ref());
+        evidence.flags.extend(undone.flag.filter(|_| !is_said));
+        if is_of_tasks {
+            self.remember_lost(&verdict.lost, &before, started.begin.iteration);
+            let known = before.duplicates().count();
+            self.warn_of_copies(&after, known);
+        }
+        self.state.is_promised = verdict.is_complete;
+        let reopened = if has_opened && verdict.outcome == Outcome::Success {
+            verdict.others.clone()
+        } else {
+            Vec::new()
+        };
+        let second_ms = second.as_ref().map(|second| second.duration_ms);
+        evidence.second = second.map(|second| second.run);
+        let undone = undone.tasks;
+        Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, undone, second_ms })
+    }
+
+    /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be
+    /// read is taken as it was.
+    fn list_after(&mut self, before: &Rc<TaskList>) -> (Rc<TaskList>, Option<String>) {
+        let name = self.plan.feature.tasks_path.file_name().unwrap_or_default().to_owned();
+        match self.read_tasks() {
+            Ok(after) => {
+                let fault = after.conflict.as_ref().map(|conflict| format!("{name}: {conflict}"));
+                (after, fault)
+            }
+            Err(error) => {
+                self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
+                let why = error.root_cause().to_string();
+                let why = why.lines().next().unwrap_or_default();
+                (Rc::clone(before), Some(format!("{name} cannot be read after the attempt: {why}")))
+            }
+        }
+    }
+
+    /// Ticks the tasks of which only a copy was ticked. Returns true if it did.
+    fn tick_originals(&mut self, verdict: &Verdict, after: &TaskList) -> bool {
+        let items: Vec<&Item> = verdict.to_tick.iter().collect();
+        let feature = self.plan.feature;
+        match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Done) {
+            Ok(changes) => !changes.changed.is_empty(),
+            Err(error) => {
+                self.warn(format!("the box of a task whose copy was ticked could not be ticked: {error:#}"));
+                false
+            }
+        }
+    }
+
+    /// Returns true if boxes were opened again.
+    fn reopen_boxes(&mut self, slot: &Slot, items: &[&Item], after: &TaskList) -> Result<bool> {
+        if !self.plan.config.settings.untick || items.is_empty() {
+            return Ok(false);
+        }
+        // The claim must outlive the box: we may die between opening it and recording it.
+        let found = match self.read_task_list_bytes() {
+            Ok(found) => found,
+            Err(error) => {
+                self.warn(format!(
+                    "boxes that were ticked too early could not be unticked: read the task list: {error}"
+                ));
+                return Ok(false);
+            }
+        };
+        slot.write_once(names::TASKS_FOUND, &found)?;
+        let feature = self.plan.feature;
+        let changes = match set_marks(&feature.files, &feature.tasks_path, after, items, Mark::Open) {
+            Ok(changes) => changes,
+            Err(error) => {
+                self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));
+                return Ok(false);
+            }
+        };
+        for name in &changes.not_found {
+            self.warn(format!("the box of {name} could not be unticked: it is no longer there"));
+        }
+        Ok(true)
+    }
+
+    /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
+    fn remember_lost(&mut self, lost: &[Item], before: &TaskList, iteration: u32) {
+        let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
+        let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
+        if !lost.is_empty() {
+            let names = names.join(", ");
+            let restore = self.list_restoration(iteration);
+            self.warn(format!(
+                "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
+            ));
+        }
+        let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
+        let lost = lost.into_iter().map(|task| LostTask::of(task, before, iteration));
+        self.task_watch.lost.extend(lost);
+    }
+}

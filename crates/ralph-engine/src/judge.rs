@@ -1,0 +1,140 @@
+//! What an iteration came to: the agent's claims held against what was measured. Pure.
+
+use std::collections::BTreeSet;
+
+use tasklist::{Item, Pairing, TaskList, Ticked};
+
+use ralph_core::config::Completion;
+use ralph_core::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
+
+/// What is known when the agent and the validation are through.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    pub before: &'a TaskList,
+    pub after: &'a TaskList,
+    /// `None` if the end of the agent was never seen, because of a crash.
+    pub agent: Option<&'a AgentRun>,
+    pub validation: Option<&'a Validation>,
+    /// True if the validation passed by the rule of the session, or there is none.
+    pub passes: bool,
+    /// The tasks of the list before that the attempt was asked for, and what belongs to them; `None` if boxes are not
+    /// what counts.
+    pub closable: Option<&'a BTreeSet<TaskName>>,
+    pub is_promised: bool,
+    pub completion: Completion,
+    /// True if the artifact exists; `None` if boxes show what was done.
+    pub artifact_exists: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    pub claims: Claims,
+    pub false_claim: Vec<Claim>,
+    /// Tasks that this iteration brought from open to done, by the names that they had before.
+    pub closed: Vec<TaskName>,
+    /// Items of the list after, whose boxes should be opened again.
+    pub to_open: Vec<Item>,
+    /// Items of the list after that are done, though only a copy of them was ticked.
+    pub to_tick: Vec<Item>,
+    /// Tasks that a success ticked beside those that it was asked for.
+    pub others: Vec<TaskName>,
+    /// Tasks of the list before that were open and left it without being done.
+    pub lost: Vec<Item>,
+    /// True if the promise ends the session.
+    pub is_complete: bool,
+}
+
+impl Verdict {
+    /// Makes a failure of a success whose boxes do not count after all. `ticked` are the items that were ticked.
+    pub fn refuse(&mut self, ticked: Vec<Item>) {
+        self.outcome = Outcome::Failure;
+        self.false_claim = if self.claims.promise { vec![Claim::Promise] } else { Vec::new() };
+        self.false_claim.push(Claim::Ticked);
+        self.closed.clear();
+        self.others.clear();
+        self.to_tick.clear();
+        self.to_open = ticked;
+        self.is_complete = false;
+    }
+}
+
+/// Returns the items of the list after that were ticked.
+pub fn ticked_items(before: &TaskList, after: &TaskList) -> Vec<Item> {
+    Pairing::likely(before, after).ticked().iter().map(|ticked| ticked.after.clone()).collect()
+}
+
+pub fn judge(evidence: Evidence<'_>) -> Verdict {
+    let Evidence {
+        before,
+        after,
+        agent,
+        validation,
+        passes,
+        closable,
+        is_promised,
+        completion,
+        artifact_exists,
+    } = evidence;
+    // Between a crash and the next start people go on: what they put into the list is no claim of the agent's.
+    let (pairing, ticked) = if agent.is_some() {
+        let pairing = Pairing::likely(before, after);
+        let ticked = pairing.ticked();
+        (pairing, ticked)
+    } else {
+        let pairing = Pairing::similar(before, after);
+        let ticked = pairing.ticked().into_iter().filter(|ticked| ticked.before.is_some()).collect();
+        (pairing, ticked)
+    };
+    // What the agent wrote down as done is no task that anybody asked for.
+    let is_asked_for = |item: &Item| closable.is_none_or(|closable| closable.contains(&item.name));
+    let tasks = || {
+        let known = ticked.iter().filter_map(|ticked| ticked.before);
+        known.filter(|item| item.is_task() && is_asked_for(item))
+    };
+    let is_other =
+        |ticked: &&Ticked<'_>| ticked.before.is_some_and(|item| item.is_task() && !is_asked_for(item));
+    let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
+    let succeeded = agent.is_some_and(|run| run.succeeded);
+    let is_interrupted = agent
+        .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short)
+        || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
+    let outcome = if is_interrupted {
+        Outcome::Interrupted
+    } else if succeeded && passes && artifact_exists.unwrap_or_else(|| tasks().next().is_some()) {
+        Outcome::Success
+    } else {
+        Outcome::Failure
+    };
+    let is_success = outcome == Outcome::Success;
+    let is_complete = is_promised && succeeded && completion == Completion::Promise;
+    let mut false_claim = Vec::new();
+    if is_promised && !is_complete && !(is_success && (artifact_exists.is_some() || after.counts().open == 0))
+    {
+        false_claim.push(Claim::Promise);
+    }
+    if !ticked.is_empty() && !is_success {
+        false_claim.push(Claim::Ticked);
+    }
+    Verdict {
+        outcome,
+        claims: Claims { promise: is_promised, ticked: ticked.iter().map(name).collect() },
+        false_claim,
+        closed: if is_success { tasks().map(|item| item.name.clone()).collect() } else { Vec::new() },
+        to_open: ticked
+            .iter()
+            .filter(|ticked| !is_success || is_other(ticked))
+            .map(|ticked| ticked.after.clone())
+            .collect(),
+        to_tick: ticked
+            .iter()
+            .filter(|ticked| is_success && !is_other(ticked))
+            .filter_map(|ticked| after.original(ticked.after))
+            .filter(|original| !original.done)
+            .cloned()
+            .collect(),
+        others: ticked.iter().filter(|ticked| is_success && is_other(ticked)).map(name).collect(),
+        lost: pairing.lost().into_iter().cloned().collect(),
+        is_complete,
+    }
+}

@@ -1,0 +1,136 @@
+//! The look itself, and what is said of it at once.
+
+use anyhow::Result;
+
+use crate::running::{Ending, Running};
+use crate::snapshot_taken::SnapshotTaken;
+use ralph_core::record::{
+    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, Remains, Timestamp, UserFile, join_files,
+    lost_files, restore_command,
+};
+use ralph_store::{Begin, Slot};
+
+use super::git_state;
+use super::still_there::still_there;
+use super::user_files::Look;
+
+/// What one look found, for the record of the attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub git_state: Vec<GitState>,
+    pub user_files: Vec<UserFile>,
+}
+
+impl Running<'_> {
+    /// Looks at what the attempt left behind, ends what nobody holds, and says at once what is new.
+    pub(crate) fn look_behind(
+        &mut self,
+        slot: &Slot,
+        begin: &Begin,
+        taken: &SnapshotTaken,
+    ) -> Result<Findings> {
+        let iteration = begin.iteration;
+        let mut git_state = self.remove_locks(iteration);
+        git_state.extend(self.states(iteration)?);
+        for state in git_state.iter().filter(|state| state.since == iteration) {
+            let hint = state.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
+            self.warn(format!("left behind: {}{hint}", state.text));
+        }
+        self.past.left_behind.states.clone_from(&git_state);
+        // An agent can delete the commits that it began with; the record says so itself.
+        let commits = self.commits_so_far(slot, begin).unwrap_or_default();
+        let user_files = self.look_at_user_files(Look { slot, iteration, taken, commits: &commits });
+        let lost: Vec<UserFile> =
+            user_files.iter().filter(|file| file.since == iteration && file.is_gone()).cloned().collect();
+        if let Some(what) = lost_files(&lost) {
+            let command = restore_command(&lost, None);
+            (self.say)(&Event::UserFilesLost { iteration, what, command, files: lost });
+        }
+        Ok(Findings { git_state, user_files })
+    }
+
+    /// Returns the commits of the attempt, if there is anything of the user's that they can have taken in.
+    fn commits_so_far(&self, slot: &Slot, begin: &Begin) -> Result<Vec<ObjectId>> {
+        if self.past.left_behind.user_files() == 0 {
+            return Ok(Vec::new());
+        }
+        let head = self.plan.work_tree.head()?;
+        let (before, refs) = (begin.head_before.as_ref(), slot.refs_before()?);
+        // Whatever their dates: what they took in is what counts.
+        let since = Timestamp::from_seconds(0);
+        self.recorder.work_tree().commits_between(before, head.as_ref(), &refs, since)
+    }
+
+    fn states(&mut self, iteration: u32) -> Result<Vec<GitState>> {
+        let store = self.plan.store;
+        let operations = self.plan.work_tree.operations();
+        let behind = &self.past.left_behind;
+        let mut states = git_state::operations(&behind.at_start, &operations, &behind.states, iteration);
+        let now = self.plan.work_tree.branch()?;
+        // A rebase detaches HEAD, and its end brings the branch back.
+        if now.is_some() || states.is_empty() {
+            let old = behind.branch.expected.clone();
+            let is_there = match &old {
+                Some(old) => store.refs().tip(&format!("refs/heads/{old}"))?.is_some(),
+                None => false,
+            };
+            states.extend(self.past.left_behind.branch.look(now.as_deref(), is_there, iteration));
+        }
+        Ok(states)
+    }
+
+    /// Returns what is left behind now; `None` before the first attempt.
+    pub(crate) fn remains(&self) -> Option<Remains> {
+        let iteration = self.state.next.checked_sub(1).filter(|last| *last > 0)?;
+        let behind = &self.past.left_behind;
+        let mut remains = Remains {
+            session: self.session.id.clone(),
+            iteration,
+            git_state: behind.states.clone(),
+            user_files: behind.files.lost.clone(),
+        };
+        still_there(self.plan.work_tree, &mut remains);
+        Some(remains)
+    }
+
+    /// Returns the ending of a session whose tasks are done while git is in the middle of something that an attempt
+    /// began; `None` if it is not.
+    pub(crate) fn unfinished_operation(&self) -> Option<Ending> {
+        let behind = &self.past.left_behind;
+        let now = self.plan.work_tree.operations();
+        let last = self.state.next.saturating_sub(1);
+        let states = git_state::operations(&behind.at_start, &now, &behind.states, last);
+        let state = states.into_iter().find(|state| state.kind == GitStateKind::Operation)?;
+        let hint = state.hint().unwrap_or_default();
+        Some(Ending::in_operation(&format!("{}, since #{}", state.text, state.since), &hint))
+    }
+
+    /// Looks at the user's files. What cannot be found out is said, and costs nothing else.
+    fn look_at_user_files(&mut self, look: Look<'_>) -> Vec<UserFile> {
+        let found = self.past.left_behind.files.look(&self.recorder, look);
+        let found = found.unwrap_or_else(|error| {
+            self.warn(format!("what became of your uncommitted files is not known: {error:#}"));
+            self.past.left_behind.files.lost.clone()
+        });
+        for commit in look.commits {
+            let taken_in = found.iter().filter(|file| file.commit.as_ref() == Some(commit));
+            let names: Vec<&str> = taken_in.map(|file| file.path.as_str()).collect();
+            if !names.is_empty() {
+                let names = join_files(&names, MAX_LISTED_FILES);
+                self.warn(format!(
+                    "commit {} of the agent took in uncommitted work of yours: {names}",
+                    commit.short()
+                ));
+            }
+        }
+        found
+    }
+
+    /// Notes that a commit of the loop's own took files of the user's in.
+    pub(crate) fn note_own_commit(&mut self, commit: &ObjectId) {
+        let files = &mut self.past.left_behind.files;
+        if let Err(error) = files.take_in(&self.recorder, std::slice::from_ref(commit)) {
+            self.warn(format!("what commit {} took in is not known: {error:#}", commit.short()));
+        }
+    }
+}

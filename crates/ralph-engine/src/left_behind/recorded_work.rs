@@ -1,0 +1,115 @@
+//! What tasks changed so far, read from the record once.
+
+use anyhow::Result;
+
+use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, RecordKind, Session, SessionId, TaskName};
+use ralph_store::{DifferingFile, RecordReader, Store};
+
+use super::undone_work::UndoneWork;
+use crate::snapshot_taken::BlobChange;
+
+/// Maximum number of attempts that are compared, the newest ones.
+const MAX_ATTEMPTS: usize = 1000;
+
+/// Maximum number of entries of folders that are read to compare them.
+const MAX_ENTRIES: usize = 2_000_000;
+
+/// Reads what the tasks of the feature of `session` changed, up to its first snapshot or that of its resumption, `now`,
+/// but for its `own_files`.
+pub(crate) fn recorded_work(
+    store: &Store,
+    session: &Session,
+    own_files: &[String],
+    now: Option<&ObjectId>,
+    is_resumed: bool,
+) -> Result<UndoneWork> {
+    let sessions = store.entries_of(&session.feature)?;
+    let entries: Vec<&LogEntry> =
+        sessions.iter().flatten().filter(|entry| entry.kind == RecordKind::Iteration).collect();
+    let mut fold = Fold {
+        store,
+        reader: store.reader()?,
+        session: &session.id,
+        own_files,
+        recorded: UndoneWork::default(),
+        last: None,
+        budget: MAX_ENTRIES,
+    };
+    for entry in &entries[entries.len().saturating_sub(MAX_ATTEMPTS)..] {
+        fold.add(entry)?;
+    }
+    if let Some(now) = now {
+        fold.edited_until(now)?;
+    }
+    if !is_resumed {
+        // What was changed before it is in its first snapshot.
+        fold.recorded.work.forget_edits();
+    }
+    Ok(fold.recorded)
+}
+
+struct Fold<'a> {
+    store: &'a Store,
+    reader: RecordReader<'a>,
+    session: &'a SessionId,
+    own_files: &'a [String],
+    recorded: UndoneWork,
+    /// The snapshot up to which all is known.
+    last: Option<ObjectId>,
+    budget: usize,
+}
+
+impl Fold<'_> {
+    fn add(&mut self, entry: &LogEntry) -> Result<()> {
+        let is_of_session = entry.session == *self.session;
+        if is_of_session {
+            self.recorded.last = entry.iteration.unwrap_or_default();
+        }
+        let changes = self.changes_of(entry)?;
+        if entry.exit.agent.is_none() && entry.closed.is_empty() {
+            self.recorded.work.edited(&changes);
+            return Ok(());
+        }
+        let task = entry.task.clone().unwrap_or_default();
+        let text = |name: &TaskName| entry.title.clone().filter(|_| *name == task);
+        let closed: Vec<_> = entry.closed.iter().map(|name| (name.clone(), text(name))).collect();
+        self.recorded.work.ended(&task, &closed, &changes);
+        let is_flagged = entry.evidence.flags.contains(&FlagCode::Undid)
+            || entry.evidence.refused == Some(FlagCode::Undid);
+        let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
+        let undone = iteration.map_or_else(Vec::new, |iteration| iteration.undone);
+        if is_of_session {
+            self.recorded.note(self.recorded.last, entry.outcome == Some(Outcome::Success), undone);
+        } else {
+            for undone in undone.iter().filter(|undone| undone.reopened) {
+                self.recorded.work.forget(&undone.task);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what an attempt changed. What was changed before it since the last one is taken in.
+    fn changes_of(&mut self, entry: &LogEntry) -> Result<Vec<BlobChange>> {
+        let Some(after) = &entry.snapshot else { return Ok(Vec::new()) };
+        let Some(before) = self.reader.snapshot_before(after)? else { return Ok(Vec::new()) };
+        self.edited_until(&before)?;
+        self.last = Some(after.clone());
+        self.between(&before, after)
+    }
+
+    fn edited_until(&mut self, now: &ObjectId) -> Result<()> {
+        if let Some(last) = self.last.replace(now.clone()).filter(|last| last != now) {
+            let edits = self.between(&last, now)?;
+            self.recorded.work.edited(&edits);
+        }
+        Ok(())
+    }
+
+    fn between(&mut self, before: &ObjectId, after: &ObjectId) -> Result<Vec<BlobChange>> {
+        // What is not here, or too large to be compared, is as if it had not been changed.
+        let files = self.reader.differing_files(before, after, &mut self.budget)?.unwrap_or_default();
+        let change = |(path, [before, after]): DifferingFile| BlobChange { path, before, after };
+        let is_own = |change: &BlobChange| self.own_files.iter().any(|own| own.as_bytes() == change.path);
+        Ok(files.into_iter().map(change).filter(|change| !is_own(change)).collect())
+    }
+}

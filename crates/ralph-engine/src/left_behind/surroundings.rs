@@ -1,0 +1,62 @@
+//! What was there before the attempts of a session, to notice what they leave behind.
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+
+use ralph_core::record::GitState;
+use ralph_git::worktree::Operation;
+use ralph_store::git_locks;
+
+use super::git_state::Branch;
+use super::undone_work::UndoneWork;
+use super::user_files::UserFiles;
+use crate::plan::Plan;
+use crate::snapshot_taken::BlobChange;
+
+/// What is known of the surroundings of a session, to notice what an attempt leaves behind.
+#[derive(Debug, Default)]
+pub(crate) struct LeftBehind {
+    /// What git was in the middle of at the start: nobody's fault but the user's will.
+    pub(super) at_start: Vec<Operation>,
+    pub(super) branch: Branch,
+    /// Lock files that were there before the attempt.
+    pub(super) locks: Vec<Utf8PathBuf>,
+    pub(super) states: Vec<GitState>,
+    pub(super) files: UserFiles,
+    pub(super) undone: UndoneWork,
+}
+
+impl LeftBehind {
+    pub fn begin(
+        plan: &Plan<'_>,
+        branch: Option<String>,
+        mut files: UserFiles,
+        of_tasks: Result<UndoneWork>,
+        warn: &mut dyn FnMut(String),
+    ) -> Self {
+        let at_start = plan.work_tree.operations();
+        let mut undone = UndoneWork::default();
+        match of_tasks {
+            Ok(recorded) => {
+                undone = recorded;
+                for (path, committed) in files.take_committed() {
+                    undone.work.committed(path, committed);
+                }
+            }
+            Err(error) => warn(format!("what earlier attempts changed is not known: {error:#}")),
+        }
+        Self { at_start, branch: Branch::expected(branch), files, undone, ..Self::default() }
+    }
+
+    /// Returns how many files have work of the user's that is in no commit.
+    pub fn user_files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Notes what is there before an attempt, so that it is not taken for the attempt's.
+    pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>, edits: &[BlobChange]) {
+        self.undone.work.edited(edits);
+        self.locks = git_locks(plan.work_tree);
+        self.branch.begin_attempt(branch);
+    }
+}

@@ -1,0 +1,446 @@
+//! The loop: find out what is open, let an agent work on it, judge, record, repeat.
+//!
+//! The only place that puts effects in order. It says what happens through a closure and never names a screen.
+
+mod accept;
+mod agents;
+mod ask;
+mod baseline;
+mod begin;
+mod checks;
+mod closing;
+mod commits;
+mod common_failure;
+mod control;
+mod decide;
+mod earlier;
+mod given_up;
+mod iteration;
+mod iteration_context;
+mod job;
+mod judge;
+mod judging;
+mod left_behind;
+mod left_spools;
+mod memory;
+mod plan;
+mod progress_file;
+mod prompt_size;
+mod prompting;
+mod recorded_progress;
+mod recorder;
+mod recover;
+mod redaction;
+mod replay;
+mod restoring;
+mod running;
+mod scope;
+mod settings;
+mod shown;
+mod snapshot_taken;
+mod task_watch;
+mod trusted;
+mod units;
+pub mod validate;
+mod watched_work_tree;
+mod window;
+
+use std::rc::Rc;
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use ralph_core::config::{Settings, Until};
+use ralph_core::record::{
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, Iteration, Limit, RALPH, Refusal,
+    Scope, Session, Status, StopReason, Task, TaskCounts,
+};
+use ralph_git::worktree::WorkTree;
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::{LoopLock, PassedStates, SessionRefs};
+
+use decide::{Bounds, Decision, Goal};
+use running::{Ending, NextStep, Running};
+use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
+
+pub use accept::{Accepted, accept};
+pub use ask::Summarizer;
+pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
+pub use commits::committing::check_commits;
+pub use decide::all_done;
+pub use iteration_context::last_words;
+pub use job::Job;
+pub use left_behind::{LostList, remains};
+pub use left_spools::left_running;
+pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
+pub use plan::{Candidate, Plan};
+pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
+pub use recorded_progress::{expected_progress, rebuilt_of_all};
+pub use redaction::redacted;
+pub use replay::{Replay, Replayed};
+pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
+pub use settings::{
+    capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
+    redactor,
+};
+pub use shown::EventRedactor;
+pub use window::Window;
+
+/// How a call of [`run`] ended.
+#[derive(Debug)]
+pub enum Finish {
+    /// There was nothing to do; nothing was recorded.
+    AllDone {
+        counts: TaskCounts,
+        /// How the validation went. `None` if there is none, or it was stopped.
+        validation: Option<Baseline>,
+    },
+    Ended(Box<Session>),
+}
+
+/// Runs one session from start to a stop reason.
+pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
+    let mut lock = LoopLock::take(plan.work_tree)?;
+    recover::recover(&plan, say)?;
+    let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks {
+        tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
+    }
+    let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
+    if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
+        if let Some(refs) = &plan.resume {
+            refuse_lost_tasks(&plan, refs, &tasks)?;
+        }
+        if plan.resume.take().is_some() {
+            // Nothing is resumed after all: what was left open for it comes to its end.
+            recover::recover(&plan, say)?;
+        }
+        let counts: TaskCounts = tasks.counts().into();
+        let validation =
+            if counts.open == 0 { begin::check_finished(&plan, &tasks, &mut lock, say)? } else { None };
+        return Ok(Finish::AllDone { counts, validation });
+    }
+    if plan.agents.is_empty() {
+        return Err(Refusal::new("a task was just reopened").with_hint("start the loop again").into());
+    }
+    let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
+    running.warn_of_waits_outside(&tasks);
+    running.warn_of_tests_that_fail_first(&tasks);
+    running.warn_of_old_locks();
+    running.warn_of_copies(&tasks, 0);
+    let ending = running.turns()?;
+    let session = running.end(ending)?;
+    drop(lock);
+    Ok(Finish::Ended(Box::new(session)))
+}
+
+/// What a session did not do is not done because it left the list.
+fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
+    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
+    let mut watch = TaskWatch { lost: recorded_losses(plan.store, &log), ..TaskWatch::default() };
+    let lost = watch.still_lost(tasks);
+    let Some(first) = watch.lost.first() else { return Ok(()) };
+    let list = plan.work_tree.relative(&plan.feature.tasks_path);
+    let session =
+        Some(&refs.session).filter(|id| plan.store.newest_session().ok().flatten().as_ref() != Some(id));
+    let restore = restoration(&list, first.since, session);
+    Err(Refusal::new(lost_words(&lost))
+        .with_hint(format!("`{restore}` brings the list back; if that is right, `{RALPH}` starts anew"))
+        .into())
+}
+
+/// Returns true if a session would find nothing to do and nothing to recover; then nothing need be written at all.
+pub fn nothing_to_do(work_tree: &WorkTree, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
+    if !left_spools::nothing_is_left(work_tree)? {
+        return Ok(None);
+    }
+    let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
+    let part = tasks::part_of(&tasks, scope, &feature.tasks_path)?;
+    Ok(all_done(&tasks, part.as_ref()).then(|| tasks.counts().into()))
+}
+
+impl Running<'_> {
+    /// Iterates until a stop reason.
+    fn turns(&mut self) -> Result<Ending> {
+        loop {
+            if self.plan.interrupt.signal().is_some() {
+                return Ok(Ending::of(StopReason::Interrupted));
+            }
+            let tasks = match self.read_tasks() {
+                Ok(tasks) => tasks,
+                Err(error) => {
+                    let ending = self.unreadable_list();
+                    if ending.next.is_none() {
+                        self.warn(format!("the task list cannot be read any more: {error:#}"));
+                    }
+                    return Ok(ending);
+                }
+            };
+            let lost = self.task_watch.still_lost(&tasks);
+            let bounds = Bounds {
+                settings: &self.plan.config.settings,
+                tokens: self.session.tokens.total(),
+                cost_usd: self.session.cost_usd,
+                elapsed: self.state.started.elapsed(),
+                is_validated: self.plan.config.settings.validation_command.is_some(),
+                is_promised: self.state.is_promised,
+                lost: &lost,
+                hints: &self.hints_for_tasks(),
+                given_up: &self.state.given_up,
+            };
+            let part = match self.part(&tasks) {
+                Ok(part) => part,
+                Err(error) => {
+                    self.warn(format!("{error} in the task list any more"));
+                    return Ok(Ending::of(StopReason::Stuck));
+                }
+            };
+            let wanted = match (self.plan.job.task(), &part) {
+                (Some(task), _) => Goal::This(task),
+                (None, Some(part)) => Goal::Part(part),
+                (None, None) => Goal::All,
+            };
+            let task = match decide::decide(&tasks, &self.past.history, &bounds, wanted) {
+                Decision::Go(task) => task,
+                Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
+            };
+            match self.poll_control().unwrap_or_else(|| self.before_turn()) {
+                NextStep::Iterate => {}
+                NextStep::Again => continue,
+                NextStep::Stop(ending) => return Ok(ending),
+            }
+            let iteration = self.iterate(&tasks, &task)?;
+            if let Some(ending) = self.after_turn(&task, iteration)? {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// Returns the ending of a session whose task list cannot be read.
+    fn unreadable_list(&self) -> Ending {
+        let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
+        let refs = SessionRefs::new(&self.session.feature, id.clone());
+        let log = self.plan.store.session(&refs).ok().flatten();
+        let gone = log.and_then(|log| {
+            LostList::of(self.plan.store, self.plan.work_tree, &log, self.plan.feature.tasks_path.as_path())
+        });
+        if let Some(LostList { what, restore }) = gone {
+            return Ending {
+                why: Some(what),
+                hint: Some(format!("`{restore}` brings it back; then `{RALPH} resume {id}`")),
+                next: Some(restore),
+                ..Ending::of(StopReason::Stuck)
+            };
+        }
+        let hint = format!(
+            "mend the file, or take it back as it was before that attempt: `{RALPH} restore {} --tasks`; then `{RALPH} resume {id}`",
+            last.saturating_sub(1)
+        );
+        Ending {
+            why: Some(format!("{} cannot be read", self.plan.feature.tasks_path)),
+            hint: Some(hint),
+            ..Ending::of(StopReason::Stuck)
+        }
+    }
+
+    /// Returns the command that brings the list back as it was before an attempt.
+    pub(crate) fn list_restoration(&self, iteration: u32) -> String {
+        let list = self.recorder.work_tree().relative(&self.plan.feature.tasks_path);
+        restoration(&list, iteration, None)
+    }
+
+    fn decided_to_stop(&mut self, reason: StopReason, limit: Option<Limit>, why: Vec<String>) -> Ending {
+        if reason.status() != Status::Completed && self.is_to_stop() {
+            // Who asked for it to stop got that, whatever else would have ended it now.
+            return Ending::of(StopReason::Interrupted);
+        }
+        if reason.status() == Status::Completed
+            && let Some(ending) = self.unfinished_operation()
+        {
+            return ending;
+        }
+        if reason == StopReason::Checkpoint {
+            return Ending::checkpoint(&why.join(", "));
+        }
+        for line in why {
+            self.warn(line);
+        }
+        let is_stuck = reason == StopReason::Stuck;
+        let why = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
+        let lost = self.task_watch.lost.first().filter(|_| is_stuck).map(|lost| lost.since);
+        let next = lost.map(|since| self.list_restoration(since));
+        let id = &self.session.id;
+        let hint =
+            next.as_ref().map(|next| format!("`{next}` brings the list back; then `{RALPH} resume {id}`"));
+        Ending { limit, why, hint, next, ..Ending::of(reason) }
+    }
+
+    /// Ends the session for what an iteration showed, or gives up its task.
+    fn after_turn(&mut self, task: &Task, iteration: Iteration) -> Result<Option<Ending>> {
+        if let Some(ending) = self.commit_obstacle()? {
+            return Ok(Some(ending));
+        }
+        self.warn_about_vain_limits(&iteration);
+        if self.past.history.cannot_validate()
+            && self.past.ground.last_passing.is_none()
+            && !self.baseline_could_run()
+        {
+            return Ok(Some(self.validation_unusable(iteration.cause)));
+        }
+        if let Some(ending) = self.endless_validation() {
+            return Ok(Some(ending));
+        }
+        if let Some(ending) = self.common_failure(&iteration) {
+            return Ok(Some(ending));
+        }
+        let failures = self.past.history.failures_without_progress(&task.name);
+        let skip_after = self.plan.config.settings.skip_after;
+        let skip_after = if self.state.given_up.contains(&task.name) { Some(1) } else { skip_after };
+        if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
+            self.skip(task)?;
+        }
+        Ok(None)
+    }
+
+    /// Returns the task list as it is now.
+    fn read_tasks(&mut self) -> Result<Rc<TaskList>> {
+        self.plan.job.cached_tasks(self.plan.feature, &mut self.task_watch.lists)
+    }
+
+    /// Warns once for each agent about limits on what it does not report.
+    fn warn_about_vain_limits(&mut self, iteration: &Iteration) {
+        // One that failed or was cut short may not have come to report it.
+        let has_reported = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
+        if !has_reported || !self.agents.is_first_report() {
+            return;
+        }
+        let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
+        let agent = &iteration.agent;
+        for (is_vain, what, limit) in [
+            (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),
+            (max_tokens.is_some() && iteration.tokens.total().is_none(), "tokens", "max-tokens"),
+        ] {
+            if is_vain {
+                self.warn(format!("`{agent}` does not report {what}, so `{limit}` cannot stop this session"));
+            }
+        }
+    }
+
+    /// Returns true if the validation could be run before the first iteration.
+    fn baseline_could_run(&self) -> bool {
+        self.session.baseline.as_ref().is_some_and(|baseline| !CANNOT_RUN.contains(&baseline.exit))
+    }
+
+    /// Returns the ending of a session whose validation ran into its time limit twice in a row, and never ended otherwise.
+    fn endless_validation(&self) -> Option<Ending> {
+        let baseline = self.session.baseline.as_ref();
+        let is_endless = |baseline: &Baseline| baseline.exit_reason == Some(ExitReason::Timeout);
+        if self.past.ground.last_passing.is_some() || baseline.is_some_and(|baseline| !is_endless(baseline)) {
+            return None;
+        }
+        let before = u32::from(baseline.is_some());
+        (before + self.past.history.only_timeouts()? >= 2).then(|| {
+            let settings = &self.plan.config.settings;
+            let command = settings.validation_command.as_deref().unwrap_or_default();
+            let id = &self.session.id;
+            Ending {
+                why: Some(format!("`{command}` never ended: `validation.timeout` stopped it each time")),
+                hint: Some(format!(
+                    "a test runner in watch mode never ends: have it run once (`--run`, `--watch=false`, `CI=1`), \
+                     or give it more time (`validation.timeout`); then `{RALPH} resume {id}`"
+                )),
+                ..Ending::of(StopReason::ValidationUnusable)
+            }
+        })
+    }
+
+    fn validation_unusable(&self, cause: Option<String>) -> Ending {
+        let command = self.plan.config.settings.validation_command.as_deref().unwrap_or_default();
+        let words = cause.map_or(String::new(), |cause| format!(": {cause}"));
+        let id = &self.session.id;
+        Ending {
+            why: Some(format!("`{command}` cannot be run{words}")),
+            hint: Some(format!(
+                "install what it needs and `{RALPH} resume {id}`, or start with another: --validate CMD"
+            )),
+            ..Ending::of(StopReason::ValidationUnusable)
+        }
+    }
+
+    fn end(mut self, ending: Ending) -> Result<Session> {
+        let Ending { reason, limit, why, hint, next } = ending;
+        let tasks = self.read_tasks().ok();
+        let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
+        let hints = self.left_hints();
+        let ended_at = self.plan.clock.now();
+        let session = &mut self.session;
+        session.ended_at = Some(ended_at);
+        session.status = reason.status();
+        session.stop_reason = Some(reason);
+        session.limit = limit;
+        session.hints = hints;
+        if let Some(tasks) = &tasks {
+            session.tasks_done = tasks.counts().done;
+            // What left the list is not done.
+            session.tasks_remaining = tasks.counts().open + lost;
+        }
+        let is_part = session.scope.is_some() || reason == StopReason::Checkpoint;
+        let is_part = is_part && session.tasks_remaining > 0;
+        session.artifact.status = match reason.status() {
+            Status::Completed if !is_part => ArtifactStatus::Complete,
+            Status::Failed => ArtifactStatus::Failed,
+            Status::Completed | Status::Running | Status::Interrupted | Status::Later(_) => {
+                ArtifactStatus::Draft
+            }
+        };
+        self.note_passing_state();
+        self.propose_patterns();
+        let entry = self.closing_entry(tasks.as_deref());
+        let commit = self.recorder.end(&self.session, &entry, ended_at)?;
+        if !self.session.hints.is_empty() {
+            let hints = self.session.hints.join("; ");
+            self.warn(format!("hints that no prompt had wait for the next run: {hints}"));
+        }
+        self.keep_settings()?;
+        let is_settled = self.recorder.settle_progress();
+        for warning in std::mem::take(&mut self.recorder.warnings) {
+            self.warn(warning);
+        }
+        let closing = Closing { why, hint, next, ..self.closing(tasks.as_deref()) };
+        let session = Box::new(self.session.clone());
+        (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
+        if is_settled {
+            self.local.spool.remove(self.plan.store.repository())?;
+        }
+        self.steering.control.clear()?;
+        Ok(self.session)
+    }
+
+    /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
+    fn note_passing_state(&mut self) {
+        let (tree, _) = self.recorder.last_contents();
+        if tree.is_none() || self.past.ground.last_passing.as_ref() != tree {
+            return;
+        }
+        let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
+        let tests = self.judging.passing_tests.as_ref();
+        if let Some(state) = state
+            && let Err(error) = PassedStates::of(self.plan.work_tree).add(&state, tests)
+        {
+            self.warn(format!("the next start runs the validation once more: {error:#}"));
+        }
+    }
+
+    /// Proposes what was learned more than once, before the last look at progress.txt.
+    fn propose_patterns(&mut self) {
+        match self.past.memory.learnings(self.plan.store) {
+            Ok(None) => {}
+            Ok(Some((past, recorded))) => {
+                let fresh = &past[past.len().saturating_sub(recorded)..];
+                self.recorder.propose_patterns(past, fresh);
+            }
+            Err(error) => self.warn(format!("no patterns are proposed: {error:#}")),
+        }
+    }
+}

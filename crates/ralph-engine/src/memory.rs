@@ -1,0 +1,284 @@
+//! What is remembered of the feature's earlier iterations, over all sessions.
+
+use anyhow::Result;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use ralph_core::history::History;
+use ralph_core::progress::IterationContext;
+use ralph_core::progress::capture::{self, Evidence, Rules};
+use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
+use ralph_core::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
+use ralph_project::feature::Feature;
+use ralph_store::{SessionLog, Store};
+
+use super::iteration_context;
+
+/// Maximum number of iterations that are considered, the newest ones.
+const MAX_ITERATIONS: usize = 1000;
+
+/// Maximum number of records without facts whose outputs are read again.
+const MAX_REREAD_OUTPUTS: usize = 50;
+
+/// Failures in a row after which history is included without being asked for.
+const MIN_FAILURES_FOR_HISTORY: u32 = 2;
+
+/// Whether the user set the mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModeSource {
+    /// The mode is set.
+    ByUser,
+    /// No mode is set: it is off until a task fails repeatedly.
+    Open,
+}
+
+/// How much of older iterations a prompt has.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryPolicy {
+    pub settings: HistorySettings,
+    pub decided: ModeSource,
+}
+
+/// The iterations of a feature.
+pub struct Memory {
+    entries: Vec<LogEntry>,
+    /// Filled when it is asked for: most sessions never need it.
+    past: Option<Vec<Iteration>>,
+    /// Iterations that were recorded since.
+    fresh: Vec<Iteration>,
+    over_sessions: History,
+    /// Iterations that were recorded since, and how many of them learned something.
+    pushed: usize,
+    learned: usize,
+    feature: String,
+    /// Iterations up to then are not in the strategy's text.
+    cleared_at: Option<Timestamp>,
+    /// Where validations ran; paths in their outputs are shown as seen from there.
+    root: Utf8PathBuf,
+}
+
+/// Reason a prompt has a historical context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    Asked,
+    /// The task failed this many times in a row.
+    Failures(u32),
+}
+
+impl Reason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Failures(_) => "failures",
+        }
+    }
+}
+
+/// What is to be remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct RecallQuery<'a> {
+    pub task: &'a Task,
+    /// Its iterations are called by their number alone.
+    pub session: Option<&'a SessionId>,
+    /// In tokens.
+    pub budget: usize,
+    /// What the prompt says elsewhere.
+    pub told: &'a AlreadyTold,
+}
+
+/// What a prompt contains about earlier iterations, and why.
+#[derive(Debug)]
+pub struct RecalledHistory {
+    pub context: HistoricalContext,
+    pub mode: Mode,
+    pub why: Reason,
+}
+
+impl Memory {
+    /// Loads the iterations of a feature from all sessions.
+    pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
+        Self::of(store, &feature.path, root)
+    }
+
+    fn of(store: &Store, feature: &str, root: &Utf8Path) -> Result<Self> {
+        let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+        let cleared_at = store.progress_cleared_at(feature)?;
+        let mut over_sessions = History::default();
+        for entry in entries.iter().filter(|entry| is_since(cleared_at, entry.ended_at)) {
+            over_sessions.push_entry(entry);
+        }
+        Ok(Self {
+            feature: feature.to_owned(),
+            cleared_at,
+            entries,
+            past: None,
+            fresh: Vec::new(),
+            pushed: 0,
+            learned: 0,
+            over_sessions,
+            root: root.to_owned(),
+        })
+    }
+
+    /// Returns what listings say of the iterations of earlier sessions, oldest first.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.entries
+    }
+
+    /// Takes in an iteration that was just recorded, without secrets.
+    pub fn push(&mut self, iteration: Iteration) {
+        self.learned += usize::from(!iteration.learnings.is_empty());
+        self.pushed += 1;
+        self.over_sessions.push(&iteration);
+        self.fresh.push(iteration);
+    }
+
+    /// Returns what the strategy should know of the newest iterations that ran, oldest first.
+    ///
+    /// Those of `session` come last: it is the one that goes on.
+    pub fn newest(
+        &self,
+        store: &Store,
+        session: Option<&SessionId>,
+        most: usize,
+    ) -> Result<Vec<IterationContext>> {
+        let mut contexts = Vec::new();
+        let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
+        let is_kept = |entry: &&LogEntry| is_since(self.cleared_at, entry.ended_at);
+        let newest = || self.entries.iter().rev().filter(is_kept);
+        for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
+            if contexts.len() >= most {
+                break;
+            }
+            let Some(iteration) = store.readable_iteration(entry) else { continue };
+            let context = iteration_context::recorded_context(store, entry, None, &iteration, &self.root);
+            let context = store.or_leave_out(entry, context).flatten();
+            let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
+            contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
+        }
+        contexts.reverse();
+        Ok(contexts)
+    }
+
+    /// The iterations before a session, to be followed by those of it.
+    pub fn before(store: &Store, log: &SessionLog, root: &Utf8Path) -> Result<Self> {
+        let mut memory = Self::of(store, log.feature(), root)?;
+        let is_before = |entry: &LogEntry| entry.session < *log.id();
+        memory.entries.retain(is_before);
+        memory.cleared_at = None;
+        memory.over_sessions = History::default();
+        for entry in &memory.entries {
+            memory.over_sessions.push_entry(entry);
+        }
+        Ok(memory)
+    }
+
+    /// Returns why the last run at a task failed.
+    pub fn last_cause(&self, task: &str) -> Option<&str> {
+        let of_task = |other: &Option<String>| other.as_deref() == Some(task);
+        let past = self.past.as_ref().map(|past| &past[..]).unwrap_or_default();
+        let mut records = self.fresh.iter().rev().chain(past.iter().rev());
+        let known = records.find(|record| of_task(&record.task) && record.outcome == Outcome::Failure);
+        if let Some(record) = known {
+            return record.cause.as_deref();
+        }
+        let is_it = |entry: &&LogEntry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure);
+        self.entries.iter().rev().find(is_it)?.cause.as_deref()
+    }
+
+    /// Returns all iterations and how many of the last ones were recorded since, or `None` if nothing was learned in those.
+    pub fn learnings(&mut self, store: &Store) -> Result<Option<(&[Iteration], usize)>> {
+        let (pushed, learned) = (self.pushed, self.learned);
+        if learned == 0 { Ok(None) } else { Ok(Some((self.past(store)?, pushed))) }
+    }
+
+    /// Returns true if the progress was cleared since the last call.
+    pub fn is_cleared_since(&mut self, store: &Store) -> Result<bool> {
+        let cleared_at = store.progress_cleared_at(&self.feature)?;
+        let before = std::mem::replace(&mut self.cleared_at, cleared_at);
+        let is_cleared = cleared_at > before;
+        if is_cleared {
+            self.over_sessions = History::default();
+            let since = self.past_since_cleared(store)?.to_vec();
+            for iteration in &since {
+                self.over_sessions.push(iteration);
+            }
+        }
+        Ok(is_cleared)
+    }
+
+    /// Returns how much history the next prompt for a task contains and why, or `None` if history is off.
+    pub fn mode(&self, task: &str, policy: HistoryPolicy) -> Option<(Mode, Reason)> {
+        let failures = self.over_sessions.failures_over_sessions(task);
+        match (policy.settings.mode, policy.decided) {
+            (Mode::Off, ModeSource::Open) if failures >= MIN_FAILURES_FOR_HISTORY => {
+                Some((Mode::Smart, Reason::Failures(failures)))
+            }
+            (Mode::Off, _) => None,
+            (mode, _) => Some((mode, Reason::Asked)),
+        }
+    }
+
+    /// Returns what the next prompt for `task` contains, or `None` if history is off.
+    pub fn recall(
+        &mut self,
+        store: &Store,
+        wanted: RecallQuery<'_>,
+        policy: HistoryPolicy,
+    ) -> Result<Option<RecalledHistory>> {
+        let RecallQuery { task, session, budget, told } = wanted;
+        let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
+        let settings = HistorySettings { mode, budget, ..policy.settings };
+        let past = self.past_since_cleared(store)?;
+        let context = historical::context(past, task, session, &settings, told);
+        Ok(Some(RecalledHistory { context, mode, why }))
+    }
+
+    /// Returns the iterations since the progress was cleared, oldest first.
+    pub fn past_since_cleared(&mut self, store: &Store) -> Result<&[Iteration]> {
+        let cleared_at = self.cleared_at;
+        let past = self.past(store)?;
+        let first = past.iter().position(|iteration| is_since(cleared_at, iteration.ended_at));
+        let first = first.unwrap_or(past.len());
+        Ok(&past[first..])
+    }
+
+    /// Returns all iterations, oldest first.
+    pub fn past(&mut self, store: &Store) -> Result<&[Iteration]> {
+        let past = match self.past.take() {
+            Some(past) => past,
+            None => self.read(store)?,
+        };
+        let past = self.past.insert(past);
+        past.append(&mut self.fresh);
+        Ok(past)
+    }
+
+    fn read(&self, store: &Store) -> Result<Vec<Iteration>> {
+        let mut past = store.read_iterations(&self.entries)?;
+        // Older records have no facts: they are extracted from the recorded outputs.
+        let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
+        for iteration in past.iter_mut().rev().filter(is_bare).take(MAX_REREAD_OUTPUTS) {
+            let is_it = |entry: &&LogEntry| {
+                entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
+            };
+            let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
+            let context = iteration_context::recorded_context(store, entry, None, iteration, &self.root);
+            let context = store.or_leave_out(entry, context).flatten();
+            let examined = context.as_ref().and_then(IterationContext::examined);
+            let evidence = Evidence {
+                outcome: iteration.outcome,
+                tool_calls: &iteration.tool_calls,
+                final_text: "",
+                context: context.as_ref(),
+                examined: examined.as_ref(),
+            };
+            iteration.facts = capture::facts(evidence, &Rules::default());
+        }
+        Ok(past)
+    }
+}
+
+/// Returns true if what ended at `ended_at` was not cleared.
+fn is_since(cleared_at: Option<Timestamp>, ended_at: Timestamp) -> bool {
+    cleared_at.is_none_or(|cleared| ended_at > cleared)
+}

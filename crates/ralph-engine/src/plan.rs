@@ -1,0 +1,113 @@
+//! What is decided before a session starts.
+
+use camino::Utf8PathBuf;
+
+use crate::validate::ValidationContext;
+use ralph_agent::Agent;
+use ralph_core::config::Config;
+use ralph_core::progress::Progress;
+use ralph_core::progress::capture::Rules;
+use ralph_core::record::{Scope, SessionId};
+use ralph_git::worktree::WorkTree;
+use ralph_os::clock::Clock;
+use ralph_os::process::{Interrupt, Limits as ChildLimits, Marker};
+use ralph_project::feature::Feature;
+use ralph_project::prompt::Template;
+use ralph_store::{SessionRefs, Slot, Spool, Store, names};
+
+use super::job::Job;
+use super::prompting::{Assignment, Prompting};
+use super::settings::validation_limits;
+
+/// Everything that is decided before a session starts. Many fields: it is put together once, of what other parts of the
+/// program own, and no two of them belong together more than with the others.
+pub struct Plan<'a> {
+    pub store: &'a Store,
+    /// Where the session works.
+    pub work_tree: &'a WorkTree,
+    pub feature: &'a Feature,
+    pub config: &'a Config,
+    pub job: Job,
+    /// Who works: the first, and if it cannot, those after it. Empty only if no task is open.
+    pub agents: Vec<Candidate<'a>>,
+    pub template: Template,
+    /// What to note down of outputs.
+    pub capture_rules: Rules,
+    /// What a resumption begins with, exactly. May hold secrets: never shown.
+    pub kept_settings: Vec<u8>,
+    /// The part of the task list to work on.
+    pub scope: Scope,
+    /// Take this session up again instead of starting one.
+    pub resume: Option<SessionRefs>,
+    /// True if tasks that an earlier session gave up are tasks like any other.
+    pub retries_skipped: bool,
+    /// The folder in which children run: where `.specify/` is, else the top of the work tree.
+    pub project_root: Utf8PathBuf,
+    pub clock: &'a Clock,
+    pub interrupt: &'a Interrupt,
+}
+
+/// An agent that may get a turn, and what is particular to it.
+pub struct Candidate<'a> {
+    pub agent: &'a dyn Agent,
+    pub limits: ChildLimits,
+    pub model: Option<String>,
+}
+
+impl Plan<'_> {
+    /// Returns the mark of a session in this work tree, by which every descendant of it is found and stopped.
+    pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Marker {
+        Marker::new(session).in_work_tree(self.work_tree.top()).noted_in(spool.child_note())
+    }
+
+    /// Returns the variables that agents and validations of a session get. Before the first iteration there is no task:
+    /// its name is empty, and the numbers are 0.
+    pub(super) fn environment(
+        &self,
+        session: &SessionId,
+        task: &str,
+        iteration: u32,
+        attempt: u32,
+    ) -> Vec<(String, String)> {
+        let feature = self.feature;
+        [
+            ("RALPH_SESSION", session.to_string()),
+            ("RALPH_ITERATION", iteration.to_string()),
+            ("RALPH_TASK", task.to_owned()),
+            ("RALPH_ATTEMPT", attempt.to_string()),
+            ("RALPH_FEATURE", feature.dir.to_string()),
+            ("RALPH_TASKS", feature.tasks_path.to_string()),
+            ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    /// Returns where a validation runs whose output goes into `slot`.
+    pub(super) fn bench(
+        &self,
+        slot: &Slot,
+        environment: &[(String, String)],
+        marker: Marker,
+    ) -> ValidationContext<'_> {
+        ValidationContext {
+            directory: self.project_root.clone(),
+            environment: environment.to_vec(),
+            stdout: slot.path(names::VALIDATION_STDOUT),
+            stderr: slot.path(names::VALIDATION_STDERR),
+            marker,
+            limits: validation_limits(&self.config.settings),
+            clock: self.clock,
+        }
+    }
+
+    pub(super) fn prompting<'a>(&'a self, progress: &'a Progress) -> Prompting<'a> {
+        let assignment = Assignment {
+            feature: self.feature,
+            template: &self.template,
+            job: &self.job,
+            root: &self.project_root,
+        };
+        Prompting::new(self.config, assignment, progress)
+    }
+}

@@ -1,0 +1,476 @@
+//! The prompt for a task, from what the session knows of it.
+
+use anyhow::Result;
+use camino::Utf8Path;
+use tasklist::{Item, TaskList};
+
+use ralph_agent::question::{self, Asked};
+use ralph_core::config::{Config, Unit};
+use ralph_core::history::History;
+use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
+use ralph_core::progress::historical::Mode;
+use ralph_core::progress::{self, AttemptQuery, LastAttempt, Progress, PromptTarget, tokens};
+use ralph_core::record::{
+    FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
+};
+use ralph_project::feature::Feature;
+use ralph_project::project_files::MAX_DOCUMENT_BYTES;
+use ralph_project::prompt::{PromptContext, Template};
+use ralph_project::tasks::{self, copy_named};
+use ralph_store::Store;
+
+use super::control::waiting_hints::hints_for;
+use super::earlier::{Earlier, left_behind, still_changed};
+use super::job::Job;
+use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
+use super::settings::history_policy;
+use super::units::{self, Wanted};
+
+/// Maximum number of lines of the task list that a prompt says something about.
+const MAX_LIST_NOTES: usize = 20;
+
+/// Everything that a prompt is made of, but for the turn.
+pub struct Prompting<'a> {
+    pub assignment: Assignment<'a>,
+    pub max_iterations: u32,
+    pub validation_command: Option<&'a str>,
+    /// What one iteration is asked to do.
+    pub unit: Unit,
+    pub progress: &'a Progress,
+    /// Text of the user beyond the template.
+    pub hints: Vec<String>,
+    /// Why the validation fails since before the first iteration.
+    pub baseline_failure: Option<String>,
+    pub policy: HistoryPolicy,
+    pub memory: MemorySettings,
+    /// Names the strategy of `progress`.
+    pub strategy: &'a str,
+    /// Maximum number of tokens of the prompt. Task and rules are never cut; what older iterations left is.
+    pub budget: Option<usize>,
+}
+
+/// What prompts are about.
+#[derive(Debug, Clone, Copy)]
+pub struct Assignment<'a> {
+    pub feature: &'a Feature,
+    pub template: &'a Template,
+    pub job: &'a Job,
+    /// The folder in which children run; paths are given as seen from there.
+    pub root: &'a Utf8Path,
+}
+
+/// What a prompt says of earlier iterations, whatever the mode of the history is.
+#[derive(Debug, Clone, Copy)]
+pub struct MemorySettings {
+    pub last_attempt: bool,
+    /// Maximum number of characters of the last attempt's final message.
+    pub final_message_chars: usize,
+    /// Most learnings and decisions.
+    pub learnings: usize,
+}
+
+/// Which prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptRequest<'a> {
+    pub tasks: &'a TaskList,
+    pub task: &'a Task,
+    /// What it is asked for beside the task.
+    pub unit: Option<&'a units::UnitTasks>,
+    /// Tasks of those that earlier attempts ticked, and whose work is still there.
+    pub reopened: &'a [TaskName],
+    pub iteration: u32,
+    /// What failed before.
+    pub failures: Failures,
+    /// True if what failed attempts at the task changed was taken back right before.
+    pub is_taken_back: bool,
+    /// The session that it is of; its iterations are called by their number alone.
+    pub session: Option<&'a SessionId>,
+}
+
+/// A prompt, and how it came to be.
+#[derive(Debug)]
+pub struct Prompt {
+    pub text: String,
+    /// `None` if history is off.
+    pub recalled: Option<RecalledHistory>,
+    /// What it says of earlier iterations, for the record.
+    pub memory: PromptMemory,
+    /// What the user should know of it.
+    pub warning: Option<String>,
+}
+
+/// How often something failed before, in a row, and how many runs there were.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Failures {
+    pub of_task: u32,
+    /// In the same way, whatever the task.
+    pub of_one_cause: u32,
+    /// Runs of this session so far.
+    pub runs: u32,
+}
+
+impl Failures {
+    /// Returns what failed before an attempt at `task`.
+    pub fn before(task: &str, history: &History) -> Self {
+        Self {
+            of_task: history.failures_in_a_row(task),
+            of_one_cause: history.same_failures_in_a_row(),
+            runs: history.runs(),
+        }
+    }
+}
+
+impl<'a> Prompting<'a> {
+    pub fn new(config: &'a Config, assignment: Assignment<'a>, progress: &'a Progress) -> Self {
+        let settings = &config.settings;
+        Self {
+            assignment,
+            max_iterations: config.settings.max_iterations,
+            validation_command: config.settings.validation_command.as_deref(),
+            unit: settings.unit_now(),
+            progress,
+            hints: Vec::new(),
+            baseline_failure: None,
+            policy: history_policy(config),
+            memory: MemorySettings {
+                last_attempt: settings.memory_last_attempt,
+                final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
+                learnings: settings.memory_learnings,
+            },
+            strategy: settings.progress_strategy.into_str(),
+            budget: settings.prompt_budget,
+        }
+    }
+
+    /// Returns the prompt of a turn, within the budget: of what is too much, historical context goes first, then
+    /// progress.
+    ///
+    /// `summed_up` is the summary of older iterations, if a command of the user's made one.
+    pub fn prompt(
+        &self,
+        turn: &PromptRequest<'_>,
+        store: &Store,
+        memory: &mut Memory,
+        summed_up: Option<RecalledHistory>,
+    ) -> Result<Prompt> {
+        let mut earlier = self.earlier(turn.task, turn.session, turn.is_taken_back, store, memory)?;
+        let told = earlier.told();
+        let recall = |memory: &mut Memory, budget| {
+            let wanted = RecallQuery { task: turn.task, session: turn.session, budget, told: &told };
+            memory.recall(store, wanted, self.policy)
+        };
+        let most = self.history_budget(turn.task, &earlier, memory);
+        let mut recalled = match summed_up {
+            Some(recalled) => Some(recalled),
+            None => recall(memory, most)?,
+        };
+        let mut text = self.render(turn, &earlier, recalled.as_ref())?;
+        let mut warning = None;
+        if let Some(budget) = self.budget.filter(|budget| tokens(&text) > *budget) {
+            if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
+            {
+                let excess = tokens(&text) - budget;
+                recalled = recall(memory, memory_text.context.tokens().saturating_sub(excess).min(most))?;
+                text = self.render(turn, &earlier, recalled.as_ref())?;
+            }
+            for drop in [
+                Earlier::without_file_lists,
+                Earlier::without_progress,
+                Earlier::without_learnings,
+                Earlier::without_attempt,
+            ] {
+                if tokens(&text) <= budget {
+                    break;
+                }
+                drop(&mut earlier);
+                text = self.render(turn, &earlier, recalled.as_ref())?;
+                warning = Some(over_budget(tokens(&text), budget));
+            }
+        }
+        let memory = self.described(&earlier, recalled.as_ref());
+        Ok(Prompt { text, recalled, memory, warning })
+    }
+
+    /// Returns what the next prompt for a task contains of earlier iterations.
+    pub fn recalled(
+        &self,
+        task: &Task,
+        session: Option<&SessionId>,
+        store: &Store,
+        memory: &mut Memory,
+    ) -> Result<Recalled> {
+        let hints = hints_for(store, &self.assignment.feature.path, &task.name)?;
+        let prompting = Self { hints, baseline_failure: None, ..*self };
+        let earlier = prompting.earlier(task, session, false, store, memory)?;
+        let budget = self.history_budget(task, &earlier, memory);
+        let told = earlier.told();
+        let history =
+            memory.recall(store, RecallQuery { task, session, budget, told: &told }, self.policy)?;
+        let last_attempt = earlier.last_attempt(history.as_ref());
+        let Earlier { question, learnings, progress, .. } = earlier;
+        Ok(Recalled { last_attempt, question, learnings, hints: prompting.hints, progress, history, budget })
+    }
+
+    /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
+    fn history_budget(&self, task: &Task, earlier: &Earlier, memory: &Memory) -> usize {
+        let budget = self.policy.settings.budget;
+        match memory.mode(&task.name, self.policy) {
+            Some((_, Reason::Failures(_))) => {
+                budget.min(UNASKED_MEMORY_TOKENS.saturating_sub(earlier.tokens()))
+            }
+            _ => budget,
+        }
+    }
+
+    /// Returns what the prompt says of earlier iterations, but for the history.
+    fn earlier(
+        &self,
+        task: &Task,
+        session: Option<&SessionId>,
+        is_taken_back: bool,
+        store: &Store,
+        memory: &mut Memory,
+    ) -> Result<Earlier> {
+        let past = memory.past_since_cleared(store)?;
+        let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
+        let name = &task.name;
+        let last_attempt = if is_wanted {
+            let files = &self.assignment.feature.files;
+            let still_changed = |iteration: &Iteration| still_changed(store, files, iteration);
+            let query = AttemptQuery {
+                task: name,
+                session,
+                final_message_chars,
+                is_taken_back,
+                still_changed: &still_changed,
+            };
+            progress::last_attempt(past, query)
+        } else {
+            LastAttempt::default()
+        };
+        // Without its final message, it has not all that a block of progress has.
+        let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
+        let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
+        Ok(Earlier {
+            question: open_question(past, name, &self.hints),
+            left_behind: left_behind(past, session),
+            learnings: progress::learnings(past, task, learnings),
+            progress: self.progress.text(&PromptTarget { task: Some(name), shown_attempt: shown }),
+            entries: self.progress.entries(),
+            session: session.cloned(),
+            attempt: last_attempt,
+        })
+    }
+
+    fn described(&self, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> PromptMemory {
+        let history = recalled.filter(|recalled| !recalled.context.text.is_empty());
+        let mode = recalled.map_or(Mode::Off, |recalled| recalled.mode);
+        let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
+        let of_history = history.map_or(0, |history| history.context.scanned);
+        let of_attempt = usize::from(!earlier.last_attempt(recalled).is_empty());
+        let history_tokens = history.map_or(0, |history| history.context.tokens());
+        PromptMemory {
+            mode: mode.as_str().to_owned(),
+            strategy: self.strategy.to_owned(),
+            reason: history.map(|history| history.why.as_str().to_owned()),
+            iterations: of_progress.max(of_history).max(of_attempt),
+            tokens: earlier.tokens() + history_tokens,
+            history_tokens,
+        }
+    }
+
+    fn render(
+        &self,
+        turn: &PromptRequest<'_>,
+        earlier: &Earlier,
+        recalled: Option<&RecalledHistory>,
+    ) -> Result<String> {
+        let feature = self.assignment.feature;
+        let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
+        self.assignment.template.render(&PromptContext {
+            feature_name: feature.name.clone(),
+            feature_dir: self.relative(&feature.dir),
+            spec_path: self.relative(&feature.spec_path),
+            plan_path: self.relative(&feature.plan_path),
+            tasks_path: self.relative(&feature.tasks_path),
+            progress_path: self.relative(&feature.progress_path),
+            has_spec: feature.spec_path.is_file(),
+            has_plan: feature.plan_path.is_file(),
+            loop_type: self.assignment.job.loop_type.clone(),
+            artifact_path: self.relative(&self.assignment.job.artifact),
+            current_task: Some(turn.task.clone()),
+            unit_name: turn.unit.map(|unit| unit.name.clone()).unwrap_or_default(),
+            unit_tasks: turn.unit.map(|unit| listed(turn.tasks, &unit.tasks)).unwrap_or_default(),
+            reopened_tasks: listed(turn.tasks, turn.reopened),
+            list_notes: list_notes(turn.tasks),
+            task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
+            iteration_number: turn.iteration,
+            max_iterations: self.max_iterations,
+            tasks: turn.tasks.counts().into(),
+            progress: earlier.progress.clone(),
+            progress_entries: earlier.entries.clone(),
+            historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
+            history_enabled: recalled.is_some(),
+            hints: self.hints.clone(),
+            baseline_failure: self.baseline_failure.clone().unwrap_or_default(),
+            validation_command: self.validation_command.map(str::to_owned),
+            repeat_count: turn.failures.of_task.saturating_add(1),
+            same_failure_count: turn.failures.of_one_cause,
+            spec_content: spec_content(feature),
+            last_attempt: earlier.last_attempt(recalled),
+            question: earlier.question.clone(),
+            left_behind: earlier.left_behind.clone(),
+            learnings: earlier.learnings.clone(),
+            documents: self.documents(),
+            runs_left: self.max_iterations.saturating_sub(turn.failures.runs.saturating_add(1)),
+            ralph_command: RALPH_BY_PATH.to_string(),
+        })
+    }
+
+    /// Returns the files of spec-kit beside specification and plan that exist.
+    fn documents(&self) -> Vec<String> {
+        let project = ["memory/constitution.md"].map(|name| self.assignment.root.join(".specify").join(name));
+        let feature = FEATURE_DOCUMENTS.map(|name| self.assignment.feature.dir.join(name));
+        let found =
+            project.into_iter().chain(feature).filter(|path| self.assignment.feature.files.is_filled(path));
+        found
+            .map(|path| if path.is_dir() { self.relative(&path) + "/" } else { self.relative(&path) })
+            .collect()
+    }
+
+    fn relative(&self, path: &Utf8Path) -> String {
+        path.strip_prefix(self.assignment.root).unwrap_or(path).to_string()
+    }
+
+    /// Returns the prompt that the next task would get in a new session, or `None` if no task can be picked.
+    pub fn next(&self, scope: &Scope, store: &Store, memory: &mut Memory) -> Result<Option<Prompt>> {
+        let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
+        let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
+        let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
+        let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
+        let unit = units::unit_tasks(&tasks, &task.name, self.unit, wanted);
+        let turn = PromptRequest {
+            tasks: &tasks,
+            task: &task,
+            unit: unit.as_ref(),
+            reopened: &[],
+            iteration: 1,
+            failures: Failures::default(),
+            is_taken_back: false,
+            session: None,
+        };
+        let hints = hints_for(store, &self.assignment.feature.path, &task.name)?;
+        let prompting = Self { hints, baseline_failure: self.baseline_failure.clone(), ..*self };
+        prompting.prompt(&turn, store, memory, None).map(Some)
+    }
+}
+
+/// Returns the tasks of these names, a line each.
+fn listed(tasks: &TaskList, names: &[TaskName]) -> Vec<String> {
+    let line = |item: &Item| {
+        let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+        let place = if tasks.copies(item) > 1 { format!(" (line {})", item.line) } else { String::new() };
+        format!("{id}{}{place}", item.text)
+    };
+    names.iter().filter_map(|name| tasks.find(name)).map(line).collect()
+}
+
+/// Returns the lines of a list that an agent has to know of as they do not count.
+fn list_notes(tasks: &TaskList) -> Vec<String> {
+    let conflict = tasks.conflict.iter().map(|conflict| {
+        format!("{conflict}: resolve the conflict, and keep a box ticked that either side has ticked")
+    });
+    let unknown = tasks
+        .unrecognised
+        .iter()
+        .map(|odd| format!("line {} has the unknown mark `[{}]`: {}", odd.line, odd.mark, odd.written));
+    let copies = tasks.duplicates().map(|copy| format!("{}: leave one of them", copy_named(copy)));
+    let all: Vec<String> = conflict.chain(unknown).chain(copies).collect();
+    let more = all.len().saturating_sub(MAX_LIST_NOTES);
+    let notes = all.into_iter().take(MAX_LIST_NOTES);
+    notes.chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
+fn spec_content(feature: &Feature) -> String {
+    let bytes = feature.files.read(&feature.spec_path, MAX_DOCUMENT_BYTES).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What the next prompt for a task says of earlier iterations.
+#[derive(Debug)]
+pub struct Recalled {
+    pub last_attempt: String,
+    pub question: String,
+    pub learnings: Vec<String>,
+    pub hints: Vec<String>,
+    pub progress: String,
+    /// `None` if history is off.
+    pub history: Option<RecalledHistory>,
+    /// In tokens, of the history.
+    pub budget: usize,
+}
+
+/// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
+/// not. `hints` are those of the next prompt.
+fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
+    let is_attempt = |iteration: &&Iteration| {
+        iteration.task.as_deref() == Some(task)
+            && !matches!(iteration.outcome, Outcome::Interrupted | Outcome::Skipped)
+    };
+    let last = past.iter().rev().find(is_attempt);
+    let Some(last) = last.filter(|last| last.outcome == Outcome::Failure) else { return String::new() };
+    if last.failure_class.is_some_and(FailureClass::is_question) {
+        let asked = format!("The last attempt at this task asked: {}", last.cause());
+        let is_answered = hints.iter().any(|hint| !last.hints.contains(hint));
+        return if is_answered {
+            format!("{asked}\n\nThe hints from the user have come since.")
+        } else {
+            format!(
+                "{asked}\n\nIts question was not answered. Decide yourself if the decision can be changed later, and write \
+                 it under\n`Decisions:`. Only if it cannot be changed later, ask again."
+            )
+        };
+    }
+    let left_nothing = last.exit.agent == Some(0) && last.files_changed.is_empty();
+    match question::open(&last.facts.final_message) {
+        Some(Asked::Offer(offer)) if left_nothing && last.failure_class.is_none() => format!(
+            "The last attempt at this task changed nothing, and ended with an offer: {offer}\n\n\
+             Nobody answers while the loop runs: go on without asking."
+        ),
+        _ => String::new(),
+    }
+}
+
+fn over_budget(count: usize, budget: usize) -> String {
+    if count <= budget {
+        format!("earlier iterations are cut from the prompt, to stay within {budget} tokens")
+    } else {
+        format!(
+            "the prompt has {count} tokens, more than the {budget} of `prompt-budget`; task and rules are not cut"
+        )
+    }
+}
+
+/// What spec-kit writes beside specification, plan and tasks.
+const FEATURE_DOCUMENTS: [&str; 5] =
+    ["data-model.md", "research.md", "quickstart.md", "contracts", "checklists"];
+
+/// What earlier iterations may take of a prompt, together with a history that was not asked for but that repeated failures turned on.
+/// With headings and introductions it is below 3,000.
+const UNASKED_MEMORY_TOKENS: usize = 2800;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_do_not_count_are_named_up_to_a_number() {
+        let mut source = "- [ ] T001 a\n- [x] T001 a\n<<<<<<< b\n".to_owned();
+        source.extend((0..30).map(|number| format!("- [~] T1{number:02} b\n")));
+        let notes = list_notes(&TaskList::parse(source.as_bytes()).unwrap());
+        assert!(notes[0].starts_with("line 3 is a conflict marker"), "{notes:?}");
+        assert_eq!(notes[1], "line 4 has the unknown mark `[~]`: - [~] T100 b");
+        assert_eq!((notes.len(), notes.last().map(String::as_str)), (21, Some("and 11 more")));
+        assert!(list_notes(&TaskList::parse(b"- [ ] T001 a\n").unwrap()).is_empty());
+    }
+}

@@ -1,0 +1,107 @@
+//! progress.txt as the record has it.
+
+use anyhow::Result;
+
+use ralph_core::progress::progress_txt;
+use ralph_core::record::{LogEntry, RecordKind};
+use ralph_store::{RecordReader, SessionLog, Store};
+
+/// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
+/// that somebody took out of it meanwhile.
+pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
+    let (mut parts, mut lost) = (ProgressParts::default(), Lost::default());
+    each_text(store, log, |base, entry| {
+        lost.add(base.as_deref(), entry.as_deref());
+        parts.add(base, entry);
+    })?;
+    let file = progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice));
+    Ok(if lost.is_possible {
+        progress_txt::with_lost(&file, &lost.entries, lost.patterns.as_deref())
+    } else {
+        file
+    })
+}
+
+/// What progress.txt had in the course of a session, and may have lost.
+#[derive(Debug, Default)]
+struct Lost {
+    entries: Vec<Vec<u8>>,
+    /// The newest text under the heading of the patterns.
+    patterns: Option<String>,
+    /// True if somebody else changed the file after it had something to lose.
+    is_possible: bool,
+}
+
+impl Lost {
+    /// Takes in what the next record has.
+    fn add(&mut self, base: Option<&[u8]>, entry: Option<&[u8]>) {
+        if let Some(base) = base {
+            self.is_possible |= !self.entries.is_empty() || self.patterns.is_some();
+            let text = String::from_utf8_lossy(base);
+            let patterns = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
+            self.patterns = patterns.filter(|patterns| !patterns.is_empty()).or(self.patterns.take());
+        }
+        self.entries.extend(entry.map(<[u8]>::to_vec));
+    }
+}
+
+/// The newest text that was found, and the entries after it.
+#[derive(Debug, Default)]
+pub(super) struct ProgressParts {
+    pub base: Vec<u8>,
+    pub entries: Vec<Vec<u8>>,
+}
+
+impl ProgressParts {
+    /// Takes in what the next record has.
+    fn add(&mut self, base: Option<Vec<u8>>, entry: Option<Vec<u8>>) {
+        if let Some(base) = base {
+            *self = Self { base, entries: Vec::new() };
+        }
+        self.entries.extend(entry);
+    }
+}
+
+pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
+    let mut parts = ProgressParts::default();
+    each_text(store, log, |base, entry| parts.add(base, entry))?;
+    Ok(parts)
+}
+
+/// Hands on what each record has of progress.txt: the text that somebody left in it, and the entry of its own.
+fn each_text(
+    store: &Store,
+    log: &SessionLog,
+    mut each: impl FnMut(Option<Vec<u8>>, Option<Vec<u8>>),
+) -> Result<()> {
+    let reader = store.reader()?;
+    for entry in &log.entries {
+        let text = |path| readable(store, &reader, entry, path);
+        each(text("progress.base.md"), text("progress.md"));
+    }
+    Ok(())
+}
+
+/// Returns a file of a record: one that cannot be read must not cost the others.
+fn readable(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
+    store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
+}
+
+/// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
+pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
+    let Some((first, newest)) = logs.first().zip(logs.last()) else { return Ok(Vec::new()) };
+    let text = String::from_utf8_lossy(&expected_progress(store, newest)?).into_owned();
+    let patterns =
+        progress_txt::patterns_range(&text).map(|range| text[range].to_owned()).unwrap_or_default();
+    let name = newest.feature().rsplit('/').next().unwrap_or_default();
+    let mut sessions = Vec::new();
+    let reader = store.reader()?;
+    for log in logs {
+        // What the first record has, header and mark of the session, is made anew.
+        let has_entry = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Iteration | RecordKind::End);
+        let entries = log.entries.iter().filter(has_entry);
+        let entries = entries.filter_map(|entry| readable(store, &reader, entry, "progress.md"));
+        sessions.push((log.id().clone(), entries.collect()));
+    }
+    Ok(progress_txt::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
+}

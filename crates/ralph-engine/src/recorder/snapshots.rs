@@ -1,0 +1,182 @@
+//! Snapshots of the work tree, of records and between two of them, and what they leave out.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+
+use ralph_core::record::{ObjectId, Timestamp};
+use ralph_git::worktree::{PathChange, Paths, PrivateIndex, RawPath, TreeEntry, TreePair};
+use ralph_os::process::{create_private_dir, was_cut_short};
+use ralph_store::{NextSnapshot, SessionRefs, Slot, Snapshot, SpoolMeta};
+
+use super::super::snapshot_taken::SnapshotTaken;
+use super::Recorder;
+
+/// What to do where git had to be ended while it read the work tree.
+const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";
+
+/// When a snapshot is taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'a> {
+    /// What came before it.
+    pub name: &'a str,
+    pub at: Timestamp,
+}
+
+impl Recorder<'_> {
+    /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
+    pub fn take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> SnapshotTaken {
+        if let Err(error) = self.put_refs_back() {
+            self.warnings.push(format!("{error:#}"));
+        }
+        self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
+            let failure = format!("no snapshot after {moment}: {error:#}");
+            let hint = if was_cut_short(&error) { FILTER_HINT } else { "" };
+            self.warnings.push(format!("{failure}{hint}"));
+            SnapshotTaken {
+                snapshot: self.tips.snapshot.clone(),
+                failure: Some(failure),
+                ..SnapshotTaken::default()
+            }
+        })
+    }
+
+    /// Takes a snapshot that belongs to no record, if files changed since the last one. Returns their paths.
+    pub fn take_between(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Vec<RawPath> {
+        let taken = self.take(slot, moment, taken_at);
+        let Some(new) = taken.snapshot.filter(|_| taken.failure.is_none() && !taken.changed.is_empty())
+        else {
+            return Vec::new();
+        };
+        let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
+        let next = NextSnapshot { refs: &refs, old: self.tips.snapshot.as_ref(), new: &new };
+        match self.store.keep_snapshot(slot, next) {
+            Ok(()) => self.tips.snapshot = Some(new),
+            Err(error) => self.warnings.push(format!("no snapshot after {moment}: {error:#}")),
+        }
+        self.edits.extend(taken.blobs);
+        taken.changed
+    }
+
+    /// Returns the files in which two trees or snapshots differ, without progress.txt and the task list. `slot` has the
+    /// objects that are in no record yet.
+    pub fn differences(&self, slot: Option<&Slot>, trees: TreePair<'_>) -> Result<Vec<PathChange>> {
+        let work_tree = self.work_tree();
+        let everything = Paths { directory: work_tree.top(), specs: &[] };
+        let (index, objects) = self.index_and_objects(slot);
+        create_private_dir(&objects)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let mut changes = work_tree.differences(private_index, trees, everything)?;
+        let [tasks, progress] =
+            [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
+        changes.retain(|change| {
+            let name = change.name();
+            name != tasks && name != progress && !change.is_of_repository()
+        });
+        Ok(changes)
+    }
+
+    /// Returns the contents of files in trees, but for those of more than `max_bytes`.
+    pub fn contents_of<'e>(
+        &self,
+        slot: &Slot,
+        entries: impl IntoIterator<Item = &'e TreeEntry>,
+        max_bytes: u64,
+    ) -> Result<HashMap<ObjectId, Vec<u8>>> {
+        let (index, objects) = self.index_and_objects(Some(slot));
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree().contents_of(private_index, entries, max_bytes)
+    }
+
+    /// Returns the work tree as it is now, and the files that changed since the last look. The next snapshot is compared
+    /// with what it would have been without this.
+    pub fn peek(&mut self, slot: &Slot) -> Result<(ObjectId, Vec<RawPath>)> {
+        let before = self.work_tree.last_contents.clone();
+        let looked = self.look(slot);
+        self.work_tree.last_contents = before;
+        looked.map(|(tree, taken)| (tree, taken.changed))
+    }
+
+    /// Takes the snapshot of a record again, as files were changed after the first one; compared with `before`, what the
+    /// work tree held before both.
+    pub fn take_again(
+        &mut self,
+        slot: &Slot,
+        moment: &str,
+        taken_at: Timestamp,
+        before: Option<ObjectId>,
+    ) -> SnapshotTaken {
+        self.work_tree.last_contents = before;
+        self.take(slot, moment, taken_at)
+    }
+
+    fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
+        let (tree, taken) = self.look(slot)?;
+        let moment = Moment { name: moment, at: taken_at };
+        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), moment)?;
+        Ok(SnapshotTaken { snapshot, ..taken })
+    }
+
+    /// Reads the work tree as it is now, and compares it with what it was at the last look.
+    pub(super) fn look(&mut self, slot: &Slot) -> Result<(ObjectId, SnapshotTaken)> {
+        let (index, objects) = self.private_index(slot)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let SpoolMeta { progress_path, tasks_path, .. } = &self.place;
+        self.work_tree.look(private_index, progress_path, tasks_path, &mut self.warnings)
+    }
+
+    /// Adds the lines of the first short changes to those that `taken` has most of.
+    pub fn add_short_diffs(&self, slot: &Slot, taken: &mut SnapshotTaken) -> Result<()> {
+        let Some((from, to)) = &taken.trees else { return Ok(()) };
+        let (index, objects) = self.private_index(slot)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        let work_tree = self.work_tree.work_tree();
+        work_tree.add_short_diffs(private_index, TreePair { from, to }, &mut taken.most_changed)
+    }
+
+    /// Returns where the index of snapshots is, and their objects.
+    fn private_index(&self, slot: &Slot) -> Result<(Utf8PathBuf, Utf8PathBuf)> {
+        let (index, objects) = self.index_and_objects(Some(slot));
+        create_private_dir(&objects)?;
+        Ok((index, objects))
+    }
+
+    fn index_and_objects(&self, slot: Option<&Slot>) -> (Utf8PathBuf, Utf8PathBuf) {
+        let scratch = self.spool.scratch();
+        // Trees that are not kept live beside the index, only to be compared with.
+        let objects = match slot {
+            Some(slot) if self.place.snapshots => slot.objects(),
+            _ => scratch.join("objects"),
+        };
+        (scratch.join("index"), objects)
+    }
+
+    /// Writes the commit of a snapshot. `None` if snapshots are not kept.
+    pub(super) fn commit_contents(
+        &self,
+        slot: &Slot,
+        tree: &ObjectId,
+        previous: Option<&ObjectId>,
+        moment: Moment<'_>,
+    ) -> Result<Option<ObjectId>> {
+        if !self.place.snapshots {
+            return Ok(None);
+        }
+        let head = self.work_tree().head()?;
+        let snapshot = Snapshot {
+            tree,
+            previous,
+            head: head.as_ref(),
+            session: &self.place.session,
+            feature: &self.place.feature,
+            moment: moment.name,
+            taken_at: moment.at,
+        };
+        self.store.write_snapshot(slot, &snapshot).map(Some)
+    }
+}

@@ -1,0 +1,404 @@
+//! Recovery of a session that died: stops its children, records its spool, closes its record.
+//!
+//! Runs at every start, under the lock of the work tree, before anything else is looked at. Every step can be
+//! repeated, so that a recovery that dies is recovered as well.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use redact_stream::Redactor;
+use tasklist::{Mark, TaskList};
+
+use ralph_core::config::Completion;
+use ralph_core::progress::cause;
+use ralph_core::progress::progress_txt::{self, CatchUp};
+use ralph_core::record::{
+    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
+    StopReason, Tokens, join_files,
+};
+use ralph_os::process;
+use ralph_project::project_files::MAX_TASK_LIST_BYTES;
+use ralph_project::tasks::{self, set_marks};
+use ralph_store::{
+    Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
+    last_written, names, note_last_written,
+};
+
+use super::commits::committing::finish_index_update;
+use super::iteration::{Restored, restore_protected, unfinished};
+use super::judge::{self, Evidence};
+use super::left_spools::of_this_work_tree;
+use super::plan::Plan;
+use super::progress_file::ProgressFile;
+use super::recorded_progress::{ProgressParts, progress_parts};
+use super::recorder::Recorder;
+use super::redaction::{redacted, redactor_of};
+use super::restoring::put_back;
+use super::restoring::rollback::{Rollback, undo};
+use super::settings::redactor;
+
+/// Maximum number of files that a warning names.
+const MAX_NAMED_FILES: usize = 5;
+
+/// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
+pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let repository = plan.store.repository();
+    for (spool, place) in of_this_work_tree(plan.work_tree)? {
+        match finish(plan, &spool, &place, say) {
+            Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
+                let kept = spool.set_aside(repository)?;
+                let message = error.to_string();
+                let message = message.lines().next().unwrap_or_default();
+                warn(
+                    say,
+                    format!("{message}; what session {} has not recorded yet is in {kept}", place.session),
+                );
+            }
+            Err(error) if is_broken(plan.store, &place) => {
+                let kept = spool.set_aside(repository)?;
+                warn(
+                    say,
+                    format!(
+                        "the record of session {} is broken ({error:#}); what was not recorded yet is in {kept}\nhint: `{RALPH} fsck` shows what is missing",
+                        place.session
+                    ),
+                );
+            }
+            finished => finished.with_context(|| format!("recover session {}", place.session))?,
+        }
+    }
+    Spool::remove_passing(plan.work_tree)?;
+    refuse_what_lies_elsewhere(plan)?;
+    catch_up_last(plan, say)
+}
+
+/// Returns true if records of a session are gone, so that nothing can follow them.
+fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
+    store.session(&SessionRefs::new(&place.feature, place.session.clone())).is_err()
+}
+
+/// A session that died in another work tree is recovered there, where its files are, before it is resumed.
+fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
+    let Some(refs) = &plan.resume else { return Ok(()) };
+    let spool = Spool::of(plan.store.repository(), &refs.session)?;
+    let place = spool.map(|spool| spool.place()).transpose()?.flatten();
+    if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
+        return Err(Refusal::new(format!(
+            "session {} was cut off in another work tree ({}) and must be recovered there first",
+            refs.session, place.work_tree
+        ))
+        .with_hint(format!(
+            "run `{RALPH} resume` there (`git worktree list` shows where), or start a new session here"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let stopped = process::kill_marked(&plan.marker(&place.session, spool), plan.interrupt);
+    if !stopped.is_empty() {
+        warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
+    }
+    Scratch::sweep(plan.store.repository())?;
+    let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
+    let refs = SessionRefs::new(&place.feature, place.session.clone());
+    let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
+    for slot in spool.slots()? {
+        if let Some(draft) = slot.draft()? {
+            recorder.replay(&slot, &draft)?;
+        } else if let Some(begin) = slot.read_begin()? {
+            recorder.recover_ref(&begin.tips)?;
+            let Some(log) = plan.store.session(&refs)? else {
+                return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
+            };
+            if log.iteration(begin.iteration).is_some() {
+                // It is recorded; only the removal of its folder was cut off.
+                slot.remove()?;
+                continue;
+            }
+            let parts = progress_parts(plan.store, &log)?;
+            catch_up(&mut recorder, place, &parts, say);
+            let name = format!("{}:{}", place.session, begin.iteration);
+            let (head, scratch) = (plan.work_tree.head()?, spool.scratch());
+            let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
+            if let Err(error) = updated {
+                let message = format!(
+                    "the index could not be updated to the last commit: {error:#}\nhint: `git reset` updates it, and also unstages what you had staged"
+                );
+                warn(say, message);
+            }
+            finish_put_back(plan, place, &slot, &begin, say);
+            interrupted(plan, &mut recorder, place, &slot, &begin)?;
+            warn(
+                say,
+                format!("recorded iteration {} of session {} as interrupted", begin.iteration, place.session),
+            );
+        } else {
+            finish_rollback(plan, place, &slot, say)?;
+            // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.
+            slot.remove()?;
+        }
+    }
+    let is_taken_up = plan.resume.as_ref() == Some(&refs);
+    if let Some(log) = plan.store.session(&refs)? {
+        // It may have died before it could say so itself.
+        note_last_written(plan.work_tree, &place.feature, &place.session)?;
+        catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
+        if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
+            && let Some(iteration) = plan.store.readable_iteration(last)
+            && let Err(error) = plan.store.notes().add_commits_of(&iteration)
+        {
+            warn(say, format!("the commits of the last iteration got no note: {error:#}"));
+        }
+        if log.tip().kind != RecordKind::End && !is_taken_up {
+            let session = ended(plan, place, &log)?;
+            recorder.end(&session, "", plan.clock.now())?;
+        }
+    }
+    for warning in recorder.warnings.drain(..) {
+        warn(say, warning);
+    }
+    Control::of(plan.store.repository(), &place.session).clear()?;
+    // Until its resumption is recorded, its spool says that it has no end.
+    if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
+}
+
+/// Finishes what took the changes of failed attempts back when the loop died.
+fn finish_rollback(
+    plan: &Plan<'_>,
+    place: &SpoolMeta,
+    slot: &Slot,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let Some(point) = RestorePoint::noted_in(slot)? else { return Ok(()) };
+    match (Rollback { store: plan.store, work_tree: plan.work_tree, place }).finish(&point) {
+        Ok(kept) => {
+            let kept = if kept.is_empty() {
+                String::new()
+            } else {
+                format!("; kept as they are: {}", join_files(&kept, MAX_NAMED_FILES))
+            };
+            warn(
+                say,
+                format!(
+                    "reverted changes of failed attempts, as the interrupted loop had begun to{kept}\nhint: {}",
+                    undo(&point)
+                ),
+            );
+        }
+        Err(error) => warn(
+            say,
+            format!(
+                "changes of failed attempts were reverted only in part: {error:#}\nhint: {}",
+                undo(&point)
+            ),
+        ),
+    }
+    Ok(())
+}
+
+/// Finishes what put files back when the loop died, and puts protected ones back that its agent changed.
+fn finish_put_back(
+    plan: &Plan<'_>,
+    place: &SpoolMeta,
+    slot: &Slot,
+    begin: &Begin,
+    say: &mut dyn FnMut(&Event),
+) {
+    let rollback = Rollback { store: plan.store, work_tree: plan.work_tree, place };
+    let mut edited = Vec::new();
+    match rollback.finish_put_back(slot) {
+        Ok(None) => {}
+        Ok(Some((point, stay))) => {
+            let kept = match put_back::names(&stay) {
+                names if names.is_empty() => String::new(),
+                names => format!("; kept as they are: {}", join_files(&names, MAX_NAMED_FILES)),
+            };
+            warn(say, format!("finished putting files back{kept}\nhint: {}", undo(&point)));
+            edited = stay;
+        }
+        Err(error) => warn(say, format!("files were put back only in part: {error:#}")),
+    }
+    let is_done = slot.path(names::PROTECTED).exists();
+    let before = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty() && !is_done);
+    let Some(before) = before else { return };
+    match restore_protected(rollback, slot, before, plan.clock.now(), &edited) {
+        Ok(Restored { put_back, messages }) => {
+            if !put_back.is_empty() {
+                let names = join_files(&put_back, MAX_NAMED_FILES);
+                warn(say, format!("put back {names}, which is protected"));
+            }
+            for message in messages {
+                warn(say, message);
+            }
+        }
+        Err(error) => warn(say, format!("protected files could not be put back: {error:#}")),
+    }
+}
+
+/// Returns an iteration whose loop died: everything that was captured, and no verdict but that.
+fn interrupted(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    place: &SpoolMeta,
+    slot: &Slot,
+    begin: &Begin,
+) -> Result<ObjectId> {
+    let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
+    let before = tasks::parse(&before)?;
+    let files = plan.work_tree.project_files()?;
+    let found = match slot.tasks_found()? {
+        Some(found) => Some(found),
+        None => files.read(&place.tasks_path, MAX_TASK_LIST_BYTES).ok(),
+    };
+    // A list that cannot be read now has no boxes to open.
+    let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
+    let after = after.unwrap_or_else(|| before.clone());
+    let verdict = judge::judge(Evidence {
+        before: &before,
+        after: &after,
+        agent: None,
+        validation: None,
+        passes: false,
+        closable: None,
+        is_promised: false,
+        completion: Completion::Verified,
+        artifact_exists: None,
+    });
+    if place.untick && !verdict.to_open.is_empty() {
+        // The claim must outlive the box: we may die as well.
+        slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
+        let items: Vec<_> = verdict.to_open.iter().collect();
+        if let Err(error) = set_marks(&files, &place.tasks_path, &after, &items, Mark::Open) {
+            recorder
+                .warnings
+                .push(format!("boxes that were ticked too early could not be unticked: {error:#}"));
+        }
+    }
+    let counts =
+        tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
+    let ended_at = plan.clock.now();
+    let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
+    let head_after = plan.work_tree.head()?;
+    let commits = recorder.work_tree().commits_between(
+        begin.head_before.as_ref(),
+        head_after.as_ref(),
+        &slot.refs_before()?,
+        begin.started_at,
+    );
+    let commits = commits.unwrap_or_else(|error| {
+        recorder.warnings.push(format!("cannot list the commits of this iteration: {error:#}"));
+        Vec::new()
+    });
+    let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts.into(), head_after);
+    iteration.claims = verdict.claims;
+    iteration.false_claim = verdict.false_claim;
+    iteration.exit_reason = Some(ExitReason::Interrupted);
+    iteration.cause = Some(cause::LOOP_DIED.to_owned());
+    iteration.files_changed = taken.files_changed();
+    iteration.snapshot = taken.snapshot;
+    iteration.left_out = taken.left_out;
+    iteration.commits = commits;
+    recorder.iteration(slot, &iteration, "")
+}
+
+/// Returns the session as its end record has to describe it, from its log.
+pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
+    let mut session = place.begun.clone();
+    let mut totals = Session {
+        iterations_run: 0,
+        tasks_completed: 0,
+        closed: BTreeSet::new(),
+        duration_ms: Durations::default(),
+        tokens: Tokens::default(),
+        cost_usd: None,
+        ..session.clone()
+    };
+    for entry in log.iterations() {
+        if let Some(iteration) = plan.store.readable_iteration(entry) {
+            totals.add(&iteration);
+        }
+        session.tasks_done = entry.tasks.tasks_done;
+        session.tasks_remaining = entry.tasks.tasks_open;
+    }
+    // The spool has the session as it was before its validation ran.
+    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+    session.baseline = begun.and_then(|begun| plan.store.readable_session(begun)?.baseline);
+    session.ended_at = Some(plan.clock.now());
+    session.status = Status::Interrupted;
+    session.stop_reason = Some(StopReason::Interrupted);
+    session.artifact.status = ArtifactStatus::Draft;
+    session.iterations_run = totals.iterations_run;
+    session.tasks_completed = totals.tasks_completed;
+    session.duration_ms = totals.duration_ms;
+    session.tokens = totals.tokens;
+    session.cost_usd = totals.cost_usd;
+    session.cost_is_partial = totals.cost_is_partial;
+    redacted(&redactor_of(&place.redaction_rules, &place.redaction_allow)?, &session)
+}
+
+/// Brings progress.txt up to the last session of this feature that was written from this work tree.
+fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(refs) = last_written(plan.work_tree, &plan.feature.path)? else { return Ok(()) };
+    if let Err(error) = catch_up_with(plan, &refs, say) {
+        // It is the text of a session that is over: no reason not to start another one.
+        warn(say, format!("progress.txt was not brought up to session {}: {error:#}", refs.session));
+    }
+    Ok(())
+}
+
+fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
+    let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
+    let branch = plan.work_tree.branch()?;
+    let begun = plan.store.first_readable_session(&log);
+    let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
+    if file.read()?.is_none() && !is_same_branch {
+        // It is not lost: it is on the branch that the last session worked on.
+        return Ok(());
+    }
+    let redactor = redactor(&plan.config.settings)?;
+    append_missing(&file, &redactor, &progress_parts(plan.store, &log)?, say)
+}
+
+/// Brings progress.txt up to the record of the session that `recorder` writes.
+pub(super) fn catch_up(
+    recorder: &mut Recorder<'_>,
+    place: &SpoolMeta,
+    parts: &ProgressParts,
+    say: &mut dyn FnMut(&Event),
+) {
+    let file = ProgressFile::new(recorder.files(), &place.progress_path);
+    // It may lie in a folder that is not on this branch: then only the file is behind.
+    if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {
+        warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
+    }
+    recorder.expect_progress(progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
+}
+
+/// Appends to the file what the record has and it has not.
+fn append_missing(
+    file: &ProgressFile,
+    redactor: &Redactor,
+    parts: &ProgressParts,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let found = file.read()?.unwrap_or_default();
+    let (found, _) = redactor.redact_bytes(&found);
+    let entries: Vec<&[u8]> = parts.entries.iter().map(Vec::as_slice).collect();
+    match progress_txt::catch_up(&entries, &parts.base, &found) {
+        CatchUp::UpToDate => Ok(()),
+        CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => file.append(&bytes),
+        CatchUp::Edited { missing, changed_entries } => {
+            if !changed_entries.is_empty() {
+                warn(say, format!("{}: a past entry was changed; the record has it as it was", file.path()));
+            }
+            file.append(&missing)
+        }
+    }
+}
+
+fn warn(say: &mut dyn FnMut(&Event), message: String) {
+    say(&Event::Warning { message });
+}

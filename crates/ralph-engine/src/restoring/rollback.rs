@@ -1,0 +1,165 @@
+//! Taking the changes of failed attempts back, so that the next task begins where the validation passed.
+//!
+//! A three-way merge: what the attempts changed is taken out of the work tree as it is now, so what a person did
+//! meanwhile stays. The work tree as it was found is on a ref, as for `restore`, before the first file changes; a note in
+//! the spool lets a recovery finish what a crash cut off.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, anyhow};
+use camino::Utf8Path;
+
+use ralph_core::record::{RALPH, Timestamp};
+use ralph_git::worktree::{PathChange, RawPath, Sides, WorkTree};
+use ralph_store::{Restoration, RestorePoint, SpoolMeta, Store};
+
+use super::good_ground::Span;
+use super::scratch_work_tree::ScratchWorkTree;
+
+/// Where changes are taken back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rollback<'a> {
+    pub store: &'a Store,
+    pub work_tree: &'a WorkTree,
+    pub place: &'a SpoolMeta,
+}
+
+/// Changes that are to be taken back, worked out and not yet made.
+#[derive(Debug)]
+pub(crate) struct PlannedRollback {
+    here: ScratchWorkTree,
+    changes: Vec<PathChange>,
+    /// Paths that the attempts changed and that stay as they are.
+    pub kept: BTreeSet<String>,
+}
+
+impl Rollback<'_> {
+    /// Works out how to take back what was changed in `spans`, oldest first.
+    pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
+        let here = self.read()?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
+        let private_index = here.private_index();
+        let hidden = work_tree.out_of_sight(private_index)?;
+        let mut made: BTreeMap<RawPath, PathChange> = BTreeMap::new();
+        let mut kept: BTreeSet<RawPath> = BTreeSet::new();
+        let mut ours = now.clone();
+        for Span { before, after } in spans.iter().rev() {
+            let sides = Sides { base: after, ours: &ours, theirs: before };
+            let merge = work_tree.merge_trees(private_index, sides)?;
+            let mut changes = merge.changes;
+            for conflict in merge.conflicts {
+                match work_tree.merge_contents(private_index, &conflict)? {
+                    Some(change) => changes.push(change),
+                    None => drop(kept.insert(conflict.change.path)),
+                }
+            }
+            for change in changes {
+                if change.is_of_repository() || hidden.contains(&change.path) {
+                    kept.insert(change.path);
+                } else if !kept.contains(&change.path) {
+                    // A later change of the same path begins where this one ended.
+                    let first =
+                        made.get(&change.path).map_or(change.before, |earlier| earlier.before.clone());
+                    made.insert(change.path.clone(), PathChange { before: first, ..change });
+                }
+            }
+            made.retain(|path, change| !kept.contains(path) && change.before != change.after);
+            let so_far: Vec<PathChange> = made.values().cloned().collect();
+            ours = work_tree.with_changes(private_index, &so_far)?;
+        }
+        let mut changes: Vec<PathChange> = made.into_values().collect();
+        changes.retain(|change| !work_tree.has_mode_already(change));
+        let top = self.work_tree.top();
+        let [tasks, progress] =
+            [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
+        changes.retain(|change| {
+            let is_list = change.name() == tasks;
+            if is_list {
+                kept.insert(change.path.clone());
+            }
+            !is_list && !is_journal(top, &progress, &change.name())
+        });
+        kept.extend(work_tree.withdraw_blocked(private_index, &mut changes)?);
+        let mut kept: BTreeSet<String> =
+            kept.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        kept.retain(|path| !is_journal(top, &progress, path));
+        Ok(PlannedRollback { here, changes, kept })
+    }
+
+    /// Keeps the work tree as it is, and then takes the changes back. `on_kept` notes where it is kept before any file
+    /// changes. `name` is what the work tree goes back to, for people.
+    pub fn carry_out(
+        self,
+        planned: &PlannedRollback,
+        name: &str,
+        at: Timestamp,
+        on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
+    ) -> Result<RestorePoint> {
+        let PlannedRollback { here, changes, .. } = planned;
+        let wanted = here.with_changes(changes)?;
+        let point = self.store.keep_restoration(
+            self.work_tree,
+            Restoration {
+                found: &here.now,
+                made: &wanted,
+                objects: &here.objects,
+                session: &self.place.session,
+                feature: &self.place.feature,
+                target: name,
+                at,
+            },
+        )?;
+        on_kept(&point)?;
+        here.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
+        Ok(point)
+    }
+
+    /// Finishes a rollback that a crash cut off. Returns the paths that stay, because they were changed since.
+    pub fn finish(self, point: &RestorePoint) -> Result<Vec<String>> {
+        let here = self.read()?;
+        let ScratchWorkTree { work_tree, now, .. } = &here;
+        let private_index = here.private_index();
+        let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
+        let merge = work_tree.merge_trees(private_index, sides)?;
+        let (mut changes, mut kept) = (merge.changes, Vec::new());
+        for conflict in merge.conflicts {
+            if work_tree.was_cut_short(private_index, &conflict.change)? {
+                changes.push(conflict.change);
+            } else {
+                kept.push(conflict.change.name());
+            }
+        }
+        changes.retain(|change| !work_tree.has_mode_already(change));
+        let blocked = work_tree.withdraw_blocked(private_index, &mut changes)?;
+        kept.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
+        if !changes.is_empty() {
+            here.apply(&here.with_changes(&changes)?)?;
+        }
+        Ok(kept)
+    }
+
+    /// Reads the work tree as it is now.
+    pub fn read(self) -> Result<ScratchWorkTree> {
+        let work_tree = self.work_tree.clone().at_work_for(&self.place.session);
+        ScratchWorkTree::read(self.store, work_tree, self.place.snapshot_max_file)
+    }
+}
+
+impl PlannedRollback {
+    /// Returns how many files are to be changed.
+    pub fn count(&self) -> usize {
+        self.changes.len()
+    }
+}
+
+/// Returns what brings the changes of a rollback back.
+pub(crate) fn undo(point: &RestorePoint) -> String {
+    format!("`{RALPH} restore --undo {}` brings them back", point.number)
+}
+
+/// Returns true if a path is a journal of ours, which only the loop and `rebuild` write; `progress` is the session's own.
+pub(crate) fn is_journal(top: &Utf8Path, progress: &str, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
+    path == progress || path.file_name() == Some("progress.txt") && is_beside_tasks()
+}

@@ -1,0 +1,156 @@
+//! The state of a running session, and how it ends.
+
+use anyhow::Result;
+
+use ralph_core::history::History;
+use ralph_core::progress::Progress;
+use ralph_core::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
+use ralph_os::clock::Stopwatch;
+use ralph_os::process::Marker;
+use ralph_store::{Identity, KeptSettings, LoopLock, Spool};
+
+use super::agents::active::ActiveAgent;
+use super::commits::pending::PendingCommit;
+use super::control::requests::Steering;
+use super::judging::{Judging, may_fail};
+use super::left_behind::LeftBehind;
+use super::memory::Memory;
+use super::plan::{Candidate, Plan};
+use super::recorder::Recorder;
+use super::restoring::good_ground::GoodGround;
+use super::task_watch::TaskWatch;
+
+/// A running session: parts that each have their own state.
+pub(super) struct Running<'a> {
+    pub plan: Plan<'a>,
+    pub session: Session,
+    pub recorder: Recorder<'a>,
+    pub local: LocalState<'a>,
+    pub agents: ActiveAgent,
+    pub steering: Steering,
+    pub past: Past,
+    pub judging: Judging,
+    pub task_watch: TaskWatch,
+    /// `None` if nothing is to be committed.
+    pub work: Option<PendingCommit>,
+    pub state: LoopState,
+    pub say: &'a mut dyn FnMut(&Event),
+}
+
+/// What a session holds on this machine as long as it runs.
+pub(super) struct LocalState<'a> {
+    pub lock: &'a mut LoopLock,
+    pub spool: Spool,
+    /// The key of this clone, which the session is recorded with.
+    pub identity: Identity,
+}
+
+/// What is remembered of iterations.
+pub(super) struct Past {
+    /// Of this session: failures in a row, skips.
+    pub history: History,
+    /// Of this session: where the validation passed, and what failed attempts changed since.
+    pub ground: GoodGround,
+    /// Of all sessions of the feature.
+    pub memory: Memory,
+    /// How past iterations become the `progress` text of the next prompt.
+    pub progress: Progress,
+    /// What was there before the attempts, to notice what they leave behind.
+    pub left_behind: LeftBehind,
+}
+
+/// How far the loop has come.
+pub(super) struct LoopState {
+    /// The number of the next record of an iteration.
+    pub next: u32,
+    /// True if the agent promised that all is done, and that is enough by the configuration.
+    pub is_promised: bool,
+    pub started: Stopwatch,
+    /// Tasks that an earlier session gave up and that get one attempt, after all others.
+    pub given_up: Vec<TaskName>,
+    /// The tasks whose common failure was reported last.
+    pub common_failure: Vec<TaskName>,
+    /// What fills the last prompt, if it was too long for its agent.
+    pub prompt_filler: Option<String>,
+}
+
+/// Why a session ends.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub reason: StopReason,
+    pub limit: Option<Limit>,
+    /// Details for people.
+    pub why: Option<String>,
+    pub hint: Option<String>,
+    /// The command that comes before all others.
+    pub next: Option<String>,
+}
+
+impl Ending {
+    pub fn of(reason: StopReason) -> Self {
+        Self { reason, limit: None, why: None, hint: None, next: None }
+    }
+
+    /// Returns the ending of a session that stops when a phase or a story is done.
+    pub fn checkpoint(done: &str) -> Self {
+        Self {
+            why: Some(format!("{done} is done, and `stop-at` ends the session there")),
+            hint: Some(format!("review it, then `{RALPH}` continues with the next tasks")),
+            ..Self::of(StopReason::Checkpoint)
+        }
+    }
+
+    /// Returns the ending of a session whose tasks are done while git is in the middle of something.
+    pub fn in_operation(what: &str, hint: &str) -> Self {
+        Self {
+            why: Some(format!("no task is open, but {what}")),
+            hint: Some(format!("{hint}, and look at what it left in the files")),
+            ..Self::of(StopReason::Stuck)
+        }
+    }
+
+    pub fn limit(limit: Limit) -> Self {
+        Self { limit: Some(limit), ..Self::of(StopReason::LimitReached) }
+    }
+}
+
+impl Running<'_> {
+    /// Returns whose turn it is.
+    pub fn candidate(&self) -> &Candidate<'_> {
+        &self.plan.agents[self.agents.index]
+    }
+
+    pub fn warn(&mut self, message: String) {
+        (self.say)(&Event::Warning { message });
+    }
+
+    /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time
+    /// since.
+    pub fn baseline_failure(&self) -> Option<String> {
+        if let Some(may_fail) = may_fail(self.session.legacy_failures.as_deref()) {
+            return Some(may_fail);
+        }
+        let baseline = self.session.baseline.as_ref().filter(|_| self.past.ground.last_passing.is_none());
+        baseline.and_then(Baseline::failure).map(str::to_owned)
+    }
+
+    /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
+    pub fn keep_settings(&self) -> Result<bool> {
+        KeptSettings::of(self.plan.store.repository(), &self.session.id)
+            .keep(self.plan.work_tree, &self.plan.kept_settings)
+    }
+
+    /// Returns the mark by which every descendant of this session is found and stopped.
+    pub fn marker(&self) -> Marker {
+        self.plan.marker(&self.session.id, &self.local.spool)
+    }
+}
+
+/// What to do before the next iteration.
+pub(super) enum NextStep {
+    /// An agent can run.
+    Iterate,
+    /// Time has passed: check everything again.
+    Again,
+    Stop(Ending),
+}

@@ -1,0 +1,116 @@
+//! Translates settings into the types that a session uses.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use redact_stream::Redactor;
+
+use ralph_core::config::{Config, HistoryMode, Settings};
+use ralph_core::progress::capture::Rules;
+use ralph_core::progress::historical::{HistorySettings, Mode};
+use ralph_core::progress::{ExcerptMode, Progress};
+use ralph_core::record::SessionId;
+use ralph_os::process::Limits as ChildLimits;
+use ralph_store::Store;
+
+use super::ask::Summarizer;
+use super::memory::{HistoryPolicy, Memory, ModeSource};
+use super::redaction::redactor_of;
+
+/// Means no limit where one is required.
+const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
+
+/// Returns the limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
+pub fn child_limits(settings: &Settings, wall: Option<Duration>, idle: Option<Duration>) -> ChildLimits {
+    ChildLimits { wall: wall.unwrap_or(UNLIMITED), idle, output: settings.max_output.unwrap_or(u64::MAX) }
+}
+
+pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {
+    child_limits(settings, settings.validation_timeout, None)
+}
+
+/// Returns the strategy that renders earlier iterations for the prompt, with the newest of `memory`; those of `session`
+/// come first.
+pub fn progress_strategy(
+    settings: &Settings,
+    memory: &Memory,
+    store: &Store,
+    session: Option<&SessionId>,
+) -> Result<Progress> {
+    let max_entries = settings.progress_max_entries;
+    let (strategy, max_chars) = (settings.progress_strategy, settings.progress_max_chars);
+    let mut progress = Progress::new(strategy, max_entries, max_chars, excerpt_choice(settings));
+    for context in memory.newest(store, session, max_entries)? {
+        progress.record(&context);
+    }
+    Ok(progress)
+}
+
+pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {
+    if settings.progress_tail { ExcerptMode::BlindTail } else { ExcerptMode::Excerpt }
+}
+
+/// Returns the command that summarizes older iterations; `local` is our own way.
+pub fn history_summarizer(settings: &Settings) -> Option<Summarizer> {
+    summarizer(command_of_history(settings), settings)
+}
+
+/// Returns the command that summarizes an iteration, if the strategy wants one.
+pub(super) fn iteration_summarizer(settings: &Settings) -> Option<Summarizer> {
+    let command = settings.progress_command.as_ref().or(command_of_history(settings));
+    summarizer(command.filter(|_| settings.progress_strategy.is_summarized()), settings)
+}
+
+/// Returns true if the strategy wants summaries, and no command makes them.
+pub fn lacks_summarizer(settings: &Settings) -> bool {
+    settings.progress_strategy.is_summarized() && iteration_summarizer(settings).is_none()
+}
+
+fn command_of_history(settings: &Settings) -> Option<&String> {
+    settings.history_summarize.as_ref().filter(|name| *name != "local")
+}
+
+fn summarizer(command: Option<&String>, settings: &Settings) -> Option<Summarizer> {
+    let timeout = settings.progress_timeout.unwrap_or(UNLIMITED);
+    command.map(|command| Summarizer { command: command.clone(), timeout })
+}
+
+/// Returns the rules for values to record from outputs.
+pub fn capture_rules(settings: &Settings) -> Result<Rules> {
+    let rules = settings.captures.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()));
+    Rules::new(rules).context("compile the rules of `capture`")
+}
+
+/// Returns the redactor of a project's records.
+pub fn redactor(settings: &Settings) -> Result<Redactor> {
+    redactor_of(&settings.redaction_rules, &settings.redaction_allow)
+}
+
+/// Returns how much of older iterations a prompt contains.
+pub fn history_policy(config: &Config) -> HistoryPolicy {
+    let settings = &config.settings;
+    let mode = match settings.history_mode {
+        HistoryMode::Smart => Mode::Smart,
+        HistoryMode::Full => Mode::Full,
+        HistoryMode::Auto | HistoryMode::Off => Mode::Off,
+    };
+    // All iterations, unless the user set how many.
+    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
+    HistoryPolicy {
+        settings: HistorySettings {
+            mode,
+            budget: settings.history_budget,
+            lookback: (!is_all).then_some(settings.history_lookback),
+            threshold: settings.history_threshold,
+            failures: settings.history_failures,
+            decisions: settings.history_decisions,
+            approaches: settings.history_approaches,
+            merge_repeats: settings.history_summarize.is_some(),
+        },
+        decided: if settings.history_mode == HistoryMode::Auto {
+            ModeSource::Open
+        } else {
+            ModeSource::ByUser
+        },
+    }
+}

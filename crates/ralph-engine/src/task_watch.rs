@@ -1,0 +1,69 @@
+//! What a session remembers about its task list from one iteration to the next.
+
+use tasklist::{Item, TaskList};
+
+use ralph_core::record::{RALPH, RecordKind, SessionId, TaskName, quoted_for_shell};
+use ralph_project::tasks::TaskCache;
+use ralph_store::{SessionLog, Store};
+
+#[derive(Default)]
+pub(super) struct TaskWatch {
+    pub lists: TaskCache,
+    pub lost: Vec<LostTask>,
+    /// True if the list asks for tests that fail until a later task is done.
+    pub has_failing_tests: bool,
+}
+
+/// A task that was open and left the list without being done.
+pub(super) struct LostTask {
+    pub task: Item,
+    /// How many items like it the list had.
+    copies: usize,
+    /// The iteration that took it from the list.
+    pub since: u32,
+}
+
+impl LostTask {
+    pub fn of(task: &Item, before: &TaskList, since: u32) -> Self {
+        Self { task: task.clone(), copies: before.copies(task), since }
+    }
+}
+
+/// Returns the tasks that left the list in a session, by its record: the list that each attempt began with is in the record
+/// before it.
+pub(super) fn recorded_losses(store: &Store, log: &SessionLog) -> Vec<LostTask> {
+    let mut losses = Vec::new();
+    for pair in log.entries.windows(2) {
+        let [before, entry] = pair else { continue };
+        let iteration =
+            if entry.kind == RecordKind::Iteration { store.readable_iteration(entry) } else { None };
+        let Some(iteration) = iteration.filter(|iteration| !iteration.lost_tasks.is_empty()) else {
+            continue;
+        };
+        let list = store.file(&before.commit, "tasks.md").ok().flatten();
+        let Some(list) = list.and_then(|bytes| TaskList::parse(&bytes).ok()) else { continue };
+        let lost = iteration.lost_tasks.iter().filter_map(|name| list.find(name));
+        losses.extend(lost.map(|task| LostTask::of(task, &list, iteration.iteration)));
+    }
+    losses
+}
+
+/// Returns the words for a list that tasks left: `no task is open, but T003 left the list without being done`.
+pub(super) fn lost_words(lost: &[TaskName]) -> String {
+    format!("no task is open, but {} left the list without being done", lost.join(", "))
+}
+
+/// Returns the command that brings the list at `path`, from the top of the work tree, back as it was before an attempt. It
+/// names `session`, or means the latest one.
+pub(super) fn restoration(path: &str, iteration: u32, session: Option<&SessionId>) -> String {
+    let session = session.map_or(String::new(), |session| format!("{session}:"));
+    format!("{RALPH} restore {session}{} --tasks {}", iteration.saturating_sub(1), quoted_for_shell(path))
+}
+
+impl TaskWatch {
+    /// Forgets lost tasks that are in `tasks` again, and returns the names of the others.
+    pub fn still_lost(&mut self, tasks: &TaskList) -> Vec<TaskName> {
+        self.lost.retain(|lost| tasks.copies(&lost.task) < lost.copies);
+        self.lost.iter().map(|lost| lost.task.name.clone()).collect()
+    }
+}

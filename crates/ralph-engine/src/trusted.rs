@@ -1,0 +1,136 @@
+//! The trusted state: what attempts are held against. A success that was judged, or else the state before the first attempt
+//! with its baseline.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use failure_excerpt::Tally;
+
+use ralph_core::record::{Iteration, ObjectId, Outcome, TrustedState};
+use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
+use ralph_store::{SessionLog, SessionRefs, Store, last_written};
+
+use super::baseline::BaselineRun;
+use super::plan::Plan;
+
+/// Maximum number of spans between sessions in which people edited.
+const MAX_EDITED_SPANS: usize = 50;
+
+/// What attempts are compared with.
+#[derive(Debug, Default)]
+pub(super) struct Trusted {
+    /// `None` if nothing was measured yet: no success, and no baseline.
+    pub state: Option<TrustedState>,
+    /// The work tree before the first attempt of the session: what changes are compared with where nothing is trusted.
+    pub start: Option<ObjectId>,
+    /// Files that people changed since, as they left them.
+    pub edits: BTreeMap<RawPath, Option<TreeEntry>>,
+}
+
+impl Trusted {
+    /// Returns what changes of attempts are compared with; `None` if no snapshot shows it.
+    pub fn contents(&self) -> Option<&ObjectId> {
+        self.state.as_ref().map(|state| &state.snapshot).or(self.start.as_ref())
+    }
+
+    pub fn tests(&self) -> Option<&Tally> {
+        self.state.as_ref()?.tests.as_deref()
+    }
+
+    /// Takes in an iteration: a success is trusted from now on.
+    pub fn ended(&mut self, iteration: &Iteration) {
+        if let Some(state) = of_success(iteration) {
+            self.state = Some(state);
+            self.edits.clear();
+        }
+    }
+
+    /// Notes what people changed.
+    pub fn edited(&mut self, changes: Vec<PathChange>) {
+        self.edits.extend(changes.into_iter().map(|change| (change.path, change.after)));
+    }
+
+    /// Returns `changes`, which are since [`Trusted::contents`], as they are since people's edits.
+    pub fn since_edits(&self, changes: Vec<PathChange>) -> Vec<PathChange> {
+        let mut changes: BTreeMap<RawPath, PathChange> =
+            changes.into_iter().map(|change| (change.path.clone(), change)).collect();
+        for (path, left) in &self.edits {
+            // What is as in the trusted state again was changed back.
+            let Some(change) = changes.get_mut(path) else { continue };
+            change.before.clone_from(left);
+        }
+        changes.into_values().filter(|change| change.before != change.after).collect()
+    }
+}
+
+/// Returns the state that a success leaves; `None` if it was none, or no snapshot shows it.
+fn of_success(iteration: &Iteration) -> Option<TrustedState> {
+    if iteration.outcome != Outcome::Success {
+        return None;
+    }
+    let evidence = iteration.evidence.as_ref();
+    Some(TrustedState {
+        snapshot: iteration.snapshot.clone()?,
+        tests: evidence.and_then(|evidence| evidence.tests.clone()).map(Box::new),
+        // What a person accepts has passed before.
+        passed: iteration.is_acceptance()
+            || iteration.exit.validation == Some(0) && iteration.passed_validation(),
+        edited: Vec::new(),
+    })
+}
+
+/// Returns what is known at a start: the newest success of the feature in this work tree, else the baseline. `start` is the
+/// snapshot of now, and `baseline` how the validation went on it.
+pub(super) fn at_start(
+    plan: &Plan<'_>,
+    earlier: Option<&SessionLog>,
+    start: Option<&ObjectId>,
+    baseline: &BaselineRun,
+) -> Result<Option<TrustedState>> {
+    let last = match earlier {
+        Some(log) => Some(log.refs.clone()),
+        None => last_written(plan.work_tree, &plan.feature.path)?,
+    };
+    // A record that cannot be read says nothing; the start has warned of it.
+    let known = last.and_then(|last| of_log(plan.store, &last, start).unwrap_or_default());
+    let tests = baseline.tests.clone();
+    Ok(match known {
+        // People may have removed tests, or added some.
+        Some(state) if !state.edited.is_empty() && tests.is_some() && baseline.passes() => {
+            Some(TrustedState { tests, ..state })
+        }
+        Some(state) => Some(state),
+        None => start.filter(|_| baseline.is_measured()).map(|start| TrustedState {
+            snapshot: start.clone(),
+            tests,
+            passed: baseline.passes(),
+            edited: Vec::new(),
+        }),
+    })
+}
+
+/// Returns the newest success in a session, or else what that session itself began with.
+fn of_log(store: &Store, refs: &SessionRefs, start: Option<&ObjectId>) -> Result<Option<TrustedState>> {
+    let Some(log) = store.session(refs)? else { return Ok(None) };
+    let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
+    let newest = successes.filter_map(|entry| store.readable_iteration(entry)).find_map(|it| of_success(&it));
+    let inherited = || {
+        let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
+        begun.find_map(|entry| store.readable_session(entry)?.trusted)
+    };
+    let Some(mut state) = newest.or_else(inherited) else { return Ok(None) };
+    let last = match log.entries.iter().rev().find_map(|entry| entry.snapshot.clone()) {
+        Some(last) => Some(last),
+        None => store.refs().tip(&refs.snapshot())?,
+    };
+    state.edited.extend(last.zip(start.cloned()).map(|(last, start)| [last, start]));
+    let excess = state.edited.len().saturating_sub(MAX_EDITED_SPANS);
+    state.edited.drain(..excess);
+    // `clean` removes old snapshots.
+    for snapshot in [&state.snapshot].into_iter().chain(state.edited.iter().flatten()) {
+        if !store.has(snapshot)? && Some(snapshot) != start {
+            return Ok(None);
+        }
+    }
+    Ok(Some(state))
+}

@@ -1,0 +1,4 @@
+//! The git program, where a repository and its work trees are, and snapshots of a work tree.
+
+pub mod repository;
+pub mod worktree;

@@ -1,0 +1,348 @@
+//! Where the repository is and what its settings say, as git itself sees it.
+
+use anyhow::{Error, Result, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use ralph_core::record::{ObjectId, Refusal};
+use ralph_os::process::Tool;
+
+/// A blob of ours is at most one chunk; what is bigger was not written by us.
+pub const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where records are: what all work trees of a repository share. Paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The git directory that all work trees share.
+    pub common_dir: Utf8PathBuf,
+    /// Where a git of the caller's would run: at the top of the work tree, in a bare repository in the git directory. Names
+    /// like `HEAD` and relative addresses of remotes mean here what they mean to the caller.
+    pub directory: Utf8PathBuf,
+    pub hash: HashKind,
+    pub refs: RefFormat,
+    /// The remotes that hold what a partial clone (`--filter`) has not got. None in any other repository.
+    pub promisors: Vec<String>,
+    /// `core.sharedRepository`, or `None` if only the umask applies.
+    pub sharing: Option<Sharing>,
+    /// What git would write as the author of a commit, where it knows a name and an address.
+    pub author: Option<Person>,
+}
+
+/// What git says of a folder: the repository around it, and the work tree, if it is in one.
+#[derive(Debug)]
+pub struct Discovery {
+    pub repository: Repository,
+    /// The git directory of the work tree.
+    pub git_dir: Utf8PathBuf,
+    /// The top of the work tree; none in a bare repository.
+    pub top: Option<Utf8PathBuf>,
+    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
+    pub allowed_links: Vec<String>,
+}
+
+/// How objects are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashKind {
+    Sha1,
+    Sha256,
+}
+
+impl HashKind {
+    /// Returns the tree without entries, which git knows in every repository.
+    pub fn empty_tree(self) -> Result<ObjectId> {
+        match self {
+            Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Self::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }
+        .parse()
+    }
+}
+
+/// How refs are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefFormat {
+    /// A file for each, or one for many.
+    Files,
+    /// reftable, which the git program alone can read.
+    Tables,
+}
+
+/// For whom files in the git directory are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// At least these permissions.
+    AtLeast(u32),
+    /// These, whatever the umask says.
+    Exactly(u32),
+}
+
+impl Sharing {
+    fn parse(value: &str) -> Option<Self> {
+        match value.to_ascii_lowercase().as_str() {
+            "group" | "true" | "yes" | "on" | "1" => Some(Self::AtLeast(0o660)),
+            "all" | "world" | "everybody" | "2" => Some(Self::AtLeast(0o664)),
+            octal if octal.len() > 1 => {
+                u32::from_str_radix(octal, 8).ok().filter(|mode| mode & 0o600 == 0o600).map(Self::Exactly)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the mode that a file or folder gets which was made with `mode`.
+    pub fn mode(self, mode: u32, is_dir: bool) -> u32 {
+        let (Self::AtLeast(mut shared) | Self::Exactly(mut shared)) = self;
+        if mode & 0o200 == 0 {
+            shared &= !0o222;
+        }
+        if mode & 0o100 != 0 {
+            shared |= (shared & 0o444) >> 2;
+        }
+        let kept = match self {
+            Self::AtLeast(_) => mode,
+            Self::Exactly(_) => mode & !0o777,
+        };
+        // What is made in a shared folder belongs to the folder's group.
+        kept | shared | if is_dir { 0o2000 } else { 0 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    pub name: String,
+    pub email: String,
+}
+
+/// Returns a folder of objects as `GIT_ALTERNATE_OBJECT_DIRECTORIES` takes it.
+pub fn as_alternate(objects: &Utf8Path) -> String {
+    if objects.as_str().contains([':', '"', '\\']) {
+        format!("\"{}\"", objects.as_str().replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        objects.to_string()
+    }
+}
+
+/// One setting of git's, with the key as git spells it: section and name in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Setting {
+    key: String,
+    value: String,
+}
+
+/// What the user's environment says of authorship; read by the command line.
+#[derive(Debug, Clone, Default)]
+pub struct AuthorVariables {
+    pub name: Option<String>,
+    pub email: Option<String>,
+}
+
+impl Repository {
+    /// Finds the repository around `directory` the way git does, and refuses what we cannot work in.
+    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<Discovery> {
+        let answer = Tool::git_as_called(directory)
+            .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
+            .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
+            .run()?;
+        let text = String::from_utf8(answer.stdout.clone()).map_err(|error| {
+            let path = String::from_utf8_lossy(error.as_bytes());
+            let path = path.lines().find(|line| line.contains('\u{fffd}')).unwrap_or_default();
+            let refusal = Refusal::new(format!(
+                "the path of the repository, `{path}`, is not UTF-8, and paths are recorded as UTF-8"
+            ));
+            refusal.with_hint("rename the folder, or work in a copy that has another name")
+        })?;
+        let mut lines = text.lines();
+        let (Some(hash), Some(git_dir), Some(common_dir), Some(inside)) =
+            (lines.next(), lines.next(), lines.next(), lines.next())
+        else {
+            return Err(not_found(directory, &answer.complaint()).into());
+        };
+        let settings = read_settings(directory)?;
+        let top = (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten();
+        let repository = Self {
+            directory: top.clone().unwrap_or_else(|| common_dir.into()),
+            common_dir: common_dir.into(),
+            hash: if hash == "sha256" { HashKind::Sha256 } else { HashKind::Sha1 },
+            refs: ref_format(&settings)?,
+            promisors: promisors(&settings),
+            sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
+            author: known_author(&settings, author),
+        };
+        let allowed_links = all(&settings, "ralph.allowlinks");
+        Ok(Discovery { repository, git_dir: git_dir.into(), top, allowed_links })
+    }
+
+    /// Returns true if files that were committed may be at a remote alone.
+    pub fn is_partial(&self) -> bool {
+        !self.promisors.is_empty()
+    }
+
+    /// Returns the folder of everything of ours that is not a git object or ref.
+    pub fn ralph_dir(&self) -> Utf8PathBuf {
+        self.common_dir.join("ralph")
+    }
+
+    /// Opens a git directory of the repository afresh: refs and packs may have been moved about by others since the last
+    /// look.
+    pub fn open(&self, git_dir: &Utf8Path) -> Result<gix::Repository> {
+        // git itself found the place and trusts it; settings of the user have no say in what we store.
+        // `git replace` and the repository's own setting for it show other records than those that were written. And what
+        // came from elsewhere may claim any size: no object is read that a record of ours cannot hold.
+        let overrides =
+            ["core.useReplaceRefs=false".to_owned(), format!("gitoxide.objects.allocLimit={MAX_BLOB_BYTES}")];
+        let options = gix::open::Options::isolated()
+            .with(gix::sec::Trust::Full)
+            .open_path_as_is(true)
+            .config_overrides(overrides);
+        let opened = options.open(git_dir.as_std_path());
+        Ok(opened.map_err(|error| caused(&format!("open {git_dir}"), &error))?.to_thread_local())
+    }
+}
+
+/// Returns an error of the library's with all that it says of its causes, which its own words often leave out.
+pub fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> Error {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words.push_str(": ");
+            words.push_str(&cause_words);
+        }
+        source = cause.source();
+    }
+    anyhow!("{doing}: {words}")
+}
+
+fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
+    if complaint.contains("not a git repository") {
+        Refusal::new(format!("{directory} is not inside a git repository"))
+            .with_hint("run `git init` there, or go to the project first")
+    } else if complaint.contains("dubious ownership") {
+        Refusal::new(format!("git does not trust the repository at {directory}: it belongs to another user"))
+            .with_hint(format!("if you trust it: git config --global --add safe.directory {directory}"))
+    } else {
+        Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"))
+    }
+}
+
+fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
+    let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z"]).read()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // A key without `=` has no newline and means true.
+    let setting = |entry: &str| {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        Setting { key: key.to_owned(), value: value.to_owned() }
+    };
+    Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(setting).collect())
+}
+
+/// Returns the last value, which wins, as in git.
+fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
+    settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
+}
+
+/// Returns all values, in git's order.
+fn all(settings: &[Setting], key: &str) -> Vec<String> {
+    let values = settings.iter().filter(|setting| setting.key == key);
+    values.map(|setting| setting.value.clone()).collect()
+}
+
+fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Person> {
+    let setting = |keys: [&str; 2]| keys.iter().find_map(|key| last(settings, key)).map(str::to_owned);
+    let name = variables.name.clone().or_else(|| setting(["author.name", "user.name"]))?;
+    let email = variables.email.clone().or_else(|| setting(["author.email", "user.email"]))?;
+    // These would break the header of a commit; git drops them as well.
+    let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
+    let person = Person { name: clean(&name), email: clean(&email) };
+    (!person.name.is_empty()).then_some(person)
+}
+
+fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
+    match last(settings, "extensions.refstorage") {
+        None => Ok(RefFormat::Files),
+        Some(format) if format.eq_ignore_ascii_case("files") => Ok(RefFormat::Files),
+        Some(format) if format.eq_ignore_ascii_case("reftable") => Ok(RefFormat::Tables),
+        Some(other) => {
+            Err(Refusal::new(format!("this repository stores its refs as {other}, which is not supported"))
+                .with_hint("git refs migrate --ref-format=files")
+                .into())
+        }
+    }
+}
+
+fn promisors(settings: &[Setting]) -> Vec<String> {
+    let is_false =
+        |value: &str| ["", "false", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
+    let mut found = Vec::new();
+    for Setting { key, value } in settings {
+        let name = match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".promisor")) {
+            Some(name) if !is_false(value) => name,
+            _ if key == "extensions.partialclone" => value,
+            _ => continue,
+        };
+        if !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(key: &str, value: &str) -> Setting {
+        Setting { key: key.into(), value: value.into() }
+    }
+
+    #[test]
+    fn how_refs_are_kept_is_read_and_what_is_not_known_is_refused() {
+        let format = |value: &str| ref_format(&[setting("extensions.refstorage", value)]);
+        assert_eq!(ref_format(&[]).unwrap(), RefFormat::Files);
+        assert_eq!(format("files").unwrap(), RefFormat::Files);
+        assert_eq!(format("RefTable").unwrap(), RefFormat::Tables);
+        let refused = format("sqlite").unwrap_err().to_string();
+        assert!(refused.contains("stores its refs as sqlite") && refused.contains("\nhint: "), "{refused}");
+    }
+
+    #[test]
+    fn a_partial_clone_is_recognized_by_its_settings() {
+        for (key, value, expected) in [
+            ("extensions.partialclone", "origin", &["origin"][..]),
+            ("remote.my.fork.promisor", "true", &["my.fork"]),
+            ("remote.origin.promisor", "yes", &["origin"]),
+            ("remote.origin.promisor", "False", &[]),
+            ("remote.origin.url", "true", &[]),
+        ] {
+            assert_eq!(promisors(&[setting(key, value)]), expected, "{key}={value}");
+        }
+        let both = [setting("extensions.partialclone", "origin"), setting("remote.origin.promisor", "true")];
+        assert_eq!(promisors(&both), ["origin"]);
+    }
+
+    #[test]
+    fn files_are_shared_as_git_shares_them() {
+        for (value, made, is_dir, expected) in [
+            ("group", 0o100_444, false, Some(0o100_444)),
+            ("group", 0o100_400, false, Some(0o100_440)),
+            ("true", 0o100_600, false, Some(0o100_660)),
+            ("group", 0o040_700, true, Some(0o042_770)),
+            ("all", 0o040_700, true, Some(0o042_775)),
+            ("0640", 0o100_644, false, Some(0o100_640)),
+            ("umask", 0, false, None),
+            ("0", 0, false, None),
+        ] {
+            let sharing = Sharing::parse(value);
+            assert_eq!(sharing.map(|sharing| sharing.mode(made, is_dir)), expected, "{value} {made:o}");
+        }
+    }
+
+    #[test]
+    fn the_author_needs_a_name_and_an_address() {
+        let none = AuthorVariables::default();
+        assert_eq!(known_author(&[setting("user.name", "A")], &none), None);
+        let both = [setting("user.name", "A"), setting("user.email", "a@b")];
+        assert_eq!(known_author(&both, &none), Some(Person { name: "A".into(), email: "a@b".into() }));
+        let variables = AuthorVariables { name: Some("B <evil>\n".into()), email: None };
+        assert_eq!(known_author(&both, &variables).unwrap().name, "B evil");
+    }
+}

@@ -1,0 +1,160 @@
+//! How much of what is untracked the snapshots of a session take.
+//!
+//! A folder of data that is not ignored must not hold up the loop, and must not fill the repository. What is too
+//! much stays out by whole folders, the biggest first, so that the few source files are still taken.
+
+use std::collections::BTreeMap;
+
+use ralph_core::record::LeftOut;
+
+use super::raw_path::{RawPath, leave};
+
+/// Untracked files that are taken at most.
+const MAX_UNTRACKED_FILES: usize = 100_000;
+
+/// Bytes of untracked files that are taken at most.
+const BYTES: u64 = 500 * 1024 * 1024;
+
+/// What may still be taken, beside what the private index holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+/// An untracked file and its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub path: RawPath,
+    pub size: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { files: MAX_UNTRACKED_FILES, bytes: BYTES }
+    }
+}
+
+impl Budget {
+    /// Takes what fits. What does not is reported by a line for each top-level folder.
+    pub fn choose(&mut self, candidates: Vec<Candidate>, left_out: &mut Vec<LeftOut>) -> Vec<RawPath> {
+        let mut taken = Vec::new();
+        let mut left = Vec::new();
+        self.take(candidates, 0, &mut taken, &mut left);
+        let mut tops: BTreeMap<RawPath, (usize, u64)> = BTreeMap::new();
+        for Candidate { path, size } in left {
+            let top = match path.iter().position(|byte| *byte == b'/') {
+                Some(end) => path[..=end].to_vec(),
+                None => b"./".to_vec(),
+            };
+            let (files, bytes) = tops.entry(top).or_default();
+            *files += 1;
+            *bytes += size;
+        }
+        left_out.extend(tops.iter().map(|(top, (files, bytes))| {
+            leave(top, &format!("{}{files} files, {bytes} bytes", LeftOut::TOO_MUCH))
+        }));
+        taken
+    }
+
+    /// Takes the whole group if it fits; else looks at its sub-folders, the smallest first.
+    fn take(
+        &mut self,
+        group: Vec<Candidate>,
+        depth: usize,
+        taken: &mut Vec<RawPath>,
+        left: &mut Vec<Candidate>,
+    ) {
+        let bytes = group.iter().map(|candidate| candidate.size).sum::<u64>();
+        if group.len() <= self.files && bytes <= self.bytes {
+            self.files -= group.len();
+            self.bytes -= bytes;
+            taken.extend(group.into_iter().map(|candidate| candidate.path));
+            return;
+        }
+        // The files of this very folder are one group, under no name.
+        let mut parts: BTreeMap<RawPath, Vec<Candidate>> = BTreeMap::new();
+        for candidate in group {
+            let rest = &candidate.path[depth..];
+            let end = rest.iter().position(|byte| *byte == b'/').map_or(0, |end| end + 1);
+            parts.entry(rest[..end].to_vec()).or_default().push(candidate);
+        }
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        parts.sort_by_key(|(name, part)| {
+            let bytes = part.iter().map(|candidate| candidate.size).sum::<u64>();
+            (part.len() > self.files || bytes > self.bytes, part.len(), bytes, name.clone())
+        });
+        for (name, part) in parts {
+            if name.is_empty() {
+                self.take_files(part, taken, left);
+            } else {
+                self.take(part, depth + name.len(), taken, left);
+            }
+        }
+    }
+
+    /// Files of one folder: the smallest that fit.
+    fn take_files(&mut self, mut files: Vec<Candidate>, taken: &mut Vec<RawPath>, left: &mut Vec<Candidate>) {
+        files.sort_by(|one, other| one.size.cmp(&other.size).then_with(|| one.path.cmp(&other.path)));
+        for file in files {
+            if self.files > 0 && file.size <= self.bytes {
+                self.files -= 1;
+                self.bytes -= file.size;
+                taken.push(file.path);
+            } else {
+                left.push(file);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(files: usize, bytes: u64, all: &[(&str, u64)], expected: &[&str], lines: &[(&str, &str)]) {
+        let candidates =
+            all.iter().map(|(path, size)| Candidate { path: path.as_bytes().to_vec(), size: *size });
+        let mut left_out = Vec::new();
+        let mut budget = Budget { files, bytes };
+        let mut taken = budget.choose(candidates.collect(), &mut left_out);
+        taken.sort();
+        assert_eq!(taken, expected.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>());
+        let lines_of: Vec<_> =
+            left_out.iter().map(|left| (left.path.as_str(), left.reason.as_str())).collect();
+        assert_eq!(lines_of, lines);
+    }
+
+    #[test]
+    fn what_fits_is_taken_whole() {
+        case(3, 9, &[("a", 3), ("b/c", 3), ("b/d", 3)], &["a", "b/c", "b/d"], &[]);
+        case(0, 0, &[], &[], &[]);
+    }
+
+    #[test]
+    fn the_biggest_folder_stays_out_and_is_one_line() {
+        let all = [("data/1", 5), ("data/2", 5), ("src/new.rs", 1), ("top", 1)];
+        case(9, 9, &all, &["data/1", "src/new.rs", "top"], &[("data/", "too much: 1 files, 5 bytes")]);
+        case(3, 99, &all, &["data/1", "src/new.rs", "top"], &[("data/", "too much: 1 files, 5 bytes")]);
+        case(2, 99, &all, &["src/new.rs", "top"], &[("data/", "too much: 2 files, 10 bytes")]);
+    }
+
+    #[test]
+    fn a_big_folder_within_a_folder_does_not_cost_its_neighbours() {
+        let all = [("src/data/1", 1), ("src/data/2", 1), ("src/data/3", 1), ("src/main.rs", 1), ("x/y/z", 9)];
+        case(2, 99, &all, &["src/main.rs", "x/y/z"], &[("src/", "too much: 3 files, 3 bytes")]);
+        case(
+            9,
+            5,
+            &all,
+            &["src/data/1", "src/data/2", "src/data/3", "src/main.rs"],
+            &[("x/", "too much: 1 files, 9 bytes")],
+        );
+    }
+
+    #[test]
+    fn files_at_the_top_have_a_line_of_their_own() {
+        case(1, 9, &[("a", 2), ("b", 1), ("c", 3)], &["b"], &[("./", "too much: 2 files, 5 bytes")]);
+    }
+}

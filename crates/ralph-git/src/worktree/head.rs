@@ -1,0 +1,131 @@
+//! What is checked out in a work tree, and what git is in the middle of there.
+
+use anyhow::{Result, bail};
+
+use crate::repository::{RefFormat, caused};
+use ralph_core::record::ObjectId;
+use ralph_os::process::Captured;
+
+use super::WorkTree;
+
+/// An operation of git's that is not finished: commits that are made meanwhile become a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// With its article: `a merge`.
+    pub name: &'static str,
+    /// The command that finishes it.
+    pub finish: &'static str,
+    /// The command that goes back to before it.
+    pub abort: &'static str,
+    /// What lies in the git directory meanwhile.
+    file: &'static str,
+}
+
+/// What lies in the git directory during a bisection: other operations may begin within one.
+const BISECTION: &str = "BISECT_LOG";
+
+/// In the order of `git status`: within a rebase a single pick may have stopped.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "a merge",
+        finish: "git merge --continue",
+        abort: "git merge --abort",
+        file: "MERGE_HEAD",
+    },
+    Operation {
+        name: "a rebase",
+        finish: "git rebase --continue",
+        abort: "git rebase --abort",
+        file: "rebase-merge",
+    },
+    Operation {
+        name: "a series of patches",
+        finish: "git am --continue",
+        abort: "git am --abort",
+        file: "rebase-apply/applying",
+    },
+    Operation {
+        name: "a rebase",
+        finish: "git rebase --continue",
+        abort: "git rebase --abort",
+        file: "rebase-apply",
+    },
+    Operation {
+        name: "a cherry-pick",
+        finish: "git cherry-pick --continue",
+        abort: "git cherry-pick --abort",
+        file: "CHERRY_PICK_HEAD",
+    },
+    Operation {
+        name: "a revert",
+        finish: "git revert --continue",
+        abort: "git revert --abort",
+        file: "REVERT_HEAD",
+    },
+    // Either is undecided while a conflict of several commits is resolved.
+    Operation {
+        name: "a cherry-pick or revert",
+        finish: "git cherry-pick --continue",
+        abort: "git cherry-pick --abort",
+        file: "sequencer/todo",
+    },
+    Operation { name: "a bisection", finish: "git bisect reset", abort: "git bisect reset", file: BISECTION },
+];
+
+impl WorkTree {
+    /// Returns the commit that is checked out; none on an unborn branch.
+    pub fn head(&self) -> Result<Option<ObjectId>> {
+        if self.repository.refs == RefFormat::Tables {
+            let asked = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]).run()?;
+            return line_of(&asked)?.map(|id| id.parse()).transpose();
+        }
+        let git = self.repository.open(&self.git_dir)?;
+        git.head_id().ok().map(|id| id.to_string().parse()).transpose()
+    }
+
+    /// Returns the branch that is checked out, as people call it; none for a detached HEAD.
+    pub fn branch(&self) -> Result<Option<String>> {
+        if self.repository.refs == RefFormat::Tables {
+            let asked = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).run()?;
+            let name = line_of(&asked)?;
+            return Ok(name.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()));
+        }
+        let git = self.repository.open(&self.git_dir)?;
+        let name = git.head_name().map_err(|error| caused("read HEAD", &error))?;
+        Ok(name.map(|name| name.shorten().to_string()))
+    }
+
+    /// Returns what git is in the middle of, so that a commit would become part of it, if anything.
+    pub fn operation(&self) -> Option<Operation> {
+        OPERATIONS
+            .iter()
+            .find(|operation| operation.file != BISECTION && self.is_marked(operation.file))
+            .copied()
+    }
+
+    /// Returns the same, and a bisection beside it.
+    pub fn operations(&self) -> Vec<Operation> {
+        let bisection = OPERATIONS.iter().filter(|operation| operation.file == BISECTION);
+        let bisection = bisection.filter(|operation| self.is_marked(operation.file)).copied();
+        self.operation().into_iter().chain(bisection).collect()
+    }
+
+    fn is_marked(&self, mark: &str) -> bool {
+        // Of a repository with refs in tables some marks are refs, and all of these end in `_HEAD`.
+        let is_ref = || {
+            let asked = self.git().args(["rev-parse", "--verify", "--quiet", mark]).run();
+            asked.is_ok_and(|answer| answer.is_success())
+        };
+        self.git_dir.join(mark).exists()
+            || (self.repository.refs == RefFormat::Tables && mark.ends_with("_HEAD") && is_ref())
+    }
+}
+
+/// Returns the line that git prints, or `None` if exit code 1 says that there is nothing.
+fn line_of(ended: &Captured) -> Result<Option<String>> {
+    match ended.code {
+        0 => Ok(Some(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())),
+        1 => Ok(None),
+        _ => bail!("read HEAD: {}", ended.complaint()),
+    }
+}

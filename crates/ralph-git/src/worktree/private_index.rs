@@ -1,0 +1,183 @@
+//! The private index of snapshots, by which git sees the work tree without touching the user's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::budget::Budget;
+use super::filters::{filtered_paths, forget_filtered};
+use super::raw_path::{RawPath, joined, leave, split};
+use super::snapshot::Skipped;
+use super::users_index::{self, Stamp};
+use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
+use ralph_core::record::LeftOut;
+use ralph_os::process::{Captured, was_cut_short};
+
+/// Maximum number of refused paths that are searched for by halving; beyond it, the rest is left out.
+const REFUSALS: usize = 100;
+
+/// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
+const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
+
+impl WorkTree {
+    /// Returns what differs from the private index, each path after a tag and a blank.
+    pub(super) fn list(
+        &self,
+        private_index: PrivateIndex<'_>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Result<Vec<u8>> {
+        let list = || self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING_TIMEOUT);
+        let others = ["--others", "--exclude-standard"];
+        let began = Instant::now();
+        let all = list().args(["--modified", "--deleted"]).args(others).read_all();
+        let all = all.map(|(listed, complaints)| {
+            left_out.extend(sealed_folders(&complaints));
+            listed
+        });
+        all.or_else(|error| {
+            let is_hopeless = began.elapsed() >= LISTING_TIMEOUT;
+            if was_cut_short(&error) && !is_hopeless {
+                return Err(error);
+            }
+            let mut listed = self.list_tracked(private_index)?;
+            // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
+            let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
+            match untracked {
+                Ok(untracked) => listed.extend(untracked),
+                Err(error) => left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}"))),
+            }
+            Ok(listed)
+        })
+    }
+
+    /// Returns what is tracked and differs, without a look into the files: a filter that fails would end that.
+    pub(super) fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
+        users_index::renew(private_index.index)?;
+        let raw = self.git_private(private_index).args([
+            "diff-files",
+            "-z",
+            "--name-status",
+            "--no-renames",
+            ALL_SUBMODULES,
+        ]);
+        let raw = raw.limit(LISTING_TIMEOUT).read()?;
+        let mut parts = split(&raw);
+        let mut listed = Vec::new();
+        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+            listed.extend_from_slice(if change == b"D" { b"R " } else { b"C " });
+            listed.extend_from_slice(path);
+            listed.push(0);
+        }
+        Ok(listed)
+    }
+
+    /// Makes the private index from the user's, so that only what changed must be hashed. It is recreated when
+    /// the user's changed: then files may be tracked that are ignored, or bits may be set that hide others.
+    pub(super) fn prepare_index(&mut self, index: &Utf8Path) -> Result<()> {
+        let lock = Utf8PathBuf::from(format!("{index}.lock"));
+        if lock.exists() {
+            // Only the holder of the loop's lock gets here, so this was left by one who died.
+            fs::remove_file(&lock).with_context(|| format!("remove the stale lock {lock}"))?;
+        }
+        let now = Stamp::of(&self.git_dir, &self.repository.common_dir);
+        if self.seen == Some(now) && index.exists() {
+            return Ok(());
+        }
+        self.budget = Budget::default();
+        self.has_gitlinks = users_index::copy(&self.git_dir.join("index"), index)?;
+        self.seen = Some(now);
+        Ok(())
+    }
+
+    /// Makes the private index from the last commit, with every file to be hashed.
+    pub(super) fn begin_from_head(&mut self, private_index: PrivateIndex<'_>) -> Result<()> {
+        users_index::remove(private_index.index)?;
+        self.budget = Budget::default();
+        self.has_gitlinks = true;
+        self.git_private(private_index).args(["read-tree", "HEAD"]).read().map(drop)
+    }
+
+    /// Files of our index that a changed `.gitignore` now ignores, and that the user does not track.
+    pub(super) fn newly_ignored(&self, private_index: PrivateIndex<'_>) -> Result<BTreeSet<RawPath>> {
+        let listing = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+        let ours = self.git_private(private_index).args(listing).read()?;
+        let users = self.git().args(listing).read()?;
+        let users: BTreeSet<&[u8]> = split(&users).collect();
+        Ok(split(&ours).filter(|path| !users.contains(path)).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Feeds paths to the private index. Where git refuses, paths with a filter are fed last, because each of them can
+    /// make it refuse others, and each list is halved until it is clear which path git refuses.
+    pub(super) fn feed(
+        &self,
+        private_index: PrivateIndex<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+        skipped: &mut Skipped,
+    ) -> Result<()> {
+        if paths.is_empty() || self.update_index(private_index, options, paths)?.is_success() {
+            return Ok(());
+        }
+        self.forget_filtered(private_index)?;
+        let filtered = filtered_paths(self.git_private(private_index), paths.iter().map(Vec::as_slice))?;
+        let (last, first): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| filtered.contains(path));
+        self.feed_by_halves(private_index, options, &first, skipped)?;
+        self.feed_by_halves(private_index, options, &last, skipped)
+    }
+
+    /// Leaves out each path that git refuses: a file that cannot be read costs that file, never the iteration.
+    fn feed_by_halves(
+        &self,
+        private_index: PrivateIndex<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+        skipped: &mut Skipped,
+    ) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let captured = self.update_index(private_index, options, paths)?;
+        if captured.is_success() {
+            return Ok(());
+        }
+        if let [path] = paths {
+            skipped.left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
+            skipped.refused.insert(path.clone());
+            return Ok(());
+        }
+        if skipped.left_out.len() > REFUSALS {
+            skipped.left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
+            skipped.refused.extend(paths.iter().cloned());
+            return Ok(());
+        }
+        let (one, other) = paths.split_at(paths.len() / 2);
+        self.feed_by_halves(private_index, options, one, skipped)?;
+        self.feed_by_halves(private_index, options, other, skipped)
+    }
+
+    fn update_index(
+        &self,
+        private_index: PrivateIndex<'_>,
+        options: &[&str],
+        paths: &[RawPath],
+    ) -> Result<Captured> {
+        let git = self.git_private(private_index).args(["-c", ALL_LOOSE]).arg("update-index");
+        git.args(options.iter().copied()).args(["-z", "--stdin"]).stdin(joined(paths)).run()
+    }
+
+    pub(super) fn forget_filtered(&self, private_index: PrivateIndex<'_>) -> Result<()> {
+        forget_filtered(&|| self.git_private(private_index))
+    }
+}
+
+/// Returns the folders that git says it could not look into.
+fn sealed_folders(stderr: &[u8]) -> impl Iterator<Item = LeftOut> {
+    stderr.split(|&byte| byte == b'\n').filter_map(|line| {
+        let path = line.strip_prefix(b"warning: could not open directory '")?;
+        let end = path.windows(3).rposition(|part| part == b"': ")?;
+        Some(leave(&path[..end], "unreadable"))
+    })
+}

@@ -1,0 +1,227 @@
+//! Snapshots: the whole work tree as a tree object.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use anyhow::Result;
+
+use super::budget::Candidate;
+use super::credentials::is_credentials;
+use super::raw_path::{RawPath, leave, split};
+use super::{LISTING_TIMEOUT, PrivateIndex, SNAPSHOT_TIMEOUT, WorkTree};
+use ralph_core::record::{LeftOut, ObjectId};
+use ralph_os::process::{Tool, was_cut_short};
+use ralph_project::project_files::open_plain;
+
+/// The whole work tree as a tree object: tracked and untracked, ignored files left out.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    pub tree: ObjectId,
+    pub left_out: Vec<LeftOut>,
+    /// Of those left out, the ones that git failed to take.
+    pub refused: BTreeSet<RawPath>,
+}
+
+/// Files that a snapshot lacks.
+#[derive(Debug, Default)]
+pub(super) struct Skipped {
+    pub left_out: Vec<LeftOut>,
+    /// Those of them that git refused.
+    pub refused: BTreeSet<RawPath>,
+}
+
+impl WorkTree {
+    /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index, and
+    /// then, for the user's index itself may be broken, with one made from the last commit.
+    pub fn contents(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+        let written = self.prepare_index(private_index.index).and_then(|()| self.write_tree(private_index));
+        let written = written.or_else(|error| {
+            if was_cut_short(&error) {
+                return Err(error);
+            }
+            self.seen = None;
+            self.prepare_index(private_index.index)?;
+            self.write_tree(private_index)
+        });
+        let is_cut_short = written.as_ref().is_err_and(was_cut_short);
+        self.limit = if is_cut_short { LISTING_TIMEOUT } else { SNAPSHOT_TIMEOUT };
+        written.or_else(|error| {
+            if is_cut_short {
+                // What git was at may be half done, and is begun anew.
+                self.seen = None;
+                return Err(error.context("take a snapshot of the work tree"));
+            }
+            let begun = self.begin_from_head(private_index).and_then(|()| self.write_tree(private_index));
+            begun.map_err(|_| error.context("take a snapshot of the work tree"))
+        })
+    }
+
+    /// Brings the private index up to the work tree, and writes it as a tree.
+    fn write_tree(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+        let mut skipped = Skipped::default();
+        let listed = self.list(private_index, &mut skipped.left_out)?;
+        let mut paths = BTreeSet::new();
+        let mut candidates = Vec::new();
+        let mut oversized = BTreeSet::new();
+        let mut removed = BTreeSet::new();
+        for line in split(&listed) {
+            let (tag, path) = line.split_at(line.len().min(2));
+            let is_untracked = tag == b"? ";
+            if tag[0].is_ascii_lowercase() {
+                // The user asked git to take it for unchanged.
+                continue;
+            }
+            if tag == b"R " || (!is_untracked && self.is_behind_link(path)) {
+                removed.insert(path.to_vec());
+                continue;
+            }
+            match if is_untracked {
+                self.untracked(path, private_index)
+            } else {
+                self.tracked(path, private_index)
+            } {
+                Verdict::Take(size) if is_untracked => {
+                    candidates.push(Candidate { path: path.to_vec(), size });
+                }
+                Verdict::Take(_) => drop(paths.insert(path.to_vec())),
+                Verdict::TakeLink(folder) => {
+                    self.has_gitlinks = true;
+                    paths.insert(folder);
+                }
+                Verdict::Oversized => drop(oversized.insert(path.to_vec())),
+                Verdict::Leave(reason) => skipped.left_out.push(leave(path, reason)),
+            }
+        }
+        paths.extend(self.budget.choose(candidates, &mut skipped.left_out));
+        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut skipped.left_out)?);
+        if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
+            removed.extend(self.newly_ignored(private_index)?);
+        }
+        paths.retain(|path| !removed.contains(path));
+        let removed: Vec<_> = removed.into_iter().collect();
+        self.feed(private_index, &["--force-remove"], &removed, &mut skipped)?;
+        let paths: Vec<_> = paths.into_iter().collect();
+        self.feed(private_index, &["--add", "--remove", "--replace"], &paths, &mut skipped)?;
+        if self.has_gitlinks {
+            let dirty = self.dirty_submodules(private_index);
+            skipped.left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
+        }
+        let tree = self.tree_of_index(private_index)?;
+        let Skipped { mut left_out, refused } = skipped;
+        left_out.sort();
+        left_out.dedup();
+        Ok(Contents { tree, left_out, refused })
+    }
+
+    fn tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
+        // An object that is not here is committed and at the remote. git would fetch it to look at it.
+        let options: &[&str] = if self.repository.is_partial() { &["--missing-ok"] } else { &[] };
+        let write = || self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line();
+        let tree = write().or_else(|error| {
+            if was_cut_short(&error) {
+                return Err(error);
+            }
+            // It may have run a filter again that failed this time.
+            self.forget_filtered(private_index)?;
+            write()
+        })?;
+        tree.parse()
+    }
+
+    fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
+        if let Some(folder) = path.strip_suffix(b"/") {
+            // A repository inside the work tree: git records which commit it is at, if it has one.
+            let asked = Tool::git(&self.top)
+                .arg("-C")
+                .arg(OsStr::from_bytes(folder))
+                .args(["rev-parse", "--verify", "--quiet", "HEAD"])
+                .run();
+            return match asked {
+                Ok(captured) if captured.is_success() => Verdict::TakeLink(folder.to_vec()),
+                _ => Verdict::Leave(LeftOut::NESTED_REPOSITORY),
+            };
+        }
+        if is_credentials(path) {
+            return Verdict::Leave(LeftOut::CREDENTIALS);
+        }
+        match self.look(path, private_index) {
+            FileCheck::Oversized => Verdict::Leave(LeftOut::TOO_LARGE),
+            FileCheck::Unreadable => Verdict::Leave("unreadable"),
+            FileCheck::Fine(size) => Verdict::Take(size),
+        }
+    }
+
+    /// Returns true if a folder on the way to it has become a link: then it is no file of this work tree.
+    pub(super) fn is_behind_link(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        ends.into_iter().any(|end| self.path(&path[..end]).is_symlink())
+    }
+
+    fn tracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
+        match self.look(path, private_index) {
+            FileCheck::Oversized => Verdict::Oversized,
+            FileCheck::Unreadable => Verdict::Leave("unreadable"),
+            FileCheck::Fine(size) => Verdict::Take(size),
+        }
+    }
+
+    fn look(&self, path: &[u8], private_index: PrivateIndex<'_>) -> FileCheck {
+        let path = self.path(path);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {
+                if metadata.len() > private_index.max_file {
+                    FileCheck::Oversized
+                } else if !matches!(open_plain(&path), Ok(Some(_))) && path.exists() {
+                    FileCheck::Unreadable
+                } else {
+                    FileCheck::Fine(metadata.len())
+                }
+            }
+            // A link, a submodule, or gone: git knows what to do.
+            _ => FileCheck::Fine(0),
+        }
+    }
+
+    /// Of big files that our index knows, those that the user's does not know grew after a snapshot took them.
+    fn forget_untracked(
+        &self,
+        oversized: &BTreeSet<RawPath>,
+        paths: &mut BTreeSet<RawPath>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Result<BTreeSet<RawPath>> {
+        if oversized.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let output = self.git().args(["ls-files", "-z"]).read()?;
+        let users: BTreeSet<&[u8]> = split(&output).collect();
+        let mut removed = BTreeSet::new();
+        for path in oversized {
+            if users.contains(path.as_slice()) {
+                paths.insert(path.clone());
+            } else {
+                removed.insert(path.clone());
+                left_out.push(leave(path, LeftOut::TOO_LARGE));
+            }
+        }
+        Ok(removed)
+    }
+}
+
+enum Verdict {
+    /// A file of that many bytes.
+    Take(u64),
+    /// A repository in that folder, to be taken as the commit that it is at.
+    TakeLink(RawPath),
+    /// In our index, but past the size limit: taken only where the user tracks it.
+    Oversized,
+    Leave(&'static str),
+}
+
+enum FileCheck {
+    /// Its size.
+    Fine(u64),
+    Oversized,
+    Unreadable,
+}

@@ -1,0 +1,276 @@
+//! Children that run long: agents and validations, with their streams in files.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+use rustix::process::Signal;
+
+use super::launcher::{failure_file, launcher, take_failure};
+use super::limits::{Limits, Pulse, Watch};
+use super::process_tree::ProcessTree;
+use super::started::ChildProcess;
+use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
+use ralph_core::record::{Exit, ExitReason};
+
+/// A program to run, and all that it may see and do. It gets a session and a process group of its own, and no terminal.
+#[derive(Debug, Clone)]
+pub struct Child {
+    pub argv: Vec<String>,
+    pub directory: Utf8PathBuf,
+    /// Set over what we inherited.
+    pub environment: Vec<(String, String)>,
+    /// Set only where we inherited nothing of that name.
+    pub defaults: Vec<(String, String)>,
+    /// Not handed on. Git's own variables never are.
+    pub removed: Vec<String>,
+    /// A file to read from; nothing to read if it is none.
+    pub stdin: Option<Utf8PathBuf>,
+    pub stdout: Utf8PathBuf,
+    pub stderr: Utf8PathBuf,
+    pub marker: Marker,
+    pub limits: Limits,
+}
+
+/// How a child ended, and what it left running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildExit {
+    pub exit: Exit,
+    /// Names of the programs that went on in the background after its own end. They are stopped by now.
+    pub leftovers: Vec<String>,
+}
+
+/// How long a child that is asked to stop may take.
+#[derive(Debug, Clone, Copy)]
+struct Grace {
+    /// From INT to TERM: agents save their state and print a last event, the slowest in under 2 s.
+    interrupt: Duration,
+    /// From TERM to KILL: enough to end tools and save, short enough that Ctrl-C still feels like Ctrl-C.
+    terminate: Duration,
+    /// Whether INT comes first whatever the reason, not after Ctrl-C alone.
+    always_interrupts: bool,
+}
+
+const GRACE: Grace =
+    Grace { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3), always_interrupts: false };
+
+/// Time between two checks of streams and requests to stop; the end of the child itself wakes us at once.
+const TICK: Duration = Duration::from_millis(25);
+
+/// How long a killed child may take to vanish, for one in the middle of a system call on a dead disk never does.
+const VANISH_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Child {
+    /// Runs it to its end, or stops it; then stops what it left behind. `on_tick` is called meanwhile to report how
+    /// it does, and once more after the end.
+    ///
+    /// # Errors
+    ///
+    /// If its streams cannot be made or watched. How it ended, or why it could not be started, is a value.
+    pub fn run(&self, interrupt: &Interrupt, on_tick: &mut dyn FnMut() -> Pulse) -> Result<ChildExit> {
+        self.run_with(GRACE, interrupt, on_tick)
+    }
+
+    /// The same for git with the hooks of the user: one that set files aside puts them back on INT, and not on TERM.
+    ///
+    /// # Errors
+    ///
+    /// As [`Child::run`].
+    pub fn run_with_hooks(
+        &self,
+        interrupt: &Interrupt,
+        on_tick: &mut dyn FnMut() -> Pulse,
+    ) -> Result<ChildExit> {
+        self.run_with(Grace { always_interrupts: true, ..GRACE }, interrupt, on_tick)
+    }
+
+    fn run_with(
+        &self,
+        grace: Grace,
+        interrupt: &Interrupt,
+        on_tick: &mut dyn FnMut() -> Pulse,
+    ) -> Result<ChildExit> {
+        let stdout = stream::create(&self.stdout)?;
+        let stderr = stream::create(&self.stderr)?;
+        if let Some(signal) = interrupt.signal() {
+            return Ok(ChildExit::without_leftovers(128 + signal, Some(ExitReason::Interrupted)));
+        }
+        // Only what is adopted can be found after its parent's end.
+        let adopts = system::adopt_orphans();
+        let started = match self.start(&stdout, &stderr)? {
+            Ok(started) => started,
+            Err(why) => return not_started(&stderr, &why),
+        };
+        let mut running = RunningChild {
+            tree: ProcessTree::of(&self.marker, &started),
+            started,
+            watch: Watch::new(self.limits, [stdout, stderr]),
+            grace,
+            interrupt,
+        };
+        let (status, reason) = running.wait(on_tick)?;
+        let RunningChild { mut tree, watch, .. } = running;
+        let start_failure = take_failure(status.and_then(|status| status.code()), &self.stderr);
+        if let Some(why) = start_failure.filter(|_| reason.is_none()) {
+            let [_, stderr] = &watch.streams;
+            return not_started(stderr, &self.cannot_start(&why));
+        }
+        tree.root_ended();
+        let has_left = !adopts || system::has_children();
+        let leftovers = if has_left { tree.stop_leftovers(interrupt) } else { Vec::new() };
+        if reason == Some(ExitReason::OutputLimit) {
+            watch.cut_streams()?;
+        }
+        for (stream, path) in watch.streams.iter().zip([&self.stdout, &self.stderr]) {
+            stream::put_back(stream, path)?;
+        }
+        let _ended = on_tick();
+        let code = match reason {
+            None | Some(ExitReason::Interrupted) => status.map_or(128 + Signal::KILL.as_raw(), code_of),
+            Some(_) => -1,
+        };
+        Ok(ChildExit { exit: Exit { code, reason }, leftovers })
+    }
+
+    /// Starts it. Returns why it could not be started as a value, in words for its stderr.
+    fn start(&self, stdout: &File, stderr: &File) -> Result<Result<ChildProcess, String>> {
+        let Some((program, arguments)) = self.argv.split_first() else {
+            return Ok(Err("nothing to start: the command is empty".to_owned()));
+        };
+        // A path is meant from where the child runs, not from where the user stands.
+        let is_path = program.contains('/');
+        let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
+        let launcher = launcher();
+        let mut expression = match launcher {
+            Some(launcher) => duct::cmd(
+                launcher.program(),
+                launcher.arguments(&failure_file(&self.stderr), &found, arguments),
+            ),
+            None => duct::cmd(found, arguments),
+        };
+        expression = expression
+            .dir(self.directory.as_std_path())
+            .stdout_file(stdout.try_clone().context("share the child's stdout")?)
+            .stderr_file(stderr.try_clone().context("share the child's stderr")?)
+            .unchecked();
+        expression = match &self.stdin {
+            Some(path) => {
+                let file = File::open(path).with_context(|| format!("open {path} for the child to read"))?;
+                expression.stdin_file(file)
+            }
+            None => expression.stdin_null(),
+        };
+        let child = self.clone();
+        expression = expression.before_spawn(move |command| {
+            child.set_variables(command);
+            if launcher.is_none() {
+                command.process_group(0);
+            }
+            Ok(())
+        });
+        Ok(ChildProcess::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
+    }
+
+    fn set_variables(&self, command: &mut Command) {
+        let inherited: Vec<String> = command
+            .get_envs()
+            .filter_map(|(name, value)| value.and(name.to_str().map(str::to_owned)))
+            .collect();
+        for name in &inherited {
+            if is_local_to_git(name) || self.removed.contains(name) {
+                command.env_remove(name);
+            }
+        }
+        for (name, value) in &self.defaults {
+            if !inherited.contains(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.marker.variables());
+    }
+
+    fn cannot_start(&self, why: &str) -> String {
+        let program = self.argv.first().map_or("", String::as_str);
+        if self.directory.is_dir() {
+            format!("cannot start `{program}`: {why}")
+        } else {
+            format!("cannot start `{program}`: {} is not a directory", self.directory)
+        }
+    }
+}
+
+impl ChildExit {
+    fn without_leftovers(code: i32, reason: Option<ExitReason>) -> Self {
+        Self { exit: Exit { code, reason }, leftovers: Vec::new() }
+    }
+}
+
+/// Writes into its stderr why a child was not started.
+fn not_started(mut stderr: &File, why: &str) -> Result<ChildExit> {
+    writeln!(stderr, "{why}").context("write down why the child could not be started")?;
+    Ok(ChildExit::without_leftovers(-1, Some(ExitReason::StartFailed)))
+}
+
+fn is_local_to_git(name: &str) -> bool {
+    LOCAL_GIT_VARIABLES.contains(&name)
+        || name.starts_with("GIT_CONFIG_KEY_")
+        || name.starts_with("GIT_CONFIG_VALUE_")
+}
+
+/// A child between its start and its end.
+struct RunningChild<'a> {
+    started: ChildProcess,
+    tree: ProcessTree<'a>,
+    watch: Watch,
+    grace: Grace,
+    interrupt: &'a Interrupt,
+}
+
+impl RunningChild<'_> {
+    /// Waits for its end, or stops it. Returns how it ended itself, and why it was stopped, if it was.
+    fn wait(
+        &mut self,
+        on_tick: &mut dyn FnMut() -> Pulse,
+    ) -> Result<(Option<ExitStatus>, Option<ExitReason>)> {
+        let mut pulse = Pulse::Alive;
+        loop {
+            if let Some(output) = self.started.handle().wait_timeout(TICK).context("wait for the child")? {
+                return Ok((Some(output.status), None));
+            }
+            let reason = match self.interrupt.signal() {
+                Some(_) => Some(ExitReason::Interrupted),
+                None => self.watch.exceeded(pulse)?,
+            };
+            if let Some(reason) = reason {
+                return Ok((self.stop(reason)?, Some(reason)));
+            }
+            pulse = on_tick();
+            if self.watch.is_time_for_orphans() {
+                self.tree.reap_orphans();
+            }
+        }
+    }
+
+    /// Sends INT, TERM and KILL, each if the one before was not enough. Returns how the child itself ended.
+    fn stop(&mut self, reason: ExitReason) -> Result<Option<ExitStatus>> {
+        // Listed before the first signal: a process that loses its parent is hard to find.
+        self.tree.members();
+        let is_ctrl_c = reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT;
+        if is_ctrl_c || self.grace.always_interrupts {
+            self.tree.interrupt_group(self.grace.interrupt, self.interrupt);
+        }
+        self.tree.ask_all(self.grace.terminate, self.interrupt);
+        self.tree.kill();
+        let output = self.started.handle().wait_timeout(VANISH_TIMEOUT);
+        Ok(output.context("wait for the stopped child")?.map(|output| output.status))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! The marker of a session, by which all its descendants can be found.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::system;
+use ralph_core::record::SessionId;
+
+/// The name of a session in the environment of its children, by which every descendant can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker {
+    session: String,
+    /// Where the session runs: who recovers a copy of a repository must not stop what runs in the original.
+    work_tree: Option<String>,
+    /// Where the child that runs is noted, for systems on which no marker can be read.
+    note: Option<Utf8PathBuf>,
+}
+
+impl Marker {
+    pub const VARIABLE: &str = "RALPH_SESSION";
+    const WORK_TREE: &str = "RALPH_WORK_TREE";
+
+    pub fn new(session: &SessionId) -> Self {
+        Self { session: session.to_string(), work_tree: None, note: None }
+    }
+
+    /// The marker of a session in one work tree alone.
+    #[must_use]
+    pub fn in_work_tree(self, top: &Utf8Path) -> Self {
+        Self { work_tree: Some(top.to_string()), ..self }
+    }
+
+    /// The same, with a file to note children in.
+    #[must_use]
+    pub fn noted_in(self, file: Utf8PathBuf) -> Self {
+        Self { note: Some(file), ..self }
+    }
+
+    /// Returns where children are to be noted.
+    pub(super) fn note(&self) -> Option<&Utf8Path> {
+        self.note.as_deref().filter(|_| system::is_portable())
+    }
+
+    pub fn value(&self) -> &str {
+        &self.session
+    }
+
+    /// Returns what carries it.
+    pub fn variables(&self) -> Vec<(&'static str, &str)> {
+        let work_tree = self.work_tree.as_deref().map(|top| (Self::WORK_TREE, top));
+        [(Self::VARIABLE, self.session.as_str())].into_iter().chain(work_tree).collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! Children: every program that we start is started, fed, watched and stopped here.
+
+mod activity;
+mod bounded;
+mod child;
+mod child_signal;
+mod coprocess;
+mod descent;
+mod detached;
+#[cfg(any(test, feature = "testing"))]
+mod for_tests;
+mod interrupt;
+mod launcher;
+mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
+mod marker;
+mod noted;
+mod portable;
+mod private_dir;
+mod process_tree;
+mod registry;
+mod replace;
+mod shutdown_signal;
+mod started;
+mod stream;
+mod system;
+mod tool;
+
+pub use activity::Activity;
+pub use bounded::was_cut_short;
+pub use child::{Child, ChildExit};
+pub use child_signal::wait_for_children;
+pub use coprocess::Coprocess;
+pub use detached::Detached;
+#[cfg(any(test, feature = "testing"))]
+pub use for_tests::{give_children_default_signals, is_without_git_of_the_user};
+pub use interrupt::Interrupt;
+pub use launcher::{LAUNCH, launch, launch_through_ourselves};
+pub use limits::{Limits, Pulse};
+pub use marker::Marker;
+pub use private_dir::create_private_dir;
+pub use process_tree::{kill_marked, left_running};
+pub use replace::replace;
+pub use shutdown_signal::ShutdownSignal;
+pub use system::{is_git_running, use_portable_processes};
+pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
+
+/// A process as the system lists it.
+#[derive(Debug, Clone)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    /// The pid of the first process of its session; 0 if it is unknown.
+    session: i32,
+    /// With `pid` this names one process for ever: a pid alone is given to another one some day.
+    born: u64,
+    is_zombie: bool,
+    name: String,
+}
+
+/// Whose marker a process carries in its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    /// The one asked for.
+    This,
+    /// That of another session.
+    Another,
+    /// None, or it cannot be seen.
+    Nothing,
+}
+
+/// Returns true if we run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Runs a shell command with our own streams and waits for it: for programs that are themselves children.
+pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Result<i32> {
+    let output = duct::cmd("sh", ["-c", command]).dir(directory.as_std_path()).unchecked().run()?;
+    Ok(code_of(output.status))
+}
+
+/// Returns the number by which records name the end of a child: its exit code, or 128+n for signal n.
+fn code_of(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
+/// Returns the name of this machine, for messages to people on others.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

@@ -1,0 +1,62 @@
+//! Folders of ours in a git directory.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+
+use anyhow::{Context, Result};
+use camino::Utf8Path;
+
+use ralph_core::record::Refusal;
+
+/// The folder in a git directory that is ours.
+const OURS: &str = "ralph";
+
+/// Creates `dir` and the folders above it for the user alone; fine if it is there.
+///
+/// # Errors
+///
+/// If the git directory is gone that `dir` was in: were a new one made, what was moved away could not be moved back.
+pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
+    let is_missing = |folder: &Utf8Path| folder.symlink_metadata().is_err();
+    let missing = dir.ancestors().take_while(|folder| is_missing(folder));
+    let ours = missing.filter(|folder| folder.file_name() == Some(OURS)).filter_map(Utf8Path::parent);
+    let git_dir = ours.filter(|git_dir| is_missing(git_dir)).last();
+    if let Some(git_dir) = git_dir.filter(|git_dir| !git_dir.ancestors().any(is_git_dir)) {
+        return Err(Refusal::new(format!("the git directory `{git_dir}` is gone"))
+            .with_hint("move it back to where it was, then run the command again")
+            .into());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
+}
+
+fn is_git_dir(folder: &Utf8Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_is_made_where_the_git_directory_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8Path::from_path(folder.path()).unwrap();
+        for (path, git_dir) in [
+            ("repo/.git/ralph/spool/x", "repo/.git"),
+            ("ralph/repo.git/worktrees/w/ralph/loops/ralph", "ralph/repo.git/worktrees/w"),
+        ] {
+            let error = create_private_dir(&top.join(path)).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("the git directory `{}` is gone\nhint: ", top.join(git_dir))),
+                "{error}"
+            );
+            assert_eq!(top.read_dir().unwrap().count(), 0);
+        }
+        std::fs::create_dir_all(top.join("repo/.git/objects")).unwrap();
+        std::fs::write(top.join("repo/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for path in ["repo/.git/ralph/spool/x", "repo/.git/ralph/loops/ralph/ralph", "elsewhere/a/b"] {
+            create_private_dir(&top.join(path)).unwrap();
+            assert!(top.join(path).is_dir());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! From a sealed draft in the spool to a commit on the session's ref: the one way in.
+//!
+//! Every step can be repeated. The same draft gives the same commit id, so a step that was done before a crash is
+//! found done, and no iteration is ever recorded twice.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use camino::Utf8Path;
+use redact_stream::Redactor;
+
+use ralph_core::record::{LogEntry, ObjectId};
+
+use super::Store;
+use super::files::{FileWriter, pretty_json};
+use super::local::disk;
+use super::local::spool::{Draft, Slot, names};
+use super::message::{self, Snapshot, Subject};
+use super::objects::{self, Quarantine, Signature};
+use super::refs::database::RefUpdate;
+use super::refs::naming::SessionRefs;
+use super::refs::update::Conflict;
+
+impl Store {
+    /// Records the sealed draft in `slot`: objects, sync, refs, sync. Returns the id of its commit.
+    pub fn append(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
+        let refs = SessionRefs::new(&draft.feature, draft.session.clone());
+        let tip = self.refs().tip(&refs.log())?;
+        let snapshot = draft.snapshot.clone().filter(|id| Some(id) != draft.snapshot_parent.as_ref());
+        let snapshot = snapshot.map(|new| RefUpdate {
+            name: refs.snapshot(),
+            old: draft.snapshot_parent.clone(),
+            new: Some(new),
+        });
+        if tip == draft.parent {
+            let commit = self.write_objects(slot, draft, redactor)?;
+            let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
+            let updates: Vec<_> = [log].into_iter().chain(snapshot).collect();
+            self.refs().move_to(&updates, || self.restore_objects(&slot.objects()))?;
+            self.restore_objects(&slot.objects())?;
+            return Ok(commit);
+        }
+        let Some(done) = self.find_done(&refs, tip.as_ref(), draft)? else {
+            return Err(Conflict { name: refs.log(), expected: draft.parent.clone(), found: tip }.into());
+        };
+        // Refs move one after the other, and the earlier try may have died between the two.
+        if let Some(snapshot) = snapshot
+            && self.refs().tip(&snapshot.name)? == snapshot.old
+        {
+            self.refs().move_to(&[snapshot], || self.restore_objects(&slot.objects()))?;
+        }
+        self.restore_objects(&slot.objects())?;
+        Ok(done)
+    }
+
+    /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the
+    /// refs do not lead to yet. Returns how many these were.
+    pub fn restore_objects(&self, dir: &Utf8Path) -> Result<usize> {
+        if !dir.is_dir() {
+            return Ok(0);
+        }
+        let quarantine = Quarantine::open(dir, self.repository().hash)?;
+        let objects = self.repository().common_dir.join("objects");
+        let mut absent = quarantine.names()?;
+        absent.retain(|name| !objects.join(&name[..2]).join(&name[2..]).exists());
+        if !absent.is_empty() {
+            // Packs are opened once, and only if an object is not loose.
+            let reader = self.reader()?;
+            let mut packed = BTreeSet::new();
+            for name in &absent {
+                if reader.has(&name.parse()?)? {
+                    packed.insert(name.clone());
+                }
+            }
+            absent.retain(|name| !packed.contains(name));
+        }
+        if absent.is_empty() {
+            return Ok(0);
+        }
+        quarantine.drop_torn()?;
+        let is_there = |name: &str| !absent.iter().any(|absent| absent == name);
+        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, is_there)
+    }
+
+    /// Throws away what a power cut left half written of the objects in `slot`; they are written again.
+    pub fn drop_torn_objects(&self, slot: &Slot) -> Result<()> {
+        Quarantine::open(&slot.path(names::OBJECTS), self.repository().hash)?.drop_torn()
+    }
+
+    /// Moves new objects into the repository, durably.
+    pub(super) fn publish(&self, quarantine: &Quarantine) -> Result<()> {
+        let folder = self.repository().common_dir.join("objects");
+        quarantine.publish(&folder, self.repository().sharing, self.syncing)
+    }
+
+    /// Writes the commit of a snapshot beside the other objects of `slot`. No ref moves yet.
+    ///
+    /// Its parents are the previous snapshot and HEAD: so a push sends only what changed, and work that the agent
+    /// resets away stays reachable.
+    pub fn write_snapshot(&self, slot: &Slot, snapshot: &Snapshot<'_>) -> Result<ObjectId> {
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
+        let parents: Vec<ObjectId> = snapshot.previous.into_iter().chain(snapshot.head).cloned().collect();
+        let signature = Signature {
+            author: self.repository().author.clone(),
+            authored_at: snapshot.taken_at,
+            committed_at: snapshot.taken_at,
+        };
+        quarantine.write_commit(snapshot.tree, &parents, &signature, &message::of_snapshot(snapshot))
+    }
+
+    /// Returns the commit of this very record, if an earlier try got as far as the ref.
+    fn find_done(
+        &self,
+        refs: &SessionRefs,
+        tip: Option<&ObjectId>,
+        draft: &Draft,
+    ) -> Result<Option<ObjectId>> {
+        let number = draft.iteration.as_ref().map(|iteration| iteration.iteration);
+        let is_it = |entry: &LogEntry| {
+            entry.session == draft.session
+                && entry.kind == draft.kind
+                && entry.iteration == number
+                && entry.parent == draft.parent
+        };
+        let Some(tip) = tip else { return Ok(None) };
+        Ok(self.chain(refs, tip)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
+    }
+
+    fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
+        let mut writer = FileWriter::new(&quarantine, redactor);
+        for (path, name) in &draft.files {
+            writer.add_file(path, &slot.path(name))?;
+        }
+        let entry = disk::read_if_there(&slot.path(names::PROGRESS))?.unwrap_or_default();
+        let entry = String::from_utf8_lossy(&entry).into_owned();
+        let message = match (&draft.iteration, &draft.session_json) {
+            (Some(iteration), _) => {
+                let mut iteration = iteration.clone();
+                iteration.redactions = writer.redactions().to_vec();
+                writer.add_exact("iteration.json", &pretty_json(&iteration)?)?;
+                message::compose(Subject::Iteration(&iteration), &entry)
+            }
+            (None, Some(session)) => {
+                writer.add_exact("session.json", &pretty_json(session)?)?;
+                message::compose(Subject::Session(draft.kind, session), &entry)
+            }
+            (None, None) => bail!("the draft in the spool is of no record"),
+        };
+        let tree = objects::from_gix(&writer.finish_tree()?)?;
+        let signature = Signature {
+            author: self.repository().author.clone(),
+            authored_at: draft.authored_at,
+            committed_at: draft.committed_at,
+        };
+        let commit = quarantine.write_commit(&tree, draft.parent.as_slice(), &signature, &message)?;
+        self.publish(&quarantine)?;
+        Ok(commit)
+    }
+}

@@ -1,0 +1,133 @@
+//! The store: what a session leaves behind, as commits on `refs/ralph/<feature>/<session>`.
+//!
+//! The only writer of our refs, and one of the two doors to git. Each iteration is one commit, so plain
+//! `git log --glob='refs/ralph/*'` reads a session without us. Nothing here touches the user's branch, index or
+//! files.
+
+mod append;
+mod comparable;
+#[cfg(test)]
+mod counters;
+mod digests;
+mod evidence;
+mod files;
+mod leftovers;
+mod local;
+mod loose;
+mod maintenance;
+mod message;
+mod objects;
+mod reading;
+mod refs;
+mod restore_point;
+mod retention;
+#[cfg(test)]
+mod samples;
+mod share;
+mod snapshots;
+#[cfg(test)]
+mod tests;
+mod trailer_value;
+mod verify;
+
+pub use comparable::{DifferingFile, TOO_LARGE};
+pub use files::{FileProof, Manifest};
+pub use leftovers::Leftover;
+pub use local::control::{Control, ControlRequests, Stop};
+pub use local::disk::free as disk_free;
+pub use local::folders;
+pub use local::git_locks::{git_locks, lock_name, remove_abandoned_lock};
+pub use local::hints::Hints;
+pub use local::identity::{Identity, random_bytes};
+pub use local::kept_settings::KeptSettings;
+pub use local::last_written::{last_written, newest_written, note_last_written};
+pub use local::lock::{Holder, LoopLock};
+pub use local::passed::PassedStates;
+pub use local::scratch::Scratch;
+pub use local::spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
+pub use maintenance::{MIN_LOOSE_TO_PACK, Maintenance, loose_objects};
+pub use message::Snapshot;
+pub use objects::{Quarantine, Signature};
+pub use reading::listing::{Listing, SessionRows};
+pub use reading::range_read::{Ask, FilePart};
+pub use reading::reader::RecordReader;
+pub use reading::row::Row;
+pub use reading::search::{Matcher, Search, line};
+pub use reading::session_log::{SessionLog, status_of};
+pub use refs::naming::{SessionRefs, sessions_among, slug};
+pub use refs::queries::Refs;
+pub use refs::recovery::RefState;
+pub use refs::update::Conflict;
+pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
+pub use retention::{Expired, Extent, Plan, Retained, Rules};
+pub use share::elsewhere::RemoteRun;
+pub use share::incoming::stays_inside;
+pub use share::notes::{Lines, Notes};
+pub use share::purge::{Purge, PurgeReport};
+pub use share::remote::{Connection, Probe, Remote, Unreachable};
+pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
+pub use share::sync_state::cleaned_refs;
+pub use share::tombstones::Tombstones;
+pub use snapshots::NextSnapshot;
+pub use trailer_value::escape as escape_trailer;
+pub use verify::{Finding, Repair, VerifyReport};
+// For fuzzing alone.
+#[doc(hidden)]
+pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
+
+use anyhow::Result;
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
+
+use ralph_git::repository::{MAX_BLOB_BYTES, Repository, caused};
+
+use reading::unreadable::Unreadable;
+use refs::database::RefWriter;
+
+/// Bytes of unpacked objects that are kept to make others from.
+const PACK_CACHE: usize = 8 * 1024 * 1024;
+
+/// The same where all records are read, as much as git takes: packs hold equal files of many records as one chain of
+/// deltas, which is gone through once where its beginning is still there.
+const VERIFY_PACK_CACHE: usize = 96 * 1024 * 1024;
+
+/// The records of one repository.
+#[derive(Debug, Clone)]
+pub struct Store {
+    repository: Repository,
+    syncing: Syncing,
+    unreadable: Unreadable,
+    ref_writer: RefWriter,
+}
+
+/// Whether what is recorded must survive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syncing {
+    Always,
+    /// For made-up records that can be made again. No setting of a user's leads here.
+    Never,
+}
+
+impl Store {
+    pub fn new(repository: Repository) -> Self {
+        Self::with_sync(repository, Syncing::Always)
+    }
+
+    pub fn with_sync(repository: Repository, syncing: Syncing) -> Self {
+        Self { repository, syncing, unreadable: Unreadable::default(), ref_writer: RefWriter::default() }
+    }
+
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Opens the repository afresh: refs and packs may have been moved about by others since the last look.
+    fn open_git(&self) -> Result<gix::Repository> {
+        #[cfg(test)]
+        counters::count(&counters::GIT_OPENED);
+        let mut git = self.repository.open(&self.repository.common_dir)?;
+        // In a pack each of our commits is a delta on the one before: without this, reading a session in its
+        // order would make every one anew from the start of its chain.
+        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACK_CACHE)));
+        Ok(git)
+    }
+}

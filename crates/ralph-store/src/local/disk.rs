@@ -1,0 +1,207 @@
+//! Files that must survive a power cut: the only place that syncs.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::OFlags;
+use serde::de::DeserializeOwned;
+
+use ralph_core::record::{IfThere, quoted_for_shell};
+use ralph_git::repository::Sharing;
+
+/// Number of files from which one sync of the file system is cheaper than an fsync of each.
+const SYNCFS_MIN_FILES: usize = 500;
+
+/// Bytes that are free for the user on the file system of `dir`.
+pub fn free(dir: &Utf8Path) -> Result<u64> {
+    let found = rustix::fs::statvfs(dir.as_std_path())
+        .with_context(|| format!("ask how full the disk of {dir} is"))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Lets in whom the repository lets in, as git does with files of its own; fine if it is not there.
+pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
+    let Some(sharing) = sharing else { return Ok(()) };
+    let change = || -> io::Result<()> {
+        let metadata = fs::symlink_metadata(path)?;
+        let mode = metadata.permissions().mode();
+        let wanted = sharing.mode(mode, metadata.is_dir());
+        if wanted == mode { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(wanted)) }
+    };
+    match change() {
+        // A file of another user of the group is shared by its owner.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            Ok(())
+        }
+        other => other.with_context(|| format!("share {path}")),
+    }
+}
+
+/// How files of ours are opened: an agent may have put a pipe in the place of one, and to open that can take for ever.
+fn without_wait() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(OFlags::NONBLOCK.union(OFlags::NOCTTY).bits().cast_signed());
+    options
+}
+
+/// Opens a file of ours to read.
+///
+/// # Errors
+///
+/// If something else than a regular file has its place, too.
+pub fn open(path: &Utf8Path) -> io::Result<File> {
+    regular(without_wait().read(true).open(path)?, path)
+}
+
+/// Opens a file of ours to read, write and lock it. It is made with `mode` if it is not there.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_to_change(path: &Utf8Path, mode: u32) -> io::Result<File> {
+    let options = &mut without_wait();
+    options.read(true).write(true).create(true).truncate(false).mode(mode);
+    regular(options.open(path)?, path)
+}
+
+fn regular(file: File, path: &Utf8Path) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let remove = quoted_for_shell(path.as_str());
+    Err(io::Error::other(format!(
+        "not a regular file, though a file of ralph belongs there\nhint: `rm {remove}` removes it"
+    )))
+}
+
+/// Forces the content of a file to the disk.
+pub fn sync_file(path: &Utf8Path) -> Result<()> {
+    open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
+}
+
+/// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
+pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
+    let synced = without_wait().read(true).open(path).and_then(|file| file.sync_all());
+    synced.if_there().map(drop).with_context(|| format!("sync {path}"))
+}
+
+/// Forces every file below `dir` to the disk, and the folders that lead to one.
+pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
+    let mut found = Vec::new();
+    let mut unread = vec![dir.to_owned()];
+    while let Some(folder) = unread.pop() {
+        let inside = children(&folder)?;
+        if !inside.is_empty() {
+            found.push(folder);
+        }
+        for path in inside {
+            if path.is_dir() { unread.push(path) } else { found.push(path) }
+        }
+    }
+    sync_each(&found, dir)
+}
+
+/// Forces files and folders to the disk, all of them on the file system of `dir`; fine if some are gone.
+pub fn sync_each(paths: &[Utf8PathBuf], dir: &Utf8Path) -> Result<()> {
+    if paths.len() > SYNCFS_MIN_FILES && sync_file_system(dir)? {
+        return Ok(());
+    }
+    paths.iter().try_for_each(|path| sync_if_there(path))
+}
+
+/// Forces all that was written to the file system of `dir` to the disk, where the system can do that.
+#[cfg(target_os = "linux")]
+fn sync_file_system(dir: &Utf8Path) -> Result<bool> {
+    let dir_file = File::open(dir).with_context(|| format!("open {dir}"))?;
+    rustix::fs::syncfs(dir_file).with_context(|| format!("sync the file system of {dir}"))?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_dir: &Utf8Path) -> Result<bool> {
+    Ok(false)
+}
+
+/// Writes a file so that after a crash there is either all of it or what was there before.
+pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_through(&draft_of(path), path, bytes, 0o666)
+}
+
+/// Does the same with a file for the user alone.
+pub fn write_private(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_private_through(&draft_of(path), path, bytes)
+}
+
+/// The same by a draft of this name.
+pub fn write_private_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    write_through(draft, path, bytes, 0o600)
+}
+
+fn draft_of(path: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{path}.new"))
+}
+
+fn write_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let write = || -> io::Result<()> {
+        // Whatever has this name: a draft that a kill left, or what an agent put there.
+        fs::remove_file(draft).if_there()?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(draft, path)
+    };
+    write().with_context(|| format!("write {path}"))?;
+    sync_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
+}
+
+/// Returns what is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.
+pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+    let entries = fs::read_dir(dir).if_there().with_context(|| format!("read {dir}"))?;
+    let mut paths = Vec::new();
+    for entry in entries.into_iter().flatten() {
+        let path = entry.with_context(|| format!("read {dir}"))?.path();
+        if let Ok(path) = Utf8PathBuf::from_path_buf(path) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads a file; none if it is not there.
+pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().if_there().with_context(|| format!("read {path}"))
+}
+
+/// Reads a file with JSON; none if it is not there.
+pub fn read_json<T: DeserializeOwned>(path: &Utf8Path) -> Result<Option<T>> {
+    match read_if_there(path)? {
+        None => Ok(None),
+        Some(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| format!("read {path}")),
+    }
+}
+
+/// Returns a path in a folder that ends in `name` and is not taken: `1-name`, `2-name`, ...
+pub fn free_name(folder: &Utf8Path, name: &str) -> Utf8PathBuf {
+    let mut paths = (1_u64..).map(|number| folder.join(format!("{number}-{name}")));
+    paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+}
+
+/// Removes a file. Returns true if it was there.
+pub fn remove_file_if_there(path: &Utf8Path) -> Result<bool> {
+    let removed = fs::remove_file(path).if_there().with_context(|| format!("remove {path}"))?;
+    Ok(removed.is_some())
+}
+
+/// Removes a folder with all that is in it; fine if it is not there.
+pub fn remove_dir_if_there(dir: &Utf8Path) -> Result<()> {
+    fs::remove_dir_all(dir).if_there().map(drop).with_context(|| format!("remove {dir}"))
+}

@@ -1,0 +1,171 @@
+//! One loop per work tree: a lock that the kernel frees when its holder dies.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use ralph_core::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
+use ralph_git::repository::Repository;
+use ralph_git::worktree::WorkTree;
+use ralph_os::process::create_private_dir;
+
+use super::disk;
+
+/// Longer than anybody holds the lock who only looks at it.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Who holds a lock; written into the lock file for the message to the second comer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub session: SessionId,
+    pub pid: u32,
+    pub host: String,
+    pub started_at: Timestamp,
+}
+
+/// Takes a lock that is held as long as the file is open. `None` if another process has it.
+pub(crate) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
+    let file = disk::open_to_change(path, 0o666).with_context(|| format!("open {path}"))?;
+    Ok(has_locked(&file, FlockOperation::NonBlockingLockExclusive, path)?.then_some(file))
+}
+
+/// Waits for the lock on an open file, which is held as long as the file is open.
+pub(crate) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
+    flock(file, FlockOperation::LockExclusive).with_context(|| format!("lock {path}"))
+}
+
+/// Returns true if no process holds the lock on a file. Writes nothing.
+pub(crate) fn is_free(path: &Utf8Path) -> Result<bool> {
+    let opened = disk::open(path).if_there().with_context(|| format!("open {path}"))?;
+    let Some(file) = opened else { return Ok(true) };
+    has_locked(&file, FlockOperation::NonBlockingLockShared, path)
+}
+
+/// Tries to lock. Returns false if another process has the lock.
+fn has_locked(file: &File, operation: FlockOperation, path: &Utf8Path) -> Result<bool> {
+    match flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+    }
+}
+
+/// The lock, held as long as this value lives.
+#[derive(Debug)]
+pub struct LoopLock {
+    file: File,
+    path: Utf8PathBuf,
+}
+
+impl LoopLock {
+    fn path(repository: &Repository, work_tree: &str) -> Utf8PathBuf {
+        // No `.lock` at the end: git's own clean-up must not take it for one of its locks.
+        repository.ralph_dir().join("loops").join(work_tree)
+    }
+
+    /// Takes the lock of this work tree, or refuses and names who has it.
+    pub fn take(work_tree: &WorkTree) -> Result<Self> {
+        let repository = work_tree.repository();
+        let path = Self::path(repository, &work_tree.name());
+        create_private_dir(path.parent().unwrap_or(&path))?;
+        let file = disk::open_to_change(&path, 0o666).with_context(|| format!("open {path}"))?;
+        for made in path.ancestors().take(3) {
+            disk::share(made, repository.sharing)?;
+        }
+        let asked = Instant::now();
+        while !has_locked(&file, FlockOperation::NonBlockingLockExclusive, &path)? {
+            // Who only looks whether it is held holds it for a moment, too.
+            if asked.elapsed() >= POLL_INTERVAL {
+                return Err(refusal(&mut &file).into());
+            }
+            std::thread::sleep(POLL_INTERVAL / 20);
+        }
+        // The previous holder is not the present one.
+        file.set_len(0).with_context(|| format!("write {path}"))?;
+        Ok(Self { file, path })
+    }
+
+    /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
+    pub fn reacquire_if_deleted(&mut self, work_tree: &WorkTree) -> Result<()> {
+        let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
+        let ours = self.file.metadata().context("look at the lock")?;
+        if there == Some((ours.dev(), ours.ino())) {
+            return Ok(());
+        }
+        self.file.rewind().context("read the lock")?;
+        let holder = read_holder(&mut self.file);
+        *self = Self::take(work_tree)?;
+        holder.map_or(Ok(()), |holder| self.name_holder(&holder))
+    }
+
+    /// Writes down who holds it.
+    pub fn name_holder(&self, holder: &Holder) -> Result<()> {
+        let write = || -> Result<()> {
+            let bytes = serde_json::to_vec(holder)?;
+            let mut file = &self.file;
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(&bytes)?;
+            Ok(())
+        };
+        write().with_context(|| format!("write {}", self.path))
+    }
+
+    /// Who runs a loop in this work tree now. Writes nothing.
+    pub fn holder_here(work_tree: &WorkTree) -> Result<Option<Holder>> {
+        let path = Self::path(work_tree.repository(), &work_tree.name());
+        if path.is_file() { Self::holder(&path) } else { Ok(None) }
+    }
+
+    /// Who runs loops now, in all work trees. Writes nothing.
+    pub fn holders(repository: &Repository) -> Result<Vec<Holder>> {
+        let mut holders = Vec::new();
+        for path in disk::children(&repository.ralph_dir().join("loops"))? {
+            holders.extend(Self::holder(&path)?);
+        }
+        Ok(holders)
+    }
+
+    /// Who held the locks of all work trees last, whether or not they still do.
+    pub(crate) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
+        let mut holders = Vec::new();
+        for path in disk::children(&repository.ralph_dir().join("loops"))? {
+            let mut file = disk::open(&path).with_context(|| format!("open {path}"))?;
+            holders.extend(read_holder(&mut file));
+        }
+        Ok(holders)
+    }
+
+    fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
+        let mut file = disk::open(path).with_context(|| format!("open {path}"))?;
+        let is_free = has_locked(&file, FlockOperation::NonBlockingLockShared, path)?;
+        Ok(if is_free { None } else { read_holder(&mut file) })
+    }
+}
+
+fn read_holder(file: &mut impl Read) -> Option<Holder> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn refusal(file: &mut impl Read) -> Refusal {
+    match read_holder(file) {
+        Some(holder) => Refusal::new(format!(
+            "another loop runs in this work tree: session {}, process {} on {}, since {}",
+            holder.session, holder.pid, holder.host, holder.started_at
+        ))
+        .with_hint(format!(
+            "wait for it, stop it with `{RALPH} stop`, or work in another work tree (git worktree add)"
+        )),
+        None => {
+            Refusal::new("another loop is just starting in this work tree").with_hint("try again in a moment")
+        }
+    }
+}

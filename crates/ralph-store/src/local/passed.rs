@@ -1,0 +1,73 @@
+//! States of the work tree on which the validation passed.
+//!
+//! A cache: `<common git dir>/ralph/cache/passed-<work tree>`, a line for each state, newest last. A state is known by a
+//! hash that only this clone can make; after it, and a tab, the tests that ran there. Without the file a validation runs once more than it need.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use camino::Utf8PathBuf;
+use failure_excerpt::Tally;
+
+use ralph_git::worktree::WorkTree;
+
+use super::{disk, folders};
+
+/// Most states that are kept.
+const MAX_STATES: usize = 50;
+
+/// The states of one work tree.
+pub struct PassedStates<'a> {
+    work_tree: &'a WorkTree,
+}
+
+impl<'a> PassedStates<'a> {
+    pub fn of(work_tree: &'a WorkTree) -> Self {
+        Self { work_tree }
+    }
+
+    /// Returns what the validation printed of its tests on a state on which it passed; the inner `None` if that is not
+    /// known.
+    pub fn find(&self, state: &str) -> Option<Option<Tally>> {
+        let line = self.read().into_iter().rev().find(|line| state_of(line) == state)?;
+        Some(line.split_once('\t').and_then(|(_, tests)| serde_json::from_str(tests).ok()))
+    }
+
+    pub fn add(&self, state: &str, tests: Option<&Tally>) -> Result<()> {
+        let mut states = self.read();
+        let line = match tests {
+            Some(tests) => format!("{state}\t{}", serde_json::to_string(tests)?),
+            None => state.to_owned(),
+        };
+        if states.last().is_some_and(|last| *last == line) {
+            return Ok(());
+        }
+        states.retain(|known| state_of(known) != state);
+        states.push(line);
+        states.drain(..states.len().saturating_sub(MAX_STATES));
+        folders::create(self.work_tree.repository(), "cache")?;
+        let path = self.path();
+        // In place: half a line is no hash that is known, and a draft would be left where we are killed.
+        let write = || -> std::io::Result<()> {
+            let mut file = disk::open_to_change(&path, 0o666)?;
+            file.set_len(0)?;
+            file.write_all((states.join("\n") + "\n").as_bytes())
+        };
+        write().with_context(|| format!("write {path}"))?;
+        disk::share(&path, self.work_tree.repository().sharing)
+    }
+
+    fn read(&self) -> Vec<String> {
+        let bytes = disk::read_if_there(&self.path()).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+
+    fn path(&self) -> Utf8PathBuf {
+        let name = self.work_tree.name();
+        self.work_tree.repository().ralph_dir().join("cache").join(format!("passed-{name}"))
+    }
+}
+
+fn state_of(line: &str) -> &str {
+    line.split('\t').next().unwrap_or_default()
+}

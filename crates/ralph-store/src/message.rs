@@ -1,0 +1,592 @@
+//! The message of one of our commits: a subject, a readable copy of the entry, and trailers.
+//!
+//! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
+
+use anyhow::{Context, Result, bail};
+use std::borrow::Cow;
+
+use ralph_core::record::{
+    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId, Outcome,
+    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
+    TrailerEvidence,
+};
+
+use super::evidence;
+use super::trailer_value::{Fields, escape, known, names, optional, unescape};
+
+/// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
+const BODY_LIMIT: usize = 16 * 1024;
+
+/// What a message is made of: the JSON that the tree of the same commit holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    Iteration(&'a Iteration),
+    Session(RecordKind, &'a Session),
+}
+
+/// The whole work tree at one moment of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a> {
+    pub tree: &'a ObjectId,
+    /// The snapshot before this one.
+    pub previous: Option<&'a ObjectId>,
+    pub head: Option<&'a ObjectId>,
+    pub session: &'a SessionId,
+    pub feature: &'a str,
+    /// `the start`, `iteration 3`.
+    pub moment: &'a str,
+    pub taken_at: Timestamp,
+}
+
+/// Composes the whole message.
+pub fn compose(subject: Subject<'_>, entry: &str) -> String {
+    let mut message = headline(subject);
+    message.push_str("\n\n");
+    let body = readable(entry);
+    if !body.is_empty() {
+        message.push_str(&body);
+        // Without a blank line in front git sees no trailers at all.
+        message.push_str("\n\n");
+    }
+    for line in trailer_lines(subject) {
+        message.push_str(&line);
+        message.push('\n');
+    }
+    message
+}
+
+/// Returns the trailers of a record, each as its line.
+pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
+    trailers(subject).into_iter().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
+}
+
+/// Trailers that records of earlier versions lack, though their JSON has the value.
+pub const ADDED_LATER: &[&str] = &["Ralph-Cost-Usd", "Ralph-False-Claim"];
+
+/// Returns the paragraph of a message that its trailers are in.
+fn last_paragraph(message: &str) -> &str {
+    message.trim_end().rsplit("\n\n").next().unwrap_or_default()
+}
+
+/// Returns the lines of ours in the last paragraph of a message.
+pub fn trailers_in(message: &str) -> Vec<String> {
+    last_paragraph(message).lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
+}
+
+/// Returns what is between the subject and the trailers.
+pub fn body_of(message: &str) -> &str {
+    let message = message.trim_end();
+    let end = message.rfind("\n\n").unwrap_or_default();
+    let start = message.find("\n\n").map_or(0, |start| start + 2);
+    message.get(start..end).unwrap_or_default()
+}
+
+/// Composes the message of a snapshot.
+pub fn of_snapshot(snapshot: &Snapshot<'_>) -> String {
+    let Snapshot { session, feature, moment, .. } = snapshot;
+    of_feature(&format!("work tree after {moment}"), "snapshot", feature, Some(session))
+}
+
+/// Composes the message of a commit that a restoration is kept as.
+pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> String {
+    of_feature(&printable(moment), "restoration", feature, Some(session))
+}
+
+/// Composes the message of a commit that says that the progress of a feature was cleared at `at`.
+pub fn of_clearing(feature: &str, at: Timestamp) -> String {
+    let message = of_feature("progress cleared", "clear", feature, None);
+    if at.fraction() == 0 { message } else { format!("{message}Ralph-Time: cleared={}\n", at.precise()) }
+}
+
+/// Returns when a commit of [`of_clearing`] says that the progress was cleared.
+pub fn cleared_at(message: &str, committed_at: Timestamp) -> Timestamp {
+    let time = last_paragraph(message).lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
+    precise(committed_at, Fields::of(time).text("cleared"))
+}
+
+fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
+    let session = session.map_or(String::new(), |session| format!("Ralph-Session: {session}\n"));
+    let headline = format!("{}: {what}", printable(name_of(feature)));
+    format!("{}{session}Ralph-Feature: {}\n", signed(&headline, kind), escape(feature))
+}
+
+/// Composes the message of a commit that is no record, as far as all such messages are alike.
+pub fn signed(headline: &str, kind: &str) -> String {
+    format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n")
+}
+
+/// Returns the session and the feature that a message names in its trailers.
+pub fn named_in(message: &str) -> Option<(SessionId, String)> {
+    let find = |name: &str| last_paragraph(message).lines().find_map(|line| line.strip_prefix(name));
+    let feature = unescape(find("Ralph-Feature: ")?).into_owned();
+    Some((find("Ralph-Session: ")?.parse().ok()?, feature))
+}
+
+/// Returns true if a message has our schema in its trailers, whichever it is.
+pub fn is_signed(message: &str) -> bool {
+    last_paragraph(message).lines().any(|line| line.starts_with("Ralph-Schema: "))
+}
+
+/// Returns true if a message has the schema in its trailers that this version writes.
+pub fn is_of_this_schema(message: &str) -> bool {
+    last_paragraph(message).lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
+}
+
+/// Returns true if a message is that of a snapshot.
+pub fn is_of_snapshot(message: &str) -> bool {
+    is_of(message, "snapshot")
+}
+
+/// Returns true if a message is that of a record of this kind.
+pub fn is_of(message: &str, kind: &str) -> bool {
+    let paragraph = last_paragraph(message);
+    paragraph.starts_with("Ralph-Schema: ")
+        && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
+}
+
+/// Returns the first line of a message.
+pub fn headline(subject: Subject<'_>) -> String {
+    let line = match subject {
+        Subject::Iteration(iteration) => {
+            format!(
+                "{}: iteration {}, {}",
+                name_of(&iteration.feature),
+                iteration.iteration,
+                iteration.story()
+            )
+        }
+        Subject::Session(kind, session) => {
+            let name = name_of(&session.feature);
+            match kind {
+                RecordKind::Start | RecordKind::Iteration | RecordKind::Unknown => {
+                    format!("{name}: start, {} tasks open, agent {}", session.tasks_remaining, session.agent)
+                }
+                RecordKind::Resume => format!("{name}: resume, {} tasks open", session.tasks_remaining),
+                RecordKind::End => {
+                    let reason =
+                        session.stop_reason.as_ref().map_or("ended", StopReason::as_str).replace('_', " ");
+                    let runs = session.iterations_run;
+                    let plural = if runs == 1 { "" } else { "s" };
+                    let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
+                    format!(
+                        "{name}: end, {reason} after {runs} iteration{plural}, {done} of {all} tasks done"
+                    )
+                }
+            }
+        }
+    };
+    printable(&line)
+}
+
+/// Returns the last part of a feature's path: what people call it.
+fn name_of(feature: &str) -> &str {
+    feature.rsplit('/').next().unwrap_or(feature)
+}
+
+/// Returns a copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in
+/// blank lines, bounded.
+pub fn readable(entry: &str) -> String {
+    let mut body = String::with_capacity(entry.len().min(BODY_LIMIT));
+    for line in entry.trim_matches('\n').lines() {
+        if body.len() + line.len() > BODY_LIMIT {
+            body.push_str("[cut; progress.md in this commit has the whole entry]\n");
+            break;
+        }
+        let line = printable(line);
+        // git takes what follows such a line for scribbling and finds no trailers after it.
+        if line.contains(">8") || line.contains("8<") {
+            body.push_str("    ");
+        }
+        body.push_str(line.trim_end());
+        body.push('\n');
+    }
+    body.trim_end().to_owned()
+}
+
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("Schema", SCHEMA.to_string())];
+    match subject {
+        Subject::Iteration(iteration) => {
+            lines.push(("Record", RecordKind::Iteration.into_str().into()));
+            lines.push(("Session", iteration.session.to_string()));
+            lines.push(("Feature", iteration.feature.clone()));
+            lines.push(("Iteration", iteration.iteration.to_string()));
+            optional(&mut lines, "Task", iteration.task.as_ref());
+            optional(&mut lines, "Phase", iteration.phase.as_ref());
+            optional(&mut lines, "Attempt", iteration.attempt.as_ref());
+            lines.push(("Outcome", iteration.outcome.to_string()));
+            optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
+            optional(&mut lines, "Cause", iteration.cause.as_ref());
+            if !iteration.false_claim.is_empty() {
+                let claims: Vec<&str> = iteration.false_claim.iter().map(Claim::as_str).collect();
+                lines.push(("False-Claim", claims.join(",")));
+            }
+            lines.push(("Agent", iteration.agent.clone()));
+            optional(&mut lines, "Model", iteration.model.as_ref());
+            let Exits { agent, validation } = iteration.exit;
+            lines.push(("Exit", format!("agent={} validation={}", known(agent), known(validation))));
+            let Durations { agent, validation, second } = iteration.duration_ms;
+            let second = second.map_or(String::new(), |second| format!(" second={second}"));
+            lines.push((
+                "Duration-Ms",
+                format!("agent={} validation={}{second}", known(agent), known(validation)),
+            ));
+            if !iteration.tokens.is_unknown() {
+                lines.push(("Tokens", tokens(&iteration.tokens)));
+            }
+            optional(&mut lines, "Cost-Usd", iteration.cost_usd.as_ref());
+            let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
+            lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
+            optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
+            lines.extend(evidence::trailers(iteration));
+            let head = |id: &Option<ObjectId>| id.as_ref().map_or("-", ObjectId::as_str).to_owned();
+            lines.push((
+                "Work",
+                format!("before={} after={}", head(&iteration.head_before), head(&iteration.head_after)),
+            ));
+            optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
+            let (started, ended) = (iteration.started_at, iteration.ended_at);
+            // Dates of commits are in whole seconds.
+            if started.fraction() != 0 || ended.fraction() != 0 {
+                lines.push(("Time", format!("started={} ended={}", started.precise(), ended.precise())));
+            }
+        }
+        Subject::Session(kind, session) => {
+            lines.push(("Record", kind.into_str().into()));
+            lines.push(("Session", session.id.to_string()));
+            lines.push(("Feature", session.feature.clone()));
+            lines.push(("Agent", session.agent.clone()));
+            if kind == RecordKind::End {
+                lines.push(("Status", session.status.to_string()));
+                optional(&mut lines, "Stop-Reason", session.stop_reason.as_ref());
+                optional(&mut lines, "Limit", session.limit.as_ref());
+                if !session.tokens.is_unknown() {
+                    lines.push(("Tokens", tokens(&session.tokens)));
+                }
+            }
+            let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
+            lines.push(("Tasks", task_counts(counts)));
+        }
+    }
+    lines
+}
+
+fn tokens(tokens: &Tokens) -> String {
+    format!(
+        "input={} cache_read={} cache_write={} output={}",
+        known(tokens.input),
+        known(tokens.cache_read),
+        known(tokens.cache_write),
+        known(tokens.output)
+    )
+}
+
+fn task_counts(counts: TaskCounts) -> String {
+    format!("done={} open={}", counts.done, counts.open)
+}
+
+/// The parts of a commit that its message does not hold.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    pub commit: ObjectId,
+    pub parent: Option<ObjectId>,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
+}
+
+/// What the task asks for, from the first lines of the entry: no trailer has it.
+fn title(message: &str, task: &str) -> Option<String> {
+    let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
+    let title = line.strip_prefix(task)?.trim();
+    (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
+}
+
+/// Reads a message back; none if it is no message of ours.
+pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
+    let pairs: Vec<(&str, Cow<'_, str>)> = last_paragraph(message)
+        .lines()
+        .filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'))
+        .map(|(name, value)| (name, unescape(value.trim())))
+        .collect();
+    let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref());
+    let Some(schema) = find("Schema") else { return Ok(None) };
+    let commit = envelope.commit.clone();
+    if schema.parse::<u32>().ok() != Some(SCHEMA) {
+        bail!("{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph");
+    }
+    let need = |name: &str| find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"));
+    let kind = kind_of(need("Record")?).with_context(|| format!("read {commit}"))?;
+    let read = || -> Result<LogEntry> {
+        let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
+        let [work, exit, duration, time] =
+            ["Work", "Exit", "Duration-Ms", "Time"].map(|name| Fields::of(find(name)));
+        let tasks = Fields::of(find("Tasks"));
+        Ok(LogEntry {
+            kind,
+            subject: message.lines().next().unwrap_or_default().to_owned(),
+            session: need("Session")?.parse()?,
+            feature: need("Feature")?.to_owned(),
+            iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
+            task: find("Task").map(str::to_owned),
+            title: find("Task").and_then(|task| title(message, task)),
+            phase: find("Phase").map(str::to_owned),
+            attempt: find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
+            outcome: find("Outcome").map(Outcome::of_record).transpose()?,
+            failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
+            cause: find("Cause").map(str::to_owned),
+            false_claim: claims(find("False-Claim"))?,
+            started_at: precise(envelope.authored_at, time.text("started")),
+            ended_at: precise(envelope.committed_at, time.text("ended")),
+            exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
+            duration_ms: Durations {
+                agent: duration.number("agent")?,
+                validation: duration.number("validation")?,
+                second: duration.number("second")?,
+            },
+            agent: find("Agent").map(str::to_owned),
+            model: find("Model").map(str::to_owned),
+            tokens: tokens_of(&Fields::of(find("Tokens")))?,
+            cost_usd: find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
+            closed: names(tasks.text("closed")),
+            tasks: counts(&tasks)?.into(),
+            fingerprint: find("Fingerprint").map(str::to_owned),
+            evidence: evidence::read(message, &find)?,
+            head_before: work.text("before").map(id).transpose()?.flatten(),
+            head_after: work.text("after").map(id).transpose()?.flatten(),
+            snapshot: find("Snapshot").map(str::parse).transpose()?,
+            status: find("Status").map(Status::of_record).transpose()?,
+            stop_reason: find("Stop-Reason").map(StopReason::of_record).transpose()?,
+            limit: find("Limit").map(Limit::of_record).transpose()?,
+            commit: envelope.commit.clone(),
+            parent: envelope.parent.clone(),
+        })
+    };
+    read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+/// Returns the time of `text` if it is in the second of `date`, else `date`: a clock that went back does not change the
+/// order of records.
+fn precise(date: Timestamp, text: Option<&str>) -> Timestamp {
+    let time = text.and_then(|text| text.parse::<Timestamp>().ok());
+    time.filter(|time| time.seconds() == date.seconds()).unwrap_or(date)
+}
+
+fn kind_of(word: &str) -> Result<RecordKind> {
+    let kind = word.parse().ok().filter(|kind| *kind != RecordKind::Unknown);
+    kind.with_context(|| format!("`{word}` is not a kind of record"))
+}
+
+fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
+    Ok(Tokens {
+        input: fields.number("input")?,
+        cache_read: fields.number("cache_read")?,
+        cache_write: fields.number("cache_write")?,
+        output: fields.number("output")?,
+    })
+}
+
+fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
+    let count = |name: &str| Ok::<_, anyhow::Error>(fields.number(name)?.unwrap_or_default());
+    Ok(TaskCounts { done: count("done")?, open: count("open")? })
+}
+
+fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
+    names(list).iter().map(|claim| Claim::of_record(claim)).collect()
+}
+
+/// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is not
+/// sure.
+pub fn unreadable(
+    message: &str,
+    envelope: &Envelope,
+    session: Option<&SessionId>,
+    above: Option<&LogEntry>,
+) -> Option<LogEntry> {
+    let named = named_in(message);
+    let (session, feature) = match (session, above) {
+        (Some(session), Some(above)) => (session.clone(), above.feature.clone()),
+        _ => named?,
+    };
+    Some(LogEntry {
+        commit: envelope.commit.clone(),
+        parent: envelope.parent.clone(),
+        kind: RecordKind::Unknown,
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        session,
+        feature,
+        iteration: None,
+        task: None,
+        title: None,
+        phase: None,
+        attempt: None,
+        outcome: None,
+        failure_class: None,
+        cause: None,
+        false_claim: Vec::new(),
+        started_at: envelope.authored_at,
+        ended_at: envelope.committed_at,
+        exit: Exits::default(),
+        duration_ms: Durations::default(),
+        agent: None,
+        model: None,
+        tokens: Tokens::default(),
+        cost_usd: None,
+        closed: Vec::new(),
+        tasks: TaskCounts { done: 0, open: 0 }.into(),
+        fingerprint: None,
+        evidence: TrailerEvidence::default(),
+        head_before: None,
+        head_after: None,
+        snapshot: None,
+        status: None,
+        stop_reason: None,
+        limit: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::samples;
+    use super::*;
+    use ralph_core::record::FlagCode;
+
+    fn read(message: &str) -> LogEntry {
+        let envelope = Envelope {
+            commit: "0".repeat(40).parse().unwrap(),
+            parent: None,
+            authored_at: Timestamp::from_seconds(0),
+            committed_at: Timestamp::from_seconds(1),
+        };
+        parse(message, &envelope).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_message_reads_well_by_itself() {
+        let message =
+            compose(Subject::Iteration(&samples::iteration(3)), "## Iteration 3\n**Task**: T004 x\n---\n");
+        let expected = "001-login: iteration 3, T004 failed (cargo test exited 101)\n\n## Iteration 3\n**Task**: T004 x\n---\n\nRalph-Schema: 1\nRalph-Record: iteration\n";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("\nRalph-Exit: agent=0 validation=101\n"), "{message}");
+        assert!(message.contains("\nRalph-Tasks: done=12 open=18 closed=\n"), "{message}");
+    }
+
+    #[test]
+    fn evidence_is_in_trailers_and_the_first_flag_in_the_entry() {
+        let iteration = samples::flagged_iteration();
+        let entry =
+            "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n**Flags**: 39 tests ran; also ticked T005\n";
+        let message = compose(Subject::Iteration(&iteration), entry);
+        for line in [
+            "Ralph-Tests: passed=39 failed=0 skipped=-",
+            "Ralph-Flags: fewer,others",
+            "Ralph-Reopened: T005",
+            "Ralph-Duration-Ms: agent=1 validation=2 second=3",
+        ] {
+            assert!(message.contains(&format!("\n{line}\n")), "{message}");
+        }
+        let entry = read(&message);
+        assert_eq!(entry.evidence.flags, [FlagCode::Fewer, FlagCode::Others]);
+        assert_eq!(entry.evidence.first_flag.as_deref(), Some("39 tests ran"));
+        assert_eq!(entry.evidence.reopened, iteration.reopened);
+        assert_eq!(entry.evidence.tests.unwrap().passed, Some(39));
+        assert_eq!(entry.duration_ms, iteration.duration_ms);
+        let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";
+        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).evidence.first_flag, None);
+    }
+
+    #[test]
+    fn milliseconds_are_a_trailer_where_they_are_not_0_and_the_date_decides() {
+        let at = |ms| Timestamp::from_ms(ms);
+        for (started, ended, trailer, expected) in [
+            (0, 1000, "", (0, 1000)),
+            (7, 1250, "started=1970-01-01T00:00:00.007Z ended=1970-01-01T00:00:01.250Z", (7, 1250)),
+            (0, 1250, "started=1970-01-01T00:00:00Z ended=1970-01-01T00:00:01.250Z", (0, 1250)),
+            // A clock that went back: the commit has the date of the record before it.
+            (7, 250, "started=1970-01-01T00:00:00.007Z ended=1970-01-01T00:00:00.250Z", (7, 1000)),
+        ] {
+            let iteration =
+                Iteration { started_at: at(started), ended_at: at(ended), ..samples::iteration(3) };
+            let message = compose(Subject::Iteration(&iteration), "");
+            let line = message.lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
+            assert_eq!(line.unwrap_or_default(), trailer);
+            let entry = read(&message);
+            assert_eq!((entry.started_at.ms(), entry.ended_at.ms()), expected);
+            let cleared = cleared_at(&of_clearing("specs/001-login", at(ended)), at(1000));
+            assert_eq!(cleared.ms(), expected.1);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_trailers_or_scissors_in_an_entry_changes_nothing() {
+        let iteration = samples::iteration(3);
+        let entry = "Ralph-Outcome: success\n\n---\n# --- >8 ---\n# ------------------------ >8 ------------------------\nRalph-Schema: 9\n\0\x1b[31m\n\n\n";
+        let message = compose(Subject::Iteration(&iteration), entry);
+        assert_eq!(read(&message).outcome, Some(iteration.outcome));
+        assert!(!message.lines().any(|line| line.starts_with("# -")), "{message}");
+        assert!(!message.contains(['\0', '\x1b']), "{message}");
+    }
+
+    #[test]
+    fn messages_of_others_are_none_of_ours_and_a_newer_schema_is_an_error() {
+        let envelope = Envelope {
+            commit: "0".repeat(40).parse().unwrap(),
+            parent: None,
+            authored_at: Timestamp::from_seconds(0),
+            committed_at: Timestamp::from_seconds(1),
+        };
+        assert_eq!(parse("fix things\n\nSigned-off-by: A\n", &envelope).unwrap(), None);
+        assert_eq!(parse("", &envelope).unwrap(), None);
+        let error = parse("x\n\nRalph-Schema: 2\n", &envelope).unwrap_err();
+        assert!(error.to_string().contains("hint: update"), "{error}");
+        assert!(parse("x\n\nRalph-Schema: 1\n", &envelope).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn trailers_are_read_back_as_they_were(
+            task in "[^\\x00]{1,40}",
+            phase in proptest::option::of(".{0,60}"),
+            entry in "(?s).{0,300}",
+            model in proptest::option::of(".{1,20}"),
+            cause in proptest::option::of(".{1,200}"),
+            cost in proptest::option::of(0.0..1e6_f64),
+        ) {
+            let mut iteration = samples::iteration(7);
+            iteration.task = Some(task);
+            iteration.phase = phase;
+            iteration.model = model;
+            iteration.cause = cause;
+            iteration.cost_usd = cost;
+            iteration.false_claim = vec![Claim::Ticked];
+            let read = read(&compose(Subject::Iteration(&iteration), &entry));
+            prop_assert_eq!(read.task, iteration.task);
+            prop_assert_eq!(read.phase, iteration.phase);
+            prop_assert_eq!(read.model, iteration.model);
+            prop_assert_eq!(read.cause, iteration.cause);
+            prop_assert_eq!(read.cost_usd, iteration.cost_usd);
+            prop_assert_eq!(read.false_claim, iteration.false_claim);
+            prop_assert_eq!(read.exit, iteration.exit);
+            prop_assert_eq!(read.duration_ms, iteration.duration_ms);
+            prop_assert_eq!(read.tokens, iteration.tokens);
+            prop_assert_eq!(read.tasks.tasks_done, iteration.tasks_done);
+            prop_assert_eq!(read.head_before, iteration.head_before);
+        }
+
+        #[test]
+        fn any_text_is_read_without_a_panic(message in "(?s).{0,200}", tail in "(Ralph-[A-Za-z]{1,8}: ?.{0,10}\n){0,6}") {
+            let envelope = Envelope {
+                commit: "0".repeat(40).parse().unwrap(),
+                parent: None,
+                authored_at: Timestamp::from_seconds(0),
+                committed_at: Timestamp::from_seconds(1),
+            };
+            drop(parse(&format!("{message}\n\n{tail}"), &envelope));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! All records as rows, from the refs and from what an earlier listing left in the cache.
+
+use std::ops::Range;
+
+use anyhow::{Error, Result};
+
+use ralph_core::record::{LogEntry, ObjectId, RecordKind, TrailerCounts};
+
+use super::chain::{Chain, ChainWalk};
+use super::listing_cache::{Cache, CachedSession, head, sum};
+use super::row::{self, Row};
+use crate::local::{disk, folders};
+use crate::trailer_value::escape;
+use crate::{SessionRefs, Store};
+
+/// Number of records up to which reading them is as fast as writing a cache.
+const MIN_RECORDS_TO_CACHE: usize = 500;
+
+/// The sessions of a repository, each with its rows.
+#[derive(Debug)]
+pub struct Listing {
+    cached: String,
+    sessions: Vec<ListedSession>,
+}
+
+/// One session in a listing.
+#[derive(Debug)]
+struct ListedSession {
+    refs: SessionRefs,
+    tip: ObjectId,
+    /// Of the newest record. Empty where the ref is not ours.
+    feature: String,
+    /// Where its rows are in the cache.
+    cached: Range<usize>,
+    /// Rows that are not in the cache, after those that are.
+    fresh: String,
+}
+
+/// A session as a listing has it.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRows<'a> {
+    pub refs: &'a SessionRefs,
+    pub feature: &'a str,
+    cached: &'a str,
+    fresh: &'a str,
+}
+
+impl Listing {
+    /// Returns the sessions that are ours, in the order of their ids.
+    pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
+        let rows = |listed: &ListedSession| !listed.cached.is_empty() || !listed.fresh.is_empty();
+        self.sessions.iter().filter(move |listed| rows(listed)).map(|listed| SessionRows {
+            refs: &listed.refs,
+            feature: &listed.feature,
+            cached: &self.cached[listed.cached.clone()],
+            fresh: &listed.fresh,
+        })
+    }
+
+    /// Returns the records of the sessions of a feature, as far as they can be read: each with its oldest record first, the
+    /// newest session last.
+    pub fn entries_of(&self, feature: &str) -> Vec<Vec<LogEntry>> {
+        let sessions = self.sessions().filter(|session| session.feature == feature);
+        sessions.map(|session| session.rows().filter_map(|row| row.entry().ok()).collect()).collect()
+    }
+}
+
+impl<'a> SessionRows<'a> {
+    /// Returns its records, oldest first.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row<'a>> + use<'a> {
+        self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
+    }
+
+    /// Returns its newest record.
+    pub fn tip(&self) -> Option<Row<'a>> {
+        let text = if self.fresh.is_empty() { self.cached } else { self.fresh };
+        Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
+    }
+
+    /// Returns the counts of tasks in its newest record that this version can read.
+    pub fn tasks(&self) -> Result<TrailerCounts> {
+        let row = self.rows().rfind(|row| row.kind != RecordKind::Unknown);
+        Ok(row.map(|row| row.entry()).transpose()?.map(|entry| entry.tasks).unwrap_or_default())
+    }
+
+    /// Returns its oldest record that is here.
+    pub fn first(&self) -> Option<Row<'a>> {
+        self.rows().next()
+    }
+}
+
+impl Store {
+    /// Returns the records of all sessions that `is_wanted`, by the names of their refs. What cannot be read goes to
+    /// `unreadable`, with the reason.
+    pub fn listing(
+        &self,
+        is_wanted: impl Fn(&SessionRefs) -> bool,
+        unreadable: &mut Vec<Error>,
+    ) -> Result<Listing> {
+        let reader = self.reader()?;
+        let head = head(&reader.ends);
+        let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
+        let mut sessions = Vec::new();
+        let (mut read, mut is_whole) = (0, true);
+        for (refs, tip) in self.log_tips()? {
+            if !is_wanted(&refs) {
+                is_whole = false;
+                continue;
+            }
+            let kept = cache.sessions.remove(&refs.log());
+            let (known, rows) = match kept {
+                Some(kept) if kept.tip == tip => {
+                    let CachedSession { tip, feature, rows } = kept;
+                    sessions.push(ListedSession { refs, tip, feature, cached: rows, fresh: String::new() });
+                    continue;
+                }
+                Some(kept) => (Some(kept.tip), kept.rows),
+                None => (None, 0..0),
+            };
+            let chain = Chain { known: known.as_ref(), lookup: None, ..reader.chain(&refs) };
+            match chain.read(&tip) {
+                Ok(ChainWalk { entries, is_joined, gap }) => {
+                    // Half a session is not for the cache.
+                    is_whole &= gap.is_none();
+                    unreadable.extend(gap);
+                    read += entries.len();
+                    let mut fresh = String::new();
+                    for entry in &entries {
+                        row::write(entry, &mut fresh);
+                    }
+                    let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
+                    let cached = if is_joined { rows } else { 0..0 };
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh });
+                }
+                Err(error) => unreadable.push(error),
+            }
+        }
+        unreadable.extend(self.unusable_sessions()?);
+        let listing = Listing { cached: cache.text, sessions };
+        if is_whole && read >= MIN_RECORDS_TO_CACHE {
+            // A cache that cannot be written costs time, and nothing else.
+            let body = listing.body();
+            let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
+            let _unwritten =
+                folders::write_cache(self.repository(), &self.cache_file(), text.as_bytes()).is_err();
+        }
+        Ok(listing)
+    }
+
+    /// As [`Listing::entries_of`], from all sessions.
+    pub fn entries_of(&self, feature: &str) -> Result<Vec<Vec<LogEntry>>> {
+        // What cannot be read is reported where records are listed.
+        Ok(self.listing(|_| true, &mut Vec::new())?.entries_of(feature))
+    }
+
+    /// Throws the cache and the reports away, with what they hold of sessions that go.
+    pub(crate) fn forget_listing(&self) -> Result<()> {
+        folders::forget_reports(self.repository())?;
+        disk::remove_file_if_there(&self.cache_file()).map(drop)
+    }
+}
+
+impl Listing {
+    /// Returns what a cache has after the lines that say of what it was made.
+    fn body(&self) -> String {
+        let mut body = String::with_capacity(self.cached.len() + self.cached.len() / 8);
+        for listed in &self.sessions {
+            let rows = &self.cached[listed.cached.clone()];
+            let length = rows.len() + listed.fresh.len();
+            let ListedSession { refs, tip, feature, fresh, .. } = listed;
+            body.push_str(&format!("{}\t{tip}\t{length}\t{}\n", refs.log(), escape(feature)));
+            body.push_str(rows);
+            body.push_str(fresh);
+        }
+        body
+    }
+}

@@ -1,0 +1,107 @@
+//! What an earlier listing left in the cache.
+//!
+//! The cache is one file, `<common git dir>/ralph/cache/log`. It is trusted only as far as it says of what it was made:
+//! of each ref its tip, of a shallow clone where it ends, and the sum of its bytes. Everything in it can be made again.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use camino::Utf8PathBuf;
+
+use ralph_core::record::{LogEntry, ObjectId, SCHEMA};
+
+use super::row::Row;
+use crate::Store;
+use crate::local::disk;
+use crate::refs::naming::SessionRefs;
+use crate::trailer_value::unescape;
+
+/// Changes with what a row holds.
+const FORMAT: u32 = 6;
+
+/// What an earlier listing left.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pub text: String,
+    pub sessions: HashMap<String, CachedSession>,
+}
+
+#[derive(Debug)]
+pub(super) struct CachedSession {
+    pub tip: ObjectId,
+    pub feature: String,
+    pub rows: Range<usize>,
+}
+
+/// The cache for reading a long session. It is loaded on first use.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    file: Utf8PathBuf,
+    head: String,
+    cache: OnceCell<Cache>,
+}
+
+impl Lookup {
+    /// Returns the cached tip of a session and its records up to there, if the session is cached.
+    pub fn of(&self, refs: &SessionRefs) -> Option<(ObjectId, Vec<LogEntry>)> {
+        let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
+        let kept = cache.sessions.get(&refs.log())?;
+        let rows = cache.text[kept.rows.clone()].split_terminator('\n');
+        let entries: Option<Vec<_>> = rows.map(|line| Row::read(line)?.entry().ok()).collect();
+        Some((kept.tip.clone(), entries?))
+    }
+}
+
+impl Store {
+    pub(super) fn lookup(&self, ends: &BTreeSet<gix::ObjectId>) -> Lookup {
+        Lookup { file: self.cache_file(), head: head(ends), cache: OnceCell::new() }
+    }
+
+    pub(super) fn cache_file(&self) -> Utf8PathBuf {
+        self.repository().ralph_dir().join("cache/log")
+    }
+}
+
+/// Returns the first lines of a cache: what made it, and of what.
+pub(super) fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
+    let ends: Vec<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
+    format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
+}
+
+impl Cache {
+    /// Returns `None` if there is no cache, or one that is not to be trusted.
+    pub fn read(file: &Utf8PathBuf, head: &str) -> Option<Self> {
+        let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
+        let body = head.len() + 17;
+        let claimed = text.strip_prefix(head)?.get(..16)?;
+        if u64::from_str_radix(claimed, 16).ok()? != sum(text.get(body..)?.as_bytes()) {
+            return None;
+        }
+        let mut sessions = HashMap::new();
+        let mut at = body;
+        while at < text.len() {
+            let line = text[at..].split('\n').next()?;
+            let mut fields = line.split('\t');
+            let name = fields.next()?.to_owned();
+            let tip = fields.next()?.parse().ok()?;
+            let length: usize = fields.next()?.parse().ok()?;
+            let feature = unescape(fields.next()?).into_owned();
+            let start = at + line.len() + 1;
+            let rows = start..start.checked_add(length)?;
+            text.get(rows.clone())?;
+            at = rows.end;
+            sessions.insert(name, CachedSession { tip, feature, rows });
+        }
+        Some(Self { text, sessions })
+    }
+}
+
+/// Returns a sum that no slip of a disk or an editor leaves the same.
+pub(super) fn sum(bytes: &[u8]) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mix = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(STEP);
+    let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+}

@@ -1,0 +1,61 @@
+//! A session as its log has it.
+
+use ralph_core::record::{LogEntry, RecordKind, SessionId, Status};
+
+use crate::refs::naming::SessionRefs;
+
+/// One session: its ref, and its commits from the oldest to the newest.
+#[derive(Debug, Clone)]
+pub struct SessionLog {
+    pub refs: SessionRefs,
+    pub entries: Vec<LogEntry>,
+    /// True if older records exist but cannot be read.
+    pub is_broken: bool,
+}
+
+impl SessionLog {
+    pub fn id(&self) -> &SessionId {
+        &self.refs.session
+    }
+
+    pub fn feature(&self) -> &str {
+        &self.entries[0].feature
+    }
+
+    pub fn tip(&self) -> &LogEntry {
+        self.entries.last().expect("a session has at least its start")
+    }
+
+    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
+        self.entries.iter().filter(|entry| entry.kind == RecordKind::Iteration)
+    }
+
+    pub fn iteration(&self, number: u32) -> Option<&LogEntry> {
+        self.iterations().find(|entry| entry.iteration == Some(number))
+    }
+
+    /// Returns true if its first record is here: a shallow clone may have only its end.
+    pub fn is_whole(&self) -> bool {
+        let first = &self.entries[0];
+        first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
+    }
+
+    /// Returns true if its first record is missing because the clone is shallow.
+    pub fn is_shallow(&self) -> bool {
+        !self.is_whole() && !self.is_broken
+    }
+
+    /// Returns the status of the session by its record: without an end it is interrupted, unless it runs.
+    pub fn status(&self, is_running: bool) -> Status {
+        status_of(self.tip(), is_running)
+    }
+}
+
+/// Returns the status of a session whose newest record is `tip`.
+pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
+    match (tip.kind, tip.status) {
+        (RecordKind::End, Some(status)) => status,
+        _ if is_running => Status::Running,
+        _ => Status::Interrupted,
+    }
+}

@@ -1,0 +1,104 @@
+//! Refs that many clones and processes write, each a set of lines in a commit: notes, tombstones, and when progress was
+//! cleared. Lines are merged by taking those of both sides.
+
+use anyhow::Result;
+
+use crate::local::scratch::Scratch;
+use crate::objects::{self, Quarantine, Signature};
+use crate::refs::database::RefUpdate;
+use crate::{Store, message};
+use ralph_core::record::{ObjectId, Timestamp};
+
+/// How often a change is tried again when another process makes one at the same time.
+const MAX_ATTEMPTS: usize = 20;
+
+/// What came of two versions of a ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MergeResult {
+    pub here: ObjectId,
+    /// With what is not wanted here, and may be wanted elsewhere.
+    pub there: ObjectId,
+}
+
+impl MergeResult {
+    pub fn same(both: ObjectId) -> Self {
+        Self { here: both.clone(), there: both }
+    }
+}
+
+/// What a commit says, beside its tree.
+pub(super) struct NewCommit<'a> {
+    pub parents: &'a [ObjectId],
+    pub signature: Signature,
+    pub message: String,
+}
+
+impl<'a> NewCommit<'a> {
+    /// Returns the commit of a new version of such a ref; `kind` is that of the record, as its trailer names it.
+    pub fn version(parents: &'a [ObjectId], headline: &str, kind: &str, at: Timestamp) -> Self {
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        Self { parents, signature, message: message::signed(headline, kind) }
+    }
+}
+
+impl Store {
+    /// Returns a folder for new objects, which goes with the scratch folder that it is in.
+    pub(super) fn new_objects(&self) -> Result<(Scratch, Quarantine)> {
+        let scratch = Scratch::create(self.repository())?;
+        let quarantine = Quarantine::open(&scratch.path("objects"), self.repository().hash)?;
+        Ok((scratch, quarantine))
+    }
+
+    /// Writes a commit into the repository, with the objects that it leads to.
+    pub(super) fn commit_tree(
+        &self,
+        quarantine: &Quarantine,
+        tree: &gix::ObjectId,
+        commit: &NewCommit<'_>,
+    ) -> Result<ObjectId> {
+        let NewCommit { parents, signature, message } = commit;
+        let commit = quarantine.write_commit(&objects::from_gix(tree)?, parents, signature, message)?;
+        self.publish(quarantine)?;
+        Ok(commit)
+    }
+
+    /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster. Returns
+    /// what `write` gives beside the commit, or `None` if nothing is to be changed.
+    pub(super) fn change_shared<T>(
+        &self,
+        name: &str,
+        write: impl Fn(Option<&ObjectId>) -> Result<Option<(ObjectId, T)>>,
+    ) -> Result<Option<T>> {
+        let mut attempts = 1;
+        loop {
+            let old = self.refs().tip(name)?;
+            let Some((new, made)) = write(old.as_ref())? else { return Ok(None) };
+            match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }]) {
+                Ok(()) => return Ok(Some(made)),
+                Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
+                Err(_) => attempts += 1,
+            }
+        }
+    }
+
+    /// Returns the version that contains the other one, with its history, or `None` if neither does.
+    pub(super) fn fast_forward(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        is_all_ours: bool,
+        is_all_theirs: bool,
+    ) -> Result<Option<ObjectId>> {
+        let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
+            None => Ok(true),
+            Some(lower) => self.is_ancestor(lower, upper),
+        };
+        if is_all_theirs && is_below(here, theirs)? {
+            return Ok(Some(theirs.clone()));
+        }
+        match here {
+            Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The sessions that were purged, on `refs/ralph-meta/tombstones`: so that no sync brings them back.
+//!
+//! The tree holds one file, with a line for each: the name of the log's ref, and when it was purged. Lines are only
+//! ever added, so two versions are merged by taking the lines of both.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::refs::naming::{SessionRefs, TOMBSTONES};
+use crate::{Store, message};
+use ralph_core::record::{ObjectId, SessionId, Timestamp};
+
+use super::shared_ref::{MergeResult, NewCommit};
+
+/// The file in the tree.
+const FILE: &str = "tombstones";
+
+/// Names of log refs, and when they were purged as the line says it.
+pub(super) type TombstoneLines = BTreeMap<String, String>;
+
+/// The tombstones of one repository.
+pub struct Tombstones<'a> {
+    store: &'a Store,
+}
+
+impl Store {
+    pub fn tombstones(&self) -> Tombstones<'_> {
+        Tombstones { store: self }
+    }
+}
+
+impl Tombstones<'_> {
+    /// Returns the purged sessions that are known here.
+    pub(crate) fn all(&self) -> Result<TombstoneLines> {
+        Ok(self.store.refs().tip(TOMBSTONES)?.map(|tip| self.of(&tip)).transpose()?.unwrap_or_default())
+    }
+
+    fn of(&self, commit: &ObjectId) -> Result<TombstoneLines> {
+        let message = self.store.message(commit)?;
+        if !message::is_of(&message, "tombstones") {
+            bail!("{TOMBSTONES} is not ours: its tip {commit} has no trailer `Ralph-Record: tombstones`");
+        }
+        let bytes = self.store.file(commit, FILE)?.unwrap_or_default();
+        Ok(read(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Adds sessions to those that were purged.
+    pub(super) fn add(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
+        let added = self.store.change_shared(TOMBSTONES, |here| {
+            let mut all = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
+            let before = all.len();
+            for refs in sessions {
+                all.entry(refs.log()).or_insert_with(|| at.to_string());
+            }
+            if all.len() == before {
+                return Ok(None);
+            }
+            let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
+            Ok(Some((self.write(&all, &parents, at)?, ())))
+        });
+        added.map(drop)
+    }
+
+    /// Brings the tombstones of another repository together with ours. Returns the commit that has both.
+    pub(super) fn merge(
+        &self,
+        here: Option<&ObjectId>,
+        theirs: &ObjectId,
+        at: Timestamp,
+    ) -> Result<MergeResult> {
+        let their_lines = self.of(theirs)?;
+        let our_lines = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
+        let mut all = their_lines.clone();
+        for (name, when) in &our_lines {
+            // The earlier date of two, so that all come to the same lines.
+            let kept = all.entry(name.clone()).or_insert_with(|| when.clone());
+            if when < kept {
+                kept.clone_from(when);
+            }
+        }
+        if let Some(kept) = self.store.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
+            return Ok(MergeResult::same(kept));
+        }
+        let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
+        self.write(&all, &parents, at).map(MergeResult::same)
+    }
+
+    fn write(&self, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
+        let (_scratch, quarantine) = self.store.new_objects()?;
+        let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
+        let blob = quarantine.write_blob(text.as_bytes())?;
+        let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
+        let commit = NewCommit::version(parents, "Purged sessions", "tombstones", at);
+        self.store.commit_tree(&quarantine, &tree, &commit)
+    }
+
+    /// Returns the ids of the sessions that were purged.
+    pub fn sessions(&self) -> Result<Vec<SessionId>> {
+        let tombstones = self.all()?;
+        Ok(tombstones
+            .keys()
+            .filter_map(|name| SessionRefs::from_log(name))
+            .map(|refs| refs.session)
+            .collect())
+    }
+}
+
+/// Lines that are not ours are left out.
+fn read(text: &str) -> TombstoneLines {
+    let line = |line: &str| {
+        let (name, when) = line.split_once(' ')?;
+        let when: Timestamp = when.parse().ok()?;
+        Some((SessionRefs::from_log(name)?.log(), when.to_string()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_ours_are_read() {
+        let text = "refs/ralph/001-login/20261121-204512-3f9a0c1d 2026-11-22T00:00:00Z\nrefs/heads/main 2026-11-22T00:00:00Z\n\x1b[31m\nrefs/ralph/001-login/20261121-204512-3f9a0c1e soon\n";
+        let found = read(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found["refs/ralph/001-login/20261121-204512-3f9a0c1d"], "2026-11-22T00:00:00Z");
+    }
+}

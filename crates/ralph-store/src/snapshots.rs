@@ -1,0 +1,84 @@
+//! Reading the chain of a session's snapshots.
+
+use anyhow::Result;
+
+use ralph_core::record::ObjectId;
+
+use super::local::spool::Slot;
+use super::objects::Quarantine;
+use super::reading::blobs::read_commit;
+use super::refs::database::RefUpdate;
+use super::{SessionLog, SessionRefs, Store, caused, message, objects};
+
+/// Maximum number of snapshots that a chain is followed down.
+const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
+
+/// A snapshot that follows those of its session.
+#[derive(Debug, Clone, Copy)]
+pub struct NextSnapshot<'a> {
+    pub refs: &'a SessionRefs,
+    /// The newest one so far.
+    pub old: Option<&'a ObjectId>,
+    pub new: &'a ObjectId,
+}
+
+impl Store {
+    /// Returns true if an object is here. Of a commit this means its tree and files too, but for a broken repository.
+    pub fn has(&self, id: &ObjectId) -> Result<bool> {
+        has(&self.open_git()?, id)
+    }
+
+    /// Adds a snapshot in `slot` to those of a session, without a record.
+    pub fn keep_snapshot(&self, slot: &Slot, next: NextSnapshot<'_>) -> Result<()> {
+        self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
+        let NextSnapshot { refs, old, new } = next;
+        let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
+        self.refs().move_all(&[one])
+    }
+
+    /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.
+    pub fn snapshot_before(&self, id: &ObjectId) -> Result<Option<ObjectId>> {
+        snapshot_before(&self.open_git()?, id)
+    }
+
+    /// Returns the first snapshot of a session, or `None` if it has none, or none are here.
+    pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
+        self.first_snapshot_of(&log.refs, log.iterations().find_map(|entry| entry.snapshot.clone()))
+    }
+
+    /// The same by the oldest snapshot that its records name.
+    pub fn first_snapshot_of(
+        &self,
+        refs: &SessionRefs,
+        oldest: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>> {
+        let Some(mut first) =
+            oldest.map_or_else(|| self.refs().tip(&refs.snapshot()), |oldest| Ok(Some(oldest)))?
+        else {
+            return Ok(None);
+        };
+        let git = self.open_git()?;
+        for _ in 0..MAX_CHAIN_SNAPSHOTS {
+            match snapshot_before(&git, &first)? {
+                Some(before) => first = before,
+                None => break,
+            }
+        }
+        Ok(Some(first))
+    }
+}
+
+pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
+    let Ok(commit) = read_commit(git, &objects::to_gix(id)?) else { return Ok(None) };
+    // The first snapshot has only HEAD below it, which is not a snapshot.
+    let is_snapshot = |parent: &&gix::ObjectId| {
+        read_commit(git, parent).is_ok_and(|below| message::is_of_snapshot(&below.message))
+    };
+    commit.parents.first().filter(is_snapshot).map(|parent| objects::from_gix(parent)).transpose()
+}
+
+/// Returns true if an object is here.
+pub(super) fn has(git: &gix::Repository, id: &ObjectId) -> Result<bool> {
+    let found = git.try_find_header(objects::to_gix(id)?);
+    found.map(|found| found.is_some()).map_err(|error| caused(&format!("look for {id}"), &error))
+}

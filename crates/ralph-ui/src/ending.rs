@@ -1,0 +1,239 @@
+//! How a session ended, in words: the same on every screen.
+
+use ralph_core::record::{
+    Cost, CostTotals, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals, Status, StopReason,
+    TaskName, TaskStates,
+};
+
+use super::local_time::clock;
+use super::style::{Count, grouped, one_line};
+
+/// `10 of 45 tasks done`, or `all 45 tasks done`.
+pub fn done(session: &Session) -> String {
+    let all = session.tasks_done + session.tasks_remaining;
+    match (session.tasks_done, all) {
+        (_, 0) => "no tasks".to_owned(),
+        (done, all) if done == all && all > 1 => format!("all {} done", Count(all as u64, "task")),
+        (done, all) => format!("{} of {} done", grouped(done as u64), Count(all as u64, "task")),
+    }
+}
+
+/// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure. `undone` as for [`stop`].
+pub fn ending(session: &Session, undone: Option<&str>) -> String {
+    let done = done(session);
+    match stop(session, undone) {
+        None => done,
+        Some(how) => format!("{how}, {done}"),
+    }
+}
+
+/// `31 of 35 tasks done, 4 left: 1 asks, 1 fails, 2 wait`; `1 open` where nothing else is left.
+pub fn tasks(states: TaskStates) -> String {
+    let TaskStates { done, asks, fails, waits, open } = states;
+    let of_all = format!("{} of {} done", grouped(done as u64), Count(states.total() as u64, "task"));
+    let verb = |count: usize, one: &str, several: &str| {
+        (count > 0).then(|| format!("{} {}", grouped(count as u64), if count == 1 { one } else { several }))
+    };
+    let parts = [
+        verb(asks, "asks", "ask"),
+        verb(fails, "fails", "fail"),
+        verb(waits, "waits", "wait"),
+        verb(open, "open", "open"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match states.left() {
+        left if left > open => format!("{of_all}, {} left: {}", grouped(left as u64), parts.join(", ")),
+        _ => [of_all].into_iter().chain(parts).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// `47 attempts (usage limit, went on at 00:58; stopped by you)`
+pub fn attempts(totals: &SessionTotals) -> String {
+    let attempts = Count(totals.attempts as u64, "attempt");
+    let kinds = [Interruption::Limit, Interruption::Person, Interruption::Crash];
+    let words: Vec<String> = kinds.iter().filter_map(|kind| cut_short(totals, *kind)).collect();
+    if words.is_empty() { attempts.to_string() } else { format!("{attempts} ({})", words.join("; ")) }
+}
+
+/// What cut agent runs short, how often, and when the loop went on after the last of them.
+fn cut_short(totals: &SessionTotals, kind: Interruption) -> Option<String> {
+    let mut alike = totals.cut_short.iter().filter(|cut| cut.by == kind);
+    let times = alike.clone().count();
+    let last = alike.next_back()?;
+    let what = match (kind, last.failure_class) {
+        (Interruption::Person, _) => "stopped by you",
+        (Interruption::Crash, _) => "killed",
+        (Interruption::Limit, Some(FailureClass::Network)) => "no network",
+        (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
+        (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
+        (Interruption::Limit, _) => "usage limit",
+    };
+    let times = if times > 1 { format!(" {} times", grouped(times as u64)) } else { String::new() };
+    let on = last.resumed_at.filter(|_| kind == Interruption::Limit);
+    Some(format!("{what}{times}{}", on.map_or(String::new(), |at| format!(", went on at {}", clock(at)))))
+}
+
+/// `$67.19 (2 attempts reported no cost)`; `None` if nothing is known.
+pub fn cost(cost: &CostTotals) -> Option<String> {
+    let sum = Cost { usd: cost.usd, is_partial: false }.shown()?;
+    let attempts = (cost.unreported > 0).then(|| Count(cost.unreported as u64, "attempt").to_string());
+    let cut_short = cost.unreported_cut_short;
+    let cut_short = (cut_short > 0).then(|| format!("{} cut short", grouped(cut_short as u64)));
+    let without: Vec<String> = attempts.into_iter().chain(cut_short).collect();
+    let without = if without.is_empty() {
+        String::new()
+    } else {
+        format!(" ({} reported no cost)", without.join(" and "))
+    };
+    Some(format!("{sum}{without}"))
+}
+
+/// Why a session stopped; `None` if all tasks are done. `undone` says how it is stuck.
+pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
+    Some(match (session.status, session.stop_reason) {
+        (Status::Completed, _) if session.tasks_remaining == 0 && session.tasks_done > 0 => return None,
+        (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint".to_owned(),
+        (Status::Completed, _) => match &session.scope {
+            Some(scope) => format!("completed ({})", one_line(&scope.to_string())),
+            None => "completed".to_owned(),
+        },
+        (_, Some(StopReason::LimitReached)) => format!("stopped at {}", limit(session)),
+        (_, Some(StopReason::Stuck)) => match undone {
+            Some(how) => format!("stopped: {how}"),
+            None => "stuck".to_owned(),
+        },
+        (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
+        (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
+        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "interrupted".to_owned(),
+        (Status::Failed, _) => "failed".to_owned(),
+        (Status::Running, _) => "running".to_owned(),
+        (Status::Later(word), _) => word.as_str().to_owned(),
+    })
+}
+
+/// `T019`, `T019 and T020`, or `3 tasks`; `None` where there are none. Names that could be read as anything but a name
+/// are only counted: they come from outside.
+pub fn named(tasks: &[&str]) -> Option<String> {
+    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    match tasks {
+        [] => None,
+        [one] if is_plain(one) => Some((*one).to_owned()),
+        [one, other] if is_plain(one) && is_plain(other) => Some(format!("{one} and {other}")),
+        all => Some(Count(all.len() as u64, "task").to_string()),
+    }
+}
+
+/// Returns how a session is stuck: `2 tasks ask`, `T019 could not be done`; `None` if no task was tried in vain.
+pub fn stuck(not_done: &[NotDone]) -> Option<String> {
+    let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
+    let given_up = not_done.iter().any(|task| task.is_skipped);
+    if asking == 0 {
+        return Some(format!("{} could not be done", named(&self::given_up(not_done))?));
+    }
+    let ask = if asking == 1 { "asks" } else { "ask" };
+    let ask = format!("{} {ask}", Count(asking, "task"));
+    let others = named(&self::given_up(not_done)).filter(|_| given_up);
+    Some(others.map_or(ask.clone(), |others| format!("{ask}, {others} could not be done")))
+}
+
+/// Returns the tasks that were skipped, or else all that were tried.
+pub fn given_up(not_done: &[NotDone]) -> Vec<&str> {
+    let has_skip = not_done.iter().any(|task| task.is_skipped);
+    not_done.iter().filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
+}
+
+/// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`, `stopped: T019 could not be done`.
+/// A limit is not a failure. `given_up` are the tasks that it gave up and did not do later.
+pub fn state(status: Status, reason: Option<StopReason>, given_up: &[TaskName]) -> String {
+    if (status, reason) == (Status::Failed, Some(StopReason::Stuck)) {
+        let names: Vec<&str> = given_up.iter().map(String::as_str).collect();
+        if let Some(tasks) = named(&names) {
+            return format!("stopped: {tasks} could not be done");
+        }
+    }
+    let is_stop = matches!(reason, Some(StopReason::LimitReached | StopReason::Stuck));
+    let word = if status == Status::Failed && is_stop { "stopped".to_owned() } else { status.to_string() };
+    match reason.map(|reason| reason.as_str().replace('_', " ")) {
+        Some(reason) if reason != word => format!("{word} ({reason})"),
+        _ => word,
+    }
+}
+
+fn limit(session: &Session) -> String {
+    match session.limit {
+        None => "a limit".to_owned(),
+        Some(Limit::Iterations) => {
+            format!("the limit of {}", Count(u64::from(session.max_iterations), "run"))
+        }
+        Some(Limit::Duration) => "the limit of time".to_owned(),
+        Some(Limit::Wait) => "the limit of waiting".to_owned(),
+        Some(limit) => format!("the limit of {limit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::record::{CutShort, SessionId, Timestamp};
+
+    #[test]
+    fn what_is_left_is_said_by_state() {
+        for (states, expected) in [
+            ([3, 0, 0, 0, 0], "3 of 3 tasks done"),
+            ([2, 0, 0, 0, 1], "2 of 3 tasks done, 1 open"),
+            ([31, 1, 1, 2, 0], "31 of 35 tasks done, 4 left: 1 asks, 1 fails, 2 wait"),
+            ([0, 2, 2, 1, 7], "0 of 12 tasks done, 12 left: 2 ask, 2 fail, 1 waits, 7 open"),
+            ([0, 0, 0, 0, 0], "0 of 0 tasks done"),
+        ] {
+            let [done, asks, fails, waits, open] = states;
+            assert_eq!(tasks(TaskStates { done, asks, fails, waits, open }), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_cut_short_is_shown_as_what_it_was() {
+        use FailureClass::{Network, Quota};
+        use Interruption::{Crash, Limit, Person};
+        type Cut = (Interruption, Option<FailureClass>, Option<i64>);
+        let cases: [(&[Cut], &str); 6] = [
+            (&[], "2 attempts"),
+            (&[(Limit, Some(Quota), Some(3480))], "2 attempts (usage limit, went on at 00:58)"),
+            (&[(Limit, Some(Network), None)], "2 attempts (no network)"),
+            (
+                &[(Limit, Some(Quota), Some(60)), (Limit, Some(Quota), Some(120)), (Person, None, Some(180))],
+                "2 attempts (usage limit 2 times, went on at 00:02; stopped by you)",
+            ),
+            (&[(Crash, None, None), (Person, None, None)], "2 attempts (stopped by you; killed)"),
+            (&[(Crash, None, None), (Crash, None, None)], "2 attempts (killed 2 times)"),
+        ];
+        for (cuts, expected) in cases {
+            let cut = |(by, failure_class, resumed_at): &Cut| CutShort {
+                session: SessionId::new(Timestamp::from_seconds(0), 1),
+                iteration: 1,
+                task: None,
+                by: *by,
+                failure_class: *failure_class,
+                ended_at: Timestamp::from_seconds(0),
+                resumed_at: resumed_at.map(Timestamp::from_seconds),
+            };
+            let cut_short = cuts.iter().map(cut).collect();
+            assert_eq!(
+                attempts(&SessionTotals { attempts: 2, cut_short, ..SessionTotals::default() }),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_cost_says_what_reported_none() {
+        for (usd, unreported, unreported_cut_short, expected) in [
+            (None, 3, 0, None),
+            (Some(67.19), 0, 0, Some("$67.19")),
+            (Some(67.19), 2, 0, Some("$67.19 (2 attempts reported no cost)")),
+            (Some(0.0), 1, 1, Some("$0.00 (1 attempt and 1 cut short reported no cost)")),
+        ] {
+            let totals = CostTotals { usd, unreported, unreported_cut_short, ..CostTotals::default() };
+            assert_eq!(cost(&totals).as_deref(), expected);
+        }
+    }
+}

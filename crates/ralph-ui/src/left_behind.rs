@@ -1,0 +1,107 @@
+//! What an attempt left behind beside its work, in words: the same on every screen.
+
+use ralph_core::record::{
+    Iteration, LOST, MAX_LISTED_FILES, SessionId, UserFile, UserFileChange, join_files, lost_files,
+    restore_command, undone_command,
+};
+
+/// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
+pub fn lost(what: &str, command: Option<&str>) -> String {
+    let how = command.map_or_else(
+        || "; no snapshot has it".to_owned(),
+        |command| format!("; {command} brings {} back", if what.contains(", ") { "them" } else { "it" }),
+    );
+    format!("! {LOST}: {what}{how}")
+}
+
+/// `specify ralph restore 2 src/app.py brings back what it undid`; `None` if it undid nothing, or no snapshot has it.
+pub fn undone(iteration: &Iteration, session: Option<&SessionId>) -> Option<String> {
+    let command = undone_command(&iteration.undone, session)?;
+    Some(format!("{command} brings back what it undid"))
+}
+
+/// Returns a line for each thing that an iteration left behind, undid, or did to files of the user's.
+pub fn lines(iteration: &Iteration) -> Vec<String> {
+    let since = |of: u32| if of == iteration.iteration { String::new() } else { format!(" (since #{of})") };
+    let mut lines: Vec<String> = Vec::new();
+    for state in &iteration.git_state {
+        let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));
+        lines.push(format!("{}{}{hint}", state.text, since(state.since)));
+    }
+    lines.extend(undone(iteration, Some(&iteration.session)));
+    let files = &iteration.user_files;
+    if let Some(what) = lost_files(files) {
+        let first = files.iter().filter(|file| file.is_gone()).map(|file| file.since).min();
+        let command = restore_command(files, Some(&iteration.session));
+        let since = first.map_or(String::new(), since);
+        lines.push(format!("{}{since}", lost(&what, command.as_deref())));
+    }
+    let of = |change: UserFileChange| {
+        let alike = files.iter().filter(move |file| file.change == change);
+        alike.map(|file: &UserFile| file.path.as_str()).collect::<Vec<_>>()
+    };
+    let edited = of(UserFileChange::Edited);
+    if !edited.is_empty() {
+        lines.push(format!(
+            "edited beside your uncommitted changes: {}",
+            join_files(&edited, MAX_LISTED_FILES)
+        ));
+    }
+    for file in files.iter().filter(|file| file.change == UserFileChange::Committed) {
+        let commit = file.commit.as_ref().map_or(String::new(), |commit| format!("{} ", commit.short()));
+        lines.push(format!("commit {commit}took in uncommitted work of yours: {}", file.path));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::record::samples::iteration;
+    use ralph_core::record::{GitState, GitStateKind, Outcome, UndoneTask};
+
+    #[test]
+    fn what_is_left_behind_has_a_line_each() {
+        let mut record = iteration(Outcome::Success);
+        assert!(lines(&record).is_empty());
+        record.git_state = vec![GitState {
+            kind: GitStateKind::Operation,
+            text: "a merge is in progress".to_owned(),
+            finish: Some("git merge --continue".to_owned()),
+            command: Some("git merge --abort".to_owned()),
+            since: 2,
+        }];
+        let file = |path: &str, change, since| UserFile {
+            path: path.to_owned(),
+            change,
+            since,
+            kept_in: Some("0".to_owned()),
+            commit: (change == UserFileChange::Committed).then(|| "1".repeat(40).parse().unwrap()),
+        };
+        record.user_files = vec![
+            file("a.js", UserFileChange::Reverted, 3),
+            file("b.txt", UserFileChange::Deleted, 3),
+            file("c", UserFileChange::Edited, 3),
+            file("d", UserFileChange::Committed, 3),
+        ];
+        record.undone = vec![UndoneTask {
+            task: "T001".to_owned(),
+            files: vec!["e".to_owned()],
+            reopened: false,
+            kept_in: Some("2".to_owned()),
+        }];
+        let session = &record.session;
+        let restore = format!("specify ralph restore {session}:0 a.js b.txt brings them back");
+        assert_eq!(
+            lines(&record),
+            [
+                "a merge is in progress (since #2): finish it (`git merge --continue`) or end it (`git merge --abort`)"
+                    .to_owned(),
+                format!("specify ralph restore {session}:2 e brings back what it undid"),
+                format!("! your uncommitted work is gone: a.js reverted, b.txt deleted; {restore}"),
+                "edited beside your uncommitted changes: c".to_owned(),
+                "commit 1111111111 took in uncommitted work of yours: d".to_owned(),
+            ]
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
+
+use crate::style::{Count, cut, duration, one_line};
+use ralph_core::record::{Baseline, Event, join_truncated};
+
+/// The type of loop that goes without saying.
+pub const USUAL: &str = "implement";
+
+/// Most tasks that a line names.
+const MAX_GIVEN_UP: usize = 8;
+
+/// Most hints that a line quotes.
+const MAX_HINTS: usize = 3;
+
+/// The lines for a `SessionStarted`, of at most `width` characters of words from outside each. None for any other event.
+pub fn lines(event: &Event, width: usize) -> Vec<String> {
+    let Event::SessionStarted {
+        feature,
+        agent,
+        max_iterations,
+        loop_type,
+        artifact,
+        tasks,
+        is_resumed,
+        agent_version,
+        permissions,
+        validation,
+        baseline,
+        is_known_to_pass,
+        validation_files,
+        validation_notes,
+        scope,
+        scope_tasks,
+        hints,
+        unit,
+        given_up,
+        user_files,
+        session: _,
+        cost: _,
+    } = event
+    else {
+        return Vec::new();
+    };
+    let verb = if *is_resumed { "resumes" } else { "starts" };
+    let all = Count((tasks.done + tasks.open) as u64, "task");
+    let so_far = if all.0 == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
+    let mut lines = vec![format!("ralph {verb} on {}{so_far}", one_line(feature))];
+    let mut add = |name: &str, words: &str| lines.push(format!("  {name:<10}  {words}"));
+    if loop_type != USUAL {
+        add("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact)));
+    }
+    if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
+        let all = Count((tasks.done + tasks.open) as u64, "task");
+        let scope = cut(&one_line(&scope.to_string()), width);
+        add("only", &format!("{scope}: {} of {all} done", tasks.done));
+    }
+    let version = agent_version.as_ref().map_or(String::new(), |version| format!(" {}", one_line(version)));
+    add("agent", &format!("{}{version}, {permissions} permissions, no sandbox", one_line(agent)));
+    let checked = validation.as_ref().map(|command| {
+        let command = cut(&one_line(command), width);
+        format!("{command}{}", baseline_words(baseline.as_ref(), *is_known_to_pass))
+    });
+    add("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word"));
+    if !validation_files.is_empty() {
+        add("", &format!("its own files: {}", cut(&one_line(&validation_files.join(", ")), width)));
+    }
+    for note in validation_notes {
+        add("", &cut(&one_line(note), width));
+    }
+    let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
+    add("stops", &stops(*max_iterations, open));
+    if *user_files > 0 {
+        add("work tree", &format!("{} of yours", Count(*user_files as u64, "uncommitted file")));
+    }
+    if !given_up.is_empty() {
+        let was = if given_up.len() == 1 { "was" } else { "were" };
+        let names = one_line(&join_truncated(given_up, MAX_GIVEN_UP));
+        add("given up", &format!("{names} {was} given up last time: tried once, last"));
+    }
+    if !hints.is_empty() {
+        let wait = if hints.len() == 1 { "waits" } else { "wait" };
+        let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
+        let listed = join_truncated(&listed, MAX_HINTS);
+        add("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint")));
+    }
+    if let Some(unit) = unit {
+        lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
+    }
+    lines
+}
+
+fn baseline_words(baseline: Option<&Baseline>, is_known_to_pass: bool) -> String {
+    match baseline {
+        Some(baseline) => {
+            let how = if baseline.passed() { "passes" } else { "fails" };
+            format!(" ({how}, {})", duration(baseline.duration_ms))
+        }
+        None if is_known_to_pass => " (passed on these files before)".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// `after 10 runs`, and with which limit all open tasks have a third more runs than they need at least.
+fn stops(max_iterations: u32, open: usize) -> String {
+    let runs = Count(u64::from(max_iterations), "run");
+    if open <= max_iterations as usize {
+        return format!("after {runs}");
+    }
+    let enough = open + open.div_ceil(3);
+    let are = if open == 1 { "task is" } else { "tasks are" };
+    format!("after {runs} ({open} {are} open: -n {enough} for more)")
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use ralph_core::record::{Cost, SessionId, TaskCounts, Timestamp};
+
+    pub fn started() -> Event {
+        Event::SessionStarted {
+            session: SessionId::new(Timestamp::from_seconds(0), 1),
+            feature: "specs/001-notes".to_owned(),
+            agent: "claude".to_owned(),
+            max_iterations: 10,
+            loop_type: USUAL.to_owned(),
+            artifact: "specs/001-notes/tasks.md".to_owned(),
+            tasks: TaskCounts { done: 0, open: 45 },
+            is_resumed: false,
+            cost: Cost::default(),
+            agent_version: Some("2.1.330".to_owned()),
+            permissions: "full",
+            validation: Some("pytest -q".to_owned()),
+            baseline: Some(Baseline {
+                exit: 0,
+                exit_reason: None,
+                duration_ms: 4100,
+                cause: None,
+                tests: None,
+            }),
+            is_known_to_pass: false,
+            validation_files: Vec::new(),
+            validation_notes: Vec::new(),
+            scope: None,
+            scope_tasks: None,
+            hints: Vec::new(),
+            unit: None,
+            given_up: Vec::new(),
+            user_files: 0,
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Event)) -> String {
+        let mut event = started();
+        change(&mut event);
+        lines(&event, 100).join("\n")
+    }
+
+    #[test]
+    fn a_run_begins_with_all_that_decides_how_it_goes() {
+        assert_eq!(
+            with(|_| ()),
+            "ralph starts on specs/001-notes: 0 of 45 tasks done\n  \
+             agent       claude 2.1.330, full permissions, no sandbox\n  \
+             validation  pytest -q (passes, 4.1 s)\n  \
+             stops       after 10 runs (45 tasks are open: -n 60 for more)"
+        );
+    }
+
+    #[test]
+    fn each_line_says_what_is_known() {
+        let red = Baseline {
+            exit: 1,
+            exit_reason: None,
+            duration_ms: 900,
+            cause: Some("x".to_owned()),
+            tests: None,
+        };
+        let with_baseline = |found: Option<Baseline>, known: bool| {
+            with(|event| {
+                let Event::SessionStarted { baseline, is_known_to_pass, .. } = event else { return };
+                (*baseline, *is_known_to_pass) = (found, known);
+            })
+        };
+        for (text, line) in [
+            (with_baseline(Some(red), false), "  validation  pytest -q (fails, 900 ms)"),
+            (with_baseline(None, true), "  validation  pytest -q (passed on these files before)"),
+            (with_baseline(None, false), "  validation  pytest -q"),
+        ] {
+            assert_eq!(text.lines().nth(2), Some(line));
+        }
+        let other = with(|event| {
+            if let Event::SessionStarted { validation, tasks, loop_type, agent_version, is_resumed, .. } =
+                event
+            {
+                (*validation, *agent_version, *is_resumed) = (None, None, true);
+                (*tasks, *loop_type) = (TaskCounts::default(), "plan".to_owned());
+            }
+        });
+        assert_eq!(
+            other,
+            "ralph resumes on specs/001-notes\n  loop        plan: specs/001-notes/tasks.md\n  \
+             agent       claude, full permissions, no sandbox\n  \
+             validation  none: nothing checks the agent's word\n  stops       after 10 runs"
+        );
+    }
+}

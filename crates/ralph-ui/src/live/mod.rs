@@ -1,0 +1,140 @@
+//! A session as it runs: lines that stay, and below them one that moves.
+
+mod closing;
+mod frame;
+mod header;
+mod lines;
+mod now;
+mod spinner;
+
+use std::io::{self, Write};
+
+use ralph_core::record::{AgentEvent, Event};
+
+use self::lines::Lines;
+use self::now::{Now, Redraw};
+use self::spinner::Spinner;
+use crate::style::Paint;
+
+pub use self::frame::columns as terminal_columns;
+pub use self::lines::Detail;
+
+/// Where the moving line goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moving {
+    /// Nobody would see it, or nobody wants to.
+    Nowhere,
+    /// To stderr, which is a terminal that can take a line back.
+    Stderr,
+}
+
+/// Shows each event on `out`, and what goes on between them where [`Moving`] says.
+#[derive(Debug)]
+pub struct Live<W> {
+    out: W,
+    lines: Lines<Vec<u8>>,
+    now: Now,
+    moving: Moving,
+    paint: Paint,
+    spinner: Option<Spinner>,
+    root: String,
+    is_verbose: bool,
+}
+
+impl<W: Write> Live<W> {
+    /// Paths of the agent below `root` are shown from there.
+    pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving, root: &str) -> Self {
+        Self {
+            out,
+            lines: Lines::new(Vec::new(), paint, detail),
+            now: Now::default(),
+            moving,
+            paint,
+            spinner: None,
+            root: format!("{root}/"),
+            is_verbose: detail == Detail::Verbose,
+        }
+    }
+
+    pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        let shortened = self.with_short_paths(event);
+        let event = shortened.as_ref().unwrap_or(event);
+        let change = self.now.take(event);
+        if matches!(change, Redraw::Begun | Redraw::Over) {
+            self.spinner = None;
+        }
+        // An agent may print millions of lines, and mostly none of them is shown.
+        if !matches!(event, Event::AgentEvent { .. }) || self.is_verbose {
+            self.lines.fit(terminal_columns(io::stdout()));
+        }
+        self.lines.show(event)?;
+        self.write_lines()?;
+        match (change, &self.spinner) {
+            (Redraw::Begun, _) if self.moving == Moving::Stderr => {
+                self.spinner = Some(Spinner::start(&self.now, self.paint));
+            }
+            (Redraw::Words, Some(spinner)) => spinner.say(&self.now),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The event with paths from the project's root, if it is one with words.
+    fn with_short_paths(&self, event: &Event) -> Option<Event> {
+        if !matches!(event, Event::IterationRecorded { .. } | Event::AgentEvent { .. }) {
+            return None;
+        }
+        let mut event = event.clone();
+        let words = if let Event::IterationRecorded { record, .. } = &mut event {
+            &mut record.facts.final_message
+        } else if let Event::AgentEvent {
+            event:
+                AgentEvent::ToolStarted { arguments_summary: words, .. }
+                | AgentEvent::Text { text: words }
+                | AgentEvent::Retry { message: words }
+                | AgentEvent::Error { message: words },
+            ..
+        } = &mut event
+        {
+            words
+        } else {
+            return None;
+        };
+        *words = words.replace(&self.root, "");
+        Some(event)
+    }
+
+    /// What is written goes above the line that moves.
+    fn write_lines(&mut self) -> io::Result<()> {
+        let lines = std::mem::take(&mut self.lines.out);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut write = || self.out.write_all(&lines).and_then(|()| self.out.flush());
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_says_names_files_from_the_projects_root() {
+        let mut live = Live::new(Vec::new(), Paint::Plain, Detail::Verbose, Moving::Nowhere, "/w/app");
+        for event in [
+            AgentEvent::Text { text: "I read /w/app/src/a.rs and /etc/hosts".to_owned() },
+            AgentEvent::ToolStarted {
+                tool_name: "Edit".to_owned(),
+                arguments_summary: "/w/app/b.rs".to_owned(),
+            },
+        ] {
+            live.show(&Event::AgentEvent { iteration: 1, event }).unwrap();
+        }
+        let text = String::from_utf8(live.out).unwrap();
+        assert_eq!(text, "  agent  I read src/a.rs and /etc/hosts\n  agent  Edit b.rs\n");
+    }
+}

@@ -1,0 +1,415 @@
+//! What a reader wants to know first: how it ended, whether it gets anywhere, and what to look at.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use strum::IntoStaticStr;
+
+use crate::ending;
+use crate::local_time::is_overnight;
+use crate::needs;
+use crate::status::InFlight;
+use crate::style::{Count, grouped};
+use ralph_core::record::{
+    FailureClass, FlaggedTask, Iteration, NeedKind, NotDone, Outcome, Session, Status, StopReason, Summary,
+    TaskName, Timestamp,
+};
+use ralph_store::RemoteRun;
+
+use super::{Outcomes, ReportIteration, TaskRow};
+
+/// Most things to look at.
+const MAX_FINDINGS: usize = 8;
+
+/// The first sentences.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// How it ended.
+    pub verdict: String,
+    pub level: Level,
+    /// Whether it gets anywhere.
+    pub course: String,
+    /// From the start to the end, or to now, in milliseconds.
+    pub span_ms: u64,
+    /// The end, or of what runs the last moment that is known.
+    #[serde(skip)]
+    pub ended_at: Timestamp,
+}
+
+/// How grave something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Level {
+    Good,
+    Note,
+    Warning,
+    Bad,
+}
+
+impl Level {
+    pub(super) fn of(status: Status, reason: Option<StopReason>) -> Self {
+        match (status, reason) {
+            (Status::Completed, _) => Self::Good,
+            (Status::Running | Status::Later(_), _) => Self::Note,
+            (_, Some(StopReason::LimitReached | StopReason::Interrupted)) | (Status::Interrupted, _) => {
+                Self::Warning
+            }
+            (Status::Failed, _) => Self::Bad,
+        }
+    }
+}
+
+/// Something to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    pub level: Level,
+    /// What it is about, where it is about a task.
+    pub task: Option<TaskName>,
+    pub what: String,
+    /// In the words of whoever said it; may hold anything.
+    pub quote: Option<String>,
+    pub iterations: Vec<u32>,
+}
+
+/// What is known of a session beside its record, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Now<'a> {
+    pub in_flight: Option<&'a InFlight>,
+    pub elsewhere: Option<&'a RemoteRun>,
+    pub at: Timestamp,
+}
+
+pub fn of(
+    session: &Session,
+    iterations: &[ReportIteration],
+    not_done: &[NotDone],
+    flagged: &[FlaggedTask],
+    now: Now<'_>,
+) -> Headline {
+    let done = ending::done(session);
+    let level = Level::of(session.status, session.stop_reason);
+    let end = session.ended_at.or_else(|| {
+        let last = iterations.last().map(|iteration| iteration.record.ended_at);
+        match now.elsewhere {
+            Some(elsewhere) => Some(elsewhere.as_of),
+            None if session.status == Status::Running => Some(now.at),
+            None => last,
+        }
+    });
+    let ended_at = end.unwrap_or(session.started_at);
+    let stop = match (session.status, now.elsewhere, now.in_flight) {
+        (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
+        (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
+        _ => ending::stop(session, ending::stuck(not_done).as_deref()),
+    };
+    let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
+    let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
+    let flagged = if flagged.is_empty() { String::new() } else { format!(", {} flagged", flagged.len()) };
+    let verdict = capital(&format!("{done}{flagged}{night}{stop}"));
+    Headline {
+        verdict,
+        level,
+        course: course(iterations),
+        span_ms: session.started_at.ms_until(ended_at),
+        ended_at,
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// How many tasks were closed in how many runs, and what happened since.
+fn course(iterations: &[ReportIteration]) -> String {
+    let runs: Vec<&ReportIteration> =
+        iterations.iter().filter(|iteration| iteration.record.is_run()).collect();
+    let closed: BTreeSet<&TaskName> =
+        iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
+    let since =
+        runs.iter().rev().take_while(|iteration| iteration.record.outcome != Outcome::Success).count();
+    let runs = runs.len();
+    let first =
+        format!("{} closed in {}.", Count(closed.len() as u64, "task"), Count(runs as u64, "attempt"));
+    match since {
+        0 => first,
+        since if since == runs => first,
+        1 => format!("{first} The last one failed."),
+        _ => format!("{first} The last {since} closed none."),
+    }
+}
+
+/// What agent and validation of an iteration took, in milliseconds.
+pub fn time(iteration: &ReportIteration) -> u64 {
+    iteration.record.duration_ms.total().unwrap_or_default()
+}
+
+/// An open task that was tried: how its iterations ended, and why it failed.
+fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
+    let row = rows.iter().find(|row| row.name == task.task);
+    let ended: Outcomes = row.iter().flat_map(|row| row.tries.iter().copied()).collect();
+    Attention {
+        level: if task.needs_you() { Level::Bad } else { Level::Note },
+        task: Some(task.task.clone()),
+        what: format!("is not done: {ended}."),
+        quote: task.cause.clone(),
+        iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
+    }
+}
+
+/// A task that is done, with what a person should know of that.
+fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
+    let more = task.flags.len().saturating_sub(1);
+    let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+    Attention {
+        level: Level::Warning,
+        task: Some(task.task.clone()),
+        what: format!("is done, but flagged{more}."),
+        quote: task.text.clone(),
+        iterations: task.iteration.filter(|_| task.session == session.id).into_iter().collect(),
+    }
+}
+
+/// What attempts left behind, and only a person can settle.
+fn left_behind(session: &Session, summary: &Summary) -> Option<Attention> {
+    let texts = needs::left_behind(summary);
+    let of_session = summary
+        .needs_you
+        .iter()
+        .filter(|need| matches!(need.why, NeedKind::Git | NeedKind::Files) && need.session == session.id);
+    (!texts.is_empty()).then(|| Attention {
+        level: Level::Bad,
+        task: None,
+        what: "Left behind by an attempt.".to_owned(),
+        quote: Some(texts.join("; ")),
+        iterations: of_session.filter_map(|need| need.iteration).collect(),
+    })
+}
+
+/// What several iterations have in common.
+fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
+    type IsMeant = fn(&Iteration) -> bool;
+    let kinds: [(Level, IsMeant, &str, &str); 3] = [
+        (
+            Level::Warning,
+            |record| !record.false_claim.is_empty(),
+            "false claim caught: the agent said done, and it was not.",
+            "false claims caught: the agent said done, and it was not.",
+        ),
+        (
+            Level::Warning,
+            |record| record.outcome == Outcome::Interrupted,
+            "iteration was interrupted.",
+            "iterations were interrupted.",
+        ),
+        (
+            Level::Note,
+            |record| !record.redactions.is_empty(),
+            "iteration had secrets, which were taken out of the record.",
+            "iterations had secrets, which were taken out of the record.",
+        ),
+    ];
+    kinds.into_iter().filter_map(|(level, is_meant, one, several)| {
+        let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
+        let iterations: Vec<u32> = meant.map(|record| record.iteration).collect();
+        let what = format!(
+            "{} {}",
+            grouped(iterations.len() as u64),
+            if iterations.len() == 1 { one } else { several }
+        );
+        (!iterations.is_empty()).then_some(Attention { level, task: None, what, quote: None, iterations })
+    })
+}
+
+/// What to look at, gravest first.
+pub fn attention(
+    session: &Session,
+    iterations: &[ReportIteration],
+    not_done: &[NotDone],
+    summary: &Summary,
+    tasks: &[TaskRow],
+) -> Vec<Attention> {
+    let mut found = Vec::new();
+    let last = iterations.last().filter(|_| session.status != Status::Completed);
+    if let (Some(StopReason::AgentUnusable), Some(iteration)) = (session.stop_reason, last) {
+        let class =
+            iteration.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
+        found.push(Attention {
+            level: Level::Bad,
+            task: None,
+            what: format!("The agent could not go on ({class})."),
+            quote: iteration.record.error.clone(),
+            iterations: vec![iteration.record.iteration],
+        });
+    }
+    found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
+    found.extend(left_behind(session, summary));
+    // A loop that is about a file has no open task.
+    if let (true, Some(iteration)) =
+        (found.is_empty(), last.filter(|iteration| iteration.record.outcome == Outcome::Failure))
+    {
+        found.push(Attention {
+            level: Level::Bad,
+            task: iteration.record.task.clone(),
+            what: "failed in the last iteration.".to_owned(),
+            quote: Some(iteration.record.cause().into_owned()),
+            iterations: vec![iteration.record.iteration],
+        });
+    }
+    found.extend(summary.flagged.iter().map(|task| of_flagged(task, session)));
+    found.extend(notable(iterations));
+    if !session.hints.is_empty() {
+        found.push(Attention {
+            level: Level::Note,
+            task: None,
+            what: format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint")),
+            quote: session.hints.first().cloned(),
+            iterations: Vec::new(),
+        });
+    }
+    found.truncate(MAX_FINDINGS);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{iterations, report};
+    use super::*;
+    use ralph_core::record::samples::session;
+    use ralph_core::record::{FlagCode, Need};
+
+    #[test]
+    fn the_verdict_says_how_it_ended_and_how_far_it_got() {
+        for (status, reason, counts, verdict, level) in [
+            ("completed", Some("completed"), (3, 0), "All 3 tasks done", Level::Good),
+            ("completed", Some("completed"), (0, 0), "No tasks · completed", Level::Good),
+            (
+                "failed",
+                Some("stuck"),
+                (1, 2),
+                "1 of 3 tasks done · stopped: T1 could not be done",
+                Level::Bad,
+            ),
+            (
+                "failed",
+                Some("limit_reached"),
+                (1, 2),
+                "1 of 3 tasks done · stopped at the limit of time",
+                Level::Warning,
+            ),
+            (
+                "failed",
+                Some("agent_unusable"),
+                (0, 3),
+                "0 of 3 tasks done · the agent could not be used",
+                Level::Bad,
+            ),
+            ("interrupted", None, (0, 3), "0 of 3 tasks done · interrupted", Level::Warning),
+            ("running", None, (2, 1), "2 of 3 tasks done · running", Level::Note),
+        ] {
+            let not_done = report(iterations("T1- T1! T2-"), "").not_done;
+            let session = session(status, reason, counts);
+            let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
+            let headline = of(&session, &[], &not_done, &[], now);
+            assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
+        }
+    }
+
+    #[test]
+    fn flagged_tasks_are_counted_in_the_verdict_and_are_worth_a_look() {
+        let session = session("completed", Some("completed"), (2, 0));
+        let flagged = vec![FlaggedTask {
+            task: "T1".to_owned(),
+            session: session.id.clone(),
+            iteration: Some(1),
+            flags: vec![FlagCode::NoTests, FlagCode::Idle],
+            text: Some("no test ran".to_owned()),
+        }];
+        let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
+        assert_eq!(of(&session, &[], &[], &flagged, now).verdict, "All 2 tasks done, 1 flagged");
+        let left = |why, cause: &str, session: &Session, iteration| Need {
+            why,
+            task: None,
+            cause: Some(cause.to_owned()),
+            session: session.id.clone(),
+            iteration: Some(iteration),
+        };
+        let needs_you = vec![
+            left(NeedKind::Git, "a merge is in progress", &session, 2),
+            left(NeedKind::Fails, "not left behind", &session, 1),
+        ];
+        let summary = Summary { needs_you, flagged, ..Summary::default() };
+        let found = attention(&session, &iterations("T1+ T2+"), &[], &summary, &[]);
+        let merge = Attention {
+            level: Level::Bad,
+            task: None,
+            what: "Left behind by an attempt.".to_owned(),
+            quote: Some("git: a merge is in progress".to_owned()),
+            iterations: vec![2],
+        };
+        let expected = Attention {
+            level: Level::Warning,
+            task: Some("T1".to_owned()),
+            what: "is done, but flagged (+1).".to_owned(),
+            quote: Some("no test ran".to_owned()),
+            iterations: vec![1],
+        };
+        assert_eq!(found, [merge, expected]);
+    }
+
+    #[test]
+    fn only_plain_names_stand_in_the_headline() {
+        for (names, expected) in [
+            (&[][..], None),
+            (&["T1"], Some("T1")),
+            (&["T1", "T2"], Some("T1 and T2")),
+            (&["T1", "T2", "T3"], Some("3 tasks")),
+            (&["#7"], Some("1 task")),
+            (&["T1", "<b>"], Some("2 tasks")),
+        ] {
+            assert_eq!(ending::named(names).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn the_course_says_whether_it_gets_anywhere() {
+        for (words, expected) in [
+            ("T1!", "0 tasks closed in 0 attempts."),
+            ("T1- T1- T1!", "0 tasks closed in 2 attempts."),
+            ("T1- T1+", "1 task closed in 2 attempts."),
+            ("T1+ T2+ T3-", "2 tasks closed in 3 attempts. The last one failed."),
+            ("T1+ T2- T2- T2!", "1 task closed in 3 attempts. The last 2 closed none."),
+        ] {
+            assert_eq!(course(&iterations(words)), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_to_look_at_comes_gravest_first() {
+        for (words, expected) in [
+            ("T1+ T2+", ""),
+            ("T1-a T1+", ""),
+            ("T1-a T1-b T1-c T1! T2-a", "T1 is not done: 3 failed, 1 skipped.|T2 is not done: 1 failed."),
+            (
+                "T1! T2? T2?",
+                "T1 is not done: 1 skipped.|T2 is not done: 2 interrupted.|2 iterations were interrupted.",
+            ),
+        ] {
+            let told: Vec<String> = report(iterations(words), "")
+                .attention
+                .iter()
+                .map(|found| {
+                    found
+                        .task
+                        .iter()
+                        .map(String::as_str)
+                        .chain([found.what.as_str()])
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                })
+                .collect();
+            assert_eq!(told.join("|"), expected, "{words}");
+        }
+    }
+}

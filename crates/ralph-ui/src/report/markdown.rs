@@ -1,0 +1,158 @@
+//! A session as a summary for a pull request.
+//!
+//! Whatever comes from outside stands in code spans: there no host reads markup, tags, mentions, numbers of issues or
+//! addresses.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value, context};
+
+use crate::ending::{attempts, cost};
+use crate::style::{Count, duration, grouped};
+use ralph_core::record::RALPH_ELSEWHERE;
+
+use super::harmless::one_line;
+use super::{Report, State, TaskRow};
+
+const SUMMARY: &str = include_str!("../../../../templates/report-summary.md");
+
+/// What every summary of ours begins with, and no host shows.
+pub const MARKDOWN: &str = "<!-- specify ralph report -->";
+
+/// Most lines of each kind: hosts refuse long descriptions.
+const MAX_LINES: usize = 40;
+/// Longest quote, in characters.
+const QUOTE: usize = 160;
+
+pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
+    let Report { session, headline, totals, .. } = report;
+    let changes = report.changes.as_ref().map(|changes| {
+        let (added, removed) = changes.lines();
+        let files = Count(changes.files.len() as u64, "file");
+        format!("{files}, +{} −{} lines", grouped(added), grouped(removed))
+    });
+    let attention = report.attention.iter().map(|found| {
+        let (task, quote) = (found.task.as_deref().map(code), found.quote.as_deref().map(code));
+        context! { task, quote, what => found.what.as_str(), numbers => numbers(&found.iterations) }
+    });
+    let done = report.tasks.iter().filter(|task| task.state == State::Done);
+    let open = report.tasks.iter().filter(|task| !matches!(task.state, State::Done | State::DoneBefore));
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let values = context! {
+        mark => MARKDOWN,
+        ralph => RALPH_ELSEWHERE.as_str(),
+        verdict => headline.verdict.as_str(),
+        course => headline.course.as_str(),
+        feature => cell(&session.feature),
+        session => session.id.as_str(),
+        attempts => attempts(&report.session_totals()),
+        span => duration(headline.span_ms),
+        worked => totals.duration_ms.agent.map(duration),
+        checked => totals.duration_ms.validation.map(duration),
+        changes,
+        tokens => totals.tokens.total().map(grouped),
+        cost => cost(&report.session_totals().cost),
+        agent => cell(&session.agent),
+        attention => attention.collect::<Vec<_>>(),
+        lists => Value::from(Serde([("Done", "x", lines(done)), ("Not done", " ", lines(open))])),
+    };
+    let text = environment.render_str(SUMMARY, values).context("write the summary")?;
+    Ok(writeln!(out, "{}", text.trim_end())?)
+}
+
+/// A line for each task, and how many there are beside the first.
+fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
+    let line =
+        |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), attempts_at(task));
+    let mut lines: Vec<String> = tasks.map(line).collect();
+    let more = lines.len().saturating_sub(MAX_LINES);
+    lines.truncate(MAX_LINES);
+    (lines, more)
+}
+
+fn attempts_at(task: &TaskRow) -> String {
+    let attempts = match task.tries.iter().filter(|outcome| outcome.is_attempt()).count() {
+        0 => return String::new(),
+        1 => "1 attempt".to_owned(),
+        count => format!("{count} attempts"),
+    };
+    let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
+    format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
+}
+
+fn numbers(iterations: &[u32]) -> String {
+    match iterations {
+        [] => String::new(),
+        [one] => format!(" (iteration {one})"),
+        several => {
+            let shown: Vec<String> = several.iter().take(12).map(u32::to_string).collect();
+            let more = if several.len() > shown.len() { ", ..." } else { "" };
+            format!(" (iterations {}{more})", shown.join(", "))
+        }
+    }
+}
+
+/// A text as a code span: fenced by more backticks than it has in a row.
+fn code(text: &str) -> String {
+    let line = one_line(text);
+    let shown: String = line.chars().take(QUOTE).collect();
+    let more = if shown.len() < line.len() { "…" } else { "" };
+    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // Renderers strip blanks at both ends; they separate backticks.
+    let blank = if shown.starts_with('`') || shown.ends_with('`') || shown.is_empty() { " " } else { "" };
+    format!("{fence}{blank}{shown}{more}{blank}{fence}")
+}
+
+/// The same in a table, where a bar would end the cell also in code.
+fn cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+
+    use super::*;
+
+    #[test]
+    fn foreign_text_stays_in_its_code_span() {
+        for (text, expected) in [
+            ("plain", "`plain`"),
+            ("@user #12 <b>", "`@user #12 <b>`"),
+            ("a `b` ``c``", "``` a `b` ``c`` ```"),
+            ("`", "`` ` ``"),
+            ("", "`  `"),
+            ("two\nlines\x1b", "`two lines\u{241b}`"),
+        ] {
+            assert_eq!(code(text), expected);
+        }
+        assert_eq!(cell("a|b"), "`a\\|b`");
+    }
+
+    #[test]
+    fn nothing_in_a_span_is_read_as_markup() {
+        for text in [
+            "</sub><script>x</script>",
+            "](javascript:x)",
+            "`` ` ```",
+            "| a |\n|-|",
+            "![x](http://y)",
+            "\\`x",
+        ] {
+            let line = format!("- [x] {} (1 attempt)", code(text));
+            for event in Parser::new_ext(&line, Options::all()) {
+                let is_markup = matches!(
+                    event,
+                    Event::Html(_)
+                        | Event::InlineHtml(_)
+                        | Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::Table(_))
+                );
+                assert!(!is_markup, "{line}: {event:?}");
+            }
+        }
+    }
+}

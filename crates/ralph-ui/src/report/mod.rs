@@ -1,0 +1,210 @@
+//! A session as one page to send to somebody, as a summary for a pull request, and as data.
+
+mod call_strip;
+mod changes;
+mod environment;
+mod file_tree;
+mod first_screen;
+mod fit;
+mod harmless;
+mod headline;
+mod iteration;
+mod iteration_view;
+mod markdown;
+mod outcomes;
+mod page;
+mod page_parts;
+mod part;
+mod patch;
+mod patch_html;
+mod plain_page;
+mod rich;
+#[cfg(test)]
+mod samples;
+mod session_summary;
+mod sessions_index;
+mod shared_causes;
+mod strip;
+mod task_rows;
+mod task_table;
+mod terminal_colors;
+mod units;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+use tasklist::TaskList;
+
+use ralph_core::history::clusters::{Cluster, clusters, message};
+use ralph_core::history::failure_key::FailureKey;
+use ralph_core::history::repeats;
+use ralph_core::record::{
+    Cost, Durations, FileChange, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts, Timestamp,
+    Tokens,
+};
+use ralph_store::RemoteRun;
+
+use super::status::InFlight;
+
+pub use changes::{ChangedFile, Changes};
+pub use environment::Medium;
+pub use headline::{Attention, Headline, Level};
+pub use iteration::ReportIteration;
+pub use markdown::{MARKDOWN, write_markdown};
+pub use outcomes::Outcomes;
+pub use page::{GENERATOR, Limits, page};
+pub use part::{Diff, Text};
+pub use session_summary::RecordedSession;
+pub use sessions_index::{SessionsIndex, index_page};
+pub use task_rows::{State, TaskRow};
+
+/// The shape of the JSON.
+const REPORT_SCHEMA: u32 = 1;
+/// Tells our JSON from that of others.
+const MADE_BY: &str = "specify ralph report";
+
+/// All that is told of a session.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub schema: u32,
+    /// Tells the file from those of others.
+    pub made_by: &'static str,
+    pub made_at: Timestamp,
+    pub tool_version: &'static str,
+    pub session: Session,
+    /// False where a shallow clone has its end alone.
+    pub is_whole: bool,
+    /// What a running session is at.
+    pub in_flight: Option<InFlight>,
+    pub headline: Headline,
+    pub attention: Vec<Attention>,
+    pub counts: Outcomes,
+    pub totals: Totals,
+    /// Tasks that were open before the first iteration.
+    pub open_before: usize,
+    pub tasks: Vec<TaskRow>,
+    /// Open tasks that were tried, in the order of their first attempts.
+    pub not_done: Vec<NotDone>,
+    /// Null where snapshots are missing.
+    pub changes: Option<Changes>,
+    pub clusters: Vec<Cluster>,
+    /// Oldest first.
+    pub iterations: Vec<ReportIteration>,
+    /// What could not be read, and why.
+    pub unreadable: Vec<String>,
+    /// The feature over all of its sessions.
+    pub summary: Summary,
+}
+
+/// What all iterations that are here come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Tasks that went from open to done.
+    pub closed: usize,
+    pub duration_ms: Durations,
+    pub tokens: Tokens,
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// What was found of a session.
+pub struct ReportInput {
+    pub session: Session,
+    pub is_whole: bool,
+    pub in_flight: Option<InFlight>,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<RemoteRun>,
+    /// As they stood at the start.
+    pub tasks_before: TaskCounts,
+    /// As it stood at the end.
+    pub tasks: TaskList,
+    /// Open tasks that were tried.
+    pub not_done: Vec<NotDone>,
+    /// What differs between the first snapshot and the last, and as a patch if that was wanted.
+    pub changes: Option<(Vec<FileChange>, Option<Text>)>,
+    pub iterations: Vec<ReportIteration>,
+    pub unreadable: Vec<String>,
+    pub made_at: Timestamp,
+    pub summary: Summary,
+}
+
+impl Report {
+    pub fn new(found: ReportInput) -> Self {
+        let ReportInput {
+            session,
+            is_whole,
+            in_flight,
+            elsewhere,
+            tasks_before,
+            tasks,
+            mut not_done,
+            changes,
+            mut iterations,
+            unreadable,
+            made_at,
+            summary,
+        } = found;
+        number_tries(&mut iterations);
+        // Older records have no cause of their own.
+        for task in &mut not_done {
+            let last = iterations.iter().find(|iteration| iteration.record.iteration == task.iteration);
+            let last = last.filter(|iteration| iteration.record.outcome == Outcome::Failure);
+            task.cause = task.cause.take().or_else(|| last.map(|iteration| message(&iteration.record)));
+        }
+        let counts: Outcomes = iterations.iter().map(|iteration| iteration.record.outcome).collect();
+        let mut totals = Totals::default();
+        for iteration in &iterations {
+            totals.closed += iteration.record.closed.len();
+            totals.duration_ms = totals.duration_ms.plus(&iteration.record.duration_ms);
+            totals.tokens = totals.tokens.plus(&iteration.record.tokens);
+            totals.cost = totals.cost.plus(iteration.record.cost());
+        }
+        let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
+        let tasks = task_rows::of(&tasks, &iterations);
+        let now = headline::Now { in_flight: in_flight.as_ref(), elsewhere: elsewhere.as_ref(), at: made_at };
+        let headline = headline::of(&session, &iterations, &not_done, &summary.flagged, now);
+        let attention = headline::attention(&session, &iterations, &not_done, &summary, &tasks);
+        Self {
+            schema: REPORT_SCHEMA,
+            made_by: MADE_BY,
+            made_at,
+            tool_version: env!("CARGO_PKG_VERSION"),
+            session,
+            is_whole,
+            in_flight,
+            headline,
+            attention,
+            counts,
+            totals,
+            open_before: tasks_before.open,
+            tasks,
+            not_done,
+            changes: changes.map(|(files, patch)| Changes::new(files, patch, &iterations)),
+            clusters,
+            iterations,
+            unreadable,
+            summary,
+        }
+    }
+
+    /// Returns what its iterations come to.
+    fn session_totals(&self) -> Cow<'_, SessionTotals> {
+        self.summary.session.as_ref().map(|part| Cow::Borrowed(&part.totals)).unwrap_or_default()
+    }
+}
+
+fn number_tries(iterations: &mut [ReportIteration]) {
+    let repeated = repeats(
+        iterations.iter().map(|iteration| (iteration.record.iteration, FailureKey::of(&iteration.record))),
+    );
+    let mut tries: HashMap<String, u32> = HashMap::new();
+    for iteration in iterations {
+        let count = tries.entry(iteration.record.task.clone().unwrap_or_default()).or_default();
+        if iteration.record.is_run() {
+            *count += 1;
+        }
+        iteration.attempt = (*count).max(1);
+        iteration.repeated = repeated.get(&iteration.record.iteration).copied();
+    }
+}

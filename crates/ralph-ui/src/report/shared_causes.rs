@@ -1,0 +1,50 @@
+//! Causes of failures over several sessions.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use ralph_core::history::failure_key::FailureKey;
+use ralph_core::record::{SessionId, TaskName};
+
+use super::session_summary::RecordedSession;
+
+/// A cause of failures, and where it came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SharedCause {
+    /// Null for a failure of the agent's own.
+    pub fingerprint: Option<String>,
+    /// In the words of the newest failure; null in older records.
+    pub cause: Option<String>,
+    pub times: usize,
+    pub tasks: Vec<TaskName>,
+    /// The sessions in which it came, oldest first, with how often.
+    pub sessions: Vec<(SessionId, usize)>,
+}
+
+/// Returns all causes, those of most sessions first, then the most frequent. Failures without a known cause are left out.
+pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
+    let mut found: Vec<SharedCause> = Vec::new();
+    let mut places: HashMap<FailureKey, usize> = HashMap::new();
+    for entry in sessions.iter().flat_map(|recorded| &recorded.iterations) {
+        let Some(key) = FailureKey::of_entry(entry) else { continue };
+        let fingerprint = key.fingerprint().map(str::to_owned);
+        let place = *places.entry(key).or_insert_with(|| {
+            let (tasks, sessions) = (Vec::new(), Vec::new());
+            found.push(SharedCause { fingerprint, cause: None, times: 0, tasks, sessions });
+            found.len() - 1
+        });
+        let cause = &mut found[place];
+        cause.times += 1;
+        cause.cause = entry.cause.clone().or(cause.cause.take());
+        if let Some(task) = entry.task.as_ref().filter(|task| !cause.tasks.contains(task)) {
+            cause.tasks.push(task.clone());
+        }
+        match cause.sessions.last_mut().filter(|(id, _)| *id == entry.session) {
+            Some((_, times)) => *times += 1,
+            None => cause.sessions.push((entry.session.clone(), 1)),
+        }
+    }
+    found.sort_by_key(|cause| std::cmp::Reverse((cause.sessions.len(), cause.times)));
+    found
+}

@@ -1,0 +1,205 @@
+//! Numbers of iterations, with small charts.
+
+use std::io::{self, Write};
+
+use ralph_core::history::captures::Captured;
+use ralph_core::history::later_attempts::LaterAttempts;
+use ralph_core::history::state::CumulativeState;
+use ralph_core::history::stats::{Counts, OfTask, Stats};
+use ralph_core::record::SessionTotals;
+
+use super::ending::{attempts, cost};
+use super::style::{Count, Look, Paint, cut, duration, grouped, one_line};
+
+/// Longest bar, in characters.
+const BAR: usize = 24;
+const NAME: usize = 14;
+/// Widest name or value of what was captured, in characters.
+const CAPTURED_WIDTH: usize = 24;
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Writes the numbers of all sessions, whose records come to `totals`.
+pub fn write(
+    out: &mut impl Write,
+    stats: &Stats,
+    totals: &SessionTotals,
+    later: LaterAttempts,
+    paint: Paint,
+) -> io::Result<()> {
+    let Stats { counts, tokens, duration_ms, .. } = stats;
+    let Counts { runs, success, failure, repeated, .. } = counts;
+    let sessions = Count(stats.sessions as u64, "session");
+    writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
+    if let Some(rate) = stats.repeat_failure_rate {
+        writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
+    }
+    write_later(out, later)?;
+    if let Some(total) = tokens.total() {
+        let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
+        writeln!(out, "tokens     {} ({} an attempt)", grouped(total), grouped(each))?;
+    }
+    if let Some(cost) = cost(&totals.cost) {
+        writeln!(out, "cost       {cost}")?;
+    }
+    let (agent, validation) =
+        (duration_ms.agent.unwrap_or_default(), duration_ms.validation.unwrap_or_default());
+    writeln!(
+        out,
+        "time       {} (agent {}, validation {})",
+        duration(duration_ms.total().unwrap_or_default()),
+        duration(agent),
+        duration(validation)
+    )?;
+    if let Some(rate) = stats.success_rate {
+        let line: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
+        writeln!(out, "success    {}  {}, the newest last", paint.paint(Look::Good, &line), percent(rate))?;
+    }
+    if !stats.flags.is_empty() {
+        let flags: Vec<String> = stats.flags.iter().map(|(code, times)| format!("{times} {code}")).collect();
+        writeln!(out, "flags      {}", flags.join(", "))?;
+    }
+    tasks(out, stats, paint)?;
+    if !stats.causes.is_empty() {
+        writeln!(out, "\nfailures that came again")?;
+    }
+    for cause in &stats.causes {
+        let tasks: Vec<String> = cause.tasks.iter().map(|task| one_line(task)).collect();
+        let name = cause.fingerprint.as_deref().unwrap_or("agent");
+        let words = cause.cause.as_deref().map_or(String::new(), |words| format!("  {}", one_line(words)));
+        let times = Count(cause.times as u64, "time").to_string();
+        writeln!(out, "  {:8}  {times}  {}{words}", one_line(name), tasks.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What the history in prompts brought and how long it was, where anything was tried again.
+fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
+    let LaterAttempts { with_history, without, history_tokens } = later;
+    if with_history.runs + without.runs == 0 {
+        return Ok(());
+    }
+    let length = match (history_tokens, history_tokens.checked_div(with_history.success)) {
+        (0, _) => String::new(),
+        (all, Some(each)) => {
+            format!(" ({} tokens of it, {} a success)", grouped(all as u64), grouped(each as u64))
+        }
+        (all, None) => format!(" ({} tokens of it)", grouped(all as u64)),
+    };
+    let with = format!("with history{length}");
+    let kinds = [(with_history, with.as_str()), (without, "without")];
+    let tried = kinds.iter().filter(|(attempts, _)| attempts.runs > 0);
+    let words: Vec<String> = tried
+        .map(|(attempts, kind)| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
+        .collect();
+    writeln!(out, "later attempts: {}", words.join(", "))
+}
+
+/// What the user's own rules found in the latest session.
+pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result<()> {
+    if captured.is_empty() {
+        return Ok(());
+    }
+    let cell = |text: &str| cut(&one_line(text), CAPTURED_WIDTH);
+    let number = |number: Option<f64>| number.map_or("-".to_owned(), |number| number.to_string());
+    writeln!(out, "\ncaptured in the latest session")?;
+    writeln!(out, "  {:CAPTURED_WIDTH$}  {:>10}  first, last, min, max", "", "iterations")?;
+    for Captured { name, iterations, first, last, min, max } in captured {
+        let name = cell(name);
+        let values = [cell(first), cell(last), number(*min), number(*max)].join(", ");
+        writeln!(out, "  {name:CAPTURED_WIDTH$}  {iterations:>10}  {values}")?;
+    }
+    Ok(())
+}
+
+/// What the latest session comes to.
+pub fn write_state(out: &mut impl Write, state: &CumulativeState) -> io::Result<()> {
+    let CumulativeState { known_failures, files_touched, commands_that_work } = state;
+    if !known_failures.is_empty() {
+        writeln!(out, "\nknown failures of the latest session")?;
+    }
+    for known in known_failures {
+        let since = if known.is_open { "still fails" } else { "solved" };
+        let times = Count(known.times as u64, "time");
+        let message = one_line(&known.message);
+        writeln!(out, "  {since}  {times}, last in iteration {}  {message}", known.last_iteration)?;
+    }
+    if !files_touched.is_empty() {
+        writeln!(out, "\nfiles touched")?;
+    }
+    for file in files_touched {
+        writeln!(out, "  {}  {}", Count(file.times as u64, "iteration"), one_line(&file.path))?;
+    }
+    if !commands_that_work.is_empty() {
+        writeln!(out, "\ncommands that work")?;
+    }
+    commands_that_work.iter().try_for_each(|command| writeln!(out, "  {}", one_line(command)))
+}
+
+fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
+    let most = stats.tasks.iter().map(|task| task.counts.runs).max().unwrap_or(0);
+    let mut feature = None;
+    for task in &stats.tasks {
+        if feature != Some(&task.feature) {
+            writeln!(out, "\n{}", paint.paint(Look::Bold, &one_line(&task.feature)))?;
+            feature = Some(&task.feature);
+        }
+        let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
+        let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
+        let bar = |look, count: usize| paint.paint(look, &"█".repeat(scaled(count)));
+        let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure));
+        let mut words = vec![Count(counts.runs as u64, "attempt").to_string()];
+        if counts.repeated > 0 {
+            words.push(format!("{} repeated", counts.repeated));
+        }
+        if let Some(total) = tokens.total() {
+            words.push(Count(total, "token").to_string());
+        }
+        words.extend(task.cost.shown());
+        words.push(duration(duration_ms.total().unwrap_or_default()));
+        if counts.skipped > 0 && !is_done {
+            words.push("given up".to_owned());
+        }
+        writeln!(
+            out,
+            "  {} {:NAME$} {}{}{}  {}",
+            if *is_done { paint.paint(Look::Good, "✔") } else { " ".to_owned() },
+            cut(&one_line(&task.task), NAME),
+            bar(Look::Bad, counts.failure),
+            bar(Look::Good, counts.success),
+            " ".repeat(blank.min(BAR)),
+            words.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn percent(rate: f64) -> String {
+    format!("{:.0} %", rate * 100.0)
+}
+
+/// A column as high as `part` is of `all`.
+fn level(part: usize, all: usize) -> char {
+    let step = (part * (LEVELS.len() - 1)).checked_div(all).unwrap_or(0);
+    LEVELS[step.min(LEVELS.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_high_as_the_share_that_it_shows() {
+        let columns: String = (0..=7).map(|part| level(part, 7)).collect();
+        assert_eq!(columns, "▁▂▃▄▅▆▇█");
+        assert_eq!(level(0, 0), '▁');
+    }
+
+    #[test]
+    fn nothing_recorded_is_told_in_two_lines() {
+        let mut out = Vec::new();
+        write(&mut out, &Stats::of(&[]), &SessionTotals::default(), LaterAttempts::default(), Paint::Plain)
+            .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Colours, counts and durations: the words and looks that all views share.
+
+use std::fmt;
+use std::time::Duration;
+
+use unicode_width::UnicodeWidthChar;
+
+use ralph_core::record::{Outcome, Tokens};
+
+pub use ralph_core::record::grouped;
+
+/// Whether text carries colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    Colour,
+}
+
+/// What a piece of text is; the palette says which colour that is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Look {
+    #[default]
+    Plain,
+    Dim,
+    Bold,
+    Good,
+    Bad,
+    Warn,
+    /// What leads the eye: the names of things, what runs, the chosen view.
+    Accent,
+    /// A claim of the agent that proved false.
+    Claim,
+}
+
+impl Paint {
+    /// Only the eight colours that every theme sets apart from its background, dark or light: the bright ones are greys in
+    /// some themes.
+    pub fn paint(self, look: Look, text: &str) -> String {
+        let code = match look {
+            Look::Plain => return text.to_owned(),
+            Look::Dim => "2",
+            Look::Bold => "1",
+            Look::Good => "32",
+            Look::Bad => "31",
+            Look::Warn => "33",
+            Look::Accent => "36",
+            Look::Claim => "35",
+        };
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The colour and the sign of an outcome.
+pub fn sign(outcome: Outcome) -> (Look, &'static str) {
+    match outcome {
+        Outcome::Success => (Look::Good, "✔"),
+        Outcome::Failure => (Look::Bad, "✘"),
+        Outcome::Skipped => (Look::Warn, "»"),
+        Outcome::Interrupted => (Look::Warn, "‖"),
+        Outcome::Later(_) => (Look::Warn, "?"),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+#[derive(Debug, Clone, Copy)]
+pub struct Count<'a>(pub u64, pub &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number, noun) = self;
+        write!(f, "{} {noun}{}", grouped(*number), if *number == 1 { "" } else { "s" })
+    }
+}
+
+/// `600 tokens in (4,000 from cache), 166 out`; what is not known is not said. What comes from a cache, or goes into it,
+/// does not count as read anew.
+pub fn tokens_told(tokens: &Tokens) -> String {
+    let cached = tokens.cache_read.map_or(String::new(), |read| format!(" ({} from cache)", grouped(read)));
+    let read = tokens.input.map(|input| format!("{} tokens in{cached}", grouped(input)));
+    let written = tokens.output.map(|output| format!("{} out", grouped(output)));
+    [read, written].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `940 ms`, `6.1 s`, `2 min 3 s`, `1 h 40 min`
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds} ms"),
+        1..60 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The same for a column: `940ms`, `6.1s`, `2m03`, `1h40`
+pub fn brief_duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds}ms"),
+        1..60 => format!("{}.{}s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{}m{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `12 KB`
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => Count(bytes, "byte").to_string(),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// What is done of all, and what is not: `━━━━` and `╌╌`
+pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
+    let full = done.saturating_mul(cells).checked_div(all).unwrap_or(0).min(cells);
+    ["━".repeat(full), "╌".repeat(cells - full)]
+}
+
+/// As [`duration`], for what is measured as one.
+pub fn span(duration: Duration) -> String {
+    self::duration(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Text from outside, safe on a terminal, on one line: no control characters but tabs, and a sign in the place of what
+/// deceives.
+pub fn one_line(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    let shown = |c: char| match c {
+        '\t' => c,
+        c if c.is_control() => ' ',
+        c if is_unseen(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Text from outside, safe on a terminal: what would steer it, or deceive a reader, is shown, not obeyed. Line ends of
+/// Windows become plain ones.
+pub fn inert(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\t' | '\n' => safe.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if is_unseen(c) => safe.push('\u{fffd}'),
+            c => safe.push(picture(c).unwrap_or(c)),
+        }
+    }
+    safe
+}
+
+/// The picture of a control character below the printable ones, tabs and line ends among them.
+pub fn picture(c: char) -> Option<char> {
+    match c {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)),
+        '\x7f' => Some('\u{2421}'),
+        _ => None,
+    }
+}
+
+/// Returns true if a character steers or deceives without being seen: the rest of the control characters, line separators,
+/// whatever turns the direction of a text around, what has no width, and tags.
+pub fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// How many columns of a terminal a character takes.
+pub fn char_columns(c: char) -> usize {
+    c.width().unwrap_or(1)
+}
+
+/// How many columns a text takes that no terminal obeys.
+pub fn columns(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
+    text.chars().map(char_columns).sum()
+}
+
+/// Returns true if `text` is printable ASCII: one column for each byte, and nothing to make visible.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+/// Characters to a column: marks upon marks take no column, but they take time.
+const MAX_MARKS: usize = 4;
+
+/// What fits into `width` columns, with an ellipsis where something was cut.
+pub fn cut(text: &str, width: usize) -> String {
+    // No character takes more columns than bytes.
+    if text.len() <= width || (columns(text) <= width && text.chars().nth(width * MAX_MARKS).is_none()) {
+        return text.to_owned();
+    }
+    let mut column = usize::from(width > 0);
+    let fits = |c: &char| {
+        column += char_columns(*c);
+        column <= width
+    };
+    let start = text.chars().take(width * MAX_MARKS).take_while(fits);
+    start.chain((width > 0).then_some('…')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_durations_read_like_words() {
+        assert_eq!(Count(1, "task").to_string(), "1 task");
+        assert_eq!(Count(1_234, "task").to_string(), "1,234 tasks");
+        for (milliseconds, text) in [
+            (0, "0 ms"),
+            (940, "940 ms"),
+            (6_140, "6.1 s"),
+            (123_000, "2 min 3 s"),
+            (6_000_000, "1 h 40 min"),
+        ] {
+            assert_eq!(duration(milliseconds), text);
+        }
+        for (milliseconds, text) in [(940, "940ms"), (6_140, "6.1s"), (123_000, "2m03"), (6_000_000, "1h40")]
+        {
+            assert_eq!(brief_duration(milliseconds), text);
+        }
+    }
+
+    #[test]
+    fn nothing_from_outside_reaches_the_terminal_as_a_command() {
+        assert_eq!(one_line("a\x1b[31m\r\nb\u{202e}c"), "a [31m  b\u{fffd}c");
+        assert_eq!(inert("a\x1b]0;x\x07\r\nb\tc\rd"), "a␛]0;x␇\nb\tc␍d");
+        assert_eq!(inert("\u{9b}31m user\u{202e}txt.exe größe"), "\u{fffd}31m user\u{fffd}txt.exe größe");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!([cut("你好世界", 8), cut("你好世界", 6), cut("你好", 0)], ["你好世界", "你好…", ""]);
+        assert_eq!(cut(&format!("a{}", "\u{301}".repeat(10_000)), 10).chars().count(), 41);
+    }
+}

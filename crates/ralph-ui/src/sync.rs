@@ -1,0 +1,162 @@
+//! What a sync did, in words.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use ralph_core::record::{RALPH, SessionId};
+use ralph_store::{Exchange, MovedRef, SessionRefs, sessions_among};
+
+use super::style::{Count, one_line};
+
+/// Maximum number of sessions that are named; more are counted.
+const NAMED: usize = 20;
+
+pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> io::Result<()> {
+    let Exchange { fetched, pushed, cleaned, .. } = exchange;
+    for (verb, moved) in [("fetched", fetched), ("pushed", pushed)] {
+        for session in sessions(moved).iter().take(NAMED) {
+            writeln!(out, "{verb:<7}  {session}")?;
+        }
+    }
+    let place = one_line(place);
+    match (counted(fetched), counted(pushed)) {
+        (None, None) if is_at_one(exchange) => writeln!(out, "nothing to bring together with {place}")?,
+        (None, None) => {}
+        (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}")?,
+        (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}")?,
+        (Some(fetched), Some(pushed)) => {
+            writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")?;
+        }
+    }
+    let away: BTreeSet<_> = cleaned.iter().filter_map(|name| session_of(name)).collect();
+    match away.len() {
+        0 => Ok(()),
+        1 => writeln!(
+            out,
+            "1 session stays away that was cleaned away here; `{RALPH} sync --cleaned` brings it back"
+        ),
+        many => writeln!(
+            out,
+            "{many} sessions stay away that were cleaned away here; `{RALPH} sync --cleaned` brings them back"
+        ),
+    }
+}
+
+/// Returns true if both sides have the same, and nothing stands between them.
+fn is_at_one(exchange: &Exchange) -> bool {
+    let Exchange { left_out, lost, purged_but_here, purged_but_there, cleaned, stopped, .. } = exchange;
+    let names = [lost, purged_but_here, purged_but_there, cleaned];
+    left_out.is_empty() && stopped.is_none() && names.iter().all(|names| names.is_empty())
+}
+
+/// Sessions, and how many of them have come with snapshots alone.
+fn counted(moved: &[MovedRef]) -> Option<String> {
+    let sessions = sessions(moved).len();
+    let snapshots = moved.len() - sessions;
+    match (sessions, snapshots) {
+        (0, 0) => None,
+        (sessions, 0) => Some(Count(sessions as u64, "session").to_string()),
+        (0, snapshots) => Some(format!("snapshots of {}", Count(snapshots as u64, "session"))),
+        (sessions, snapshots) => Some(format!(
+            "{} and the snapshots of {}",
+            Count(sessions as u64, "session"),
+            Count(snapshots as u64, "session")
+        )),
+    }
+}
+
+fn session_of(name: &str) -> Option<SessionId> {
+    SessionRefs::from_name(name).map(|refs| refs.session)
+}
+
+fn sessions(moved: &[MovedRef]) -> Vec<SessionId> {
+    sessions_among(moved.iter().map(|one| &one.name))
+}
+
+/// What the user should know beside it.
+pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
+    let Exchange { left_out, lost, purged_but_here, purged_but_there, stopped, said, .. } = exchange;
+    let mut warnings = Vec::new();
+    if let Some(reason) = stopped {
+        warnings.push(format!(
+            "stopped before all was done: {reason}\nhint: what was brought over stays; sync again for the rest"
+        ));
+    }
+    for kept in left_out.iter().take(NAMED) {
+        warnings.push(format!("left as it is: {}: {}", kept.name, kept.reason));
+    }
+    if left_out.len() > NAMED {
+        warnings.push(format!("and {} more", left_out.len() - NAMED));
+    }
+    for words in said {
+        warnings.push(format!("{place} says: {words}"));
+    }
+    if !lost.is_empty() {
+        let names: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+        let is_back = |name: &String| exchange.pushed.iter().any(|one| one.name == *name);
+        let hint = if lost.iter().all(is_back) {
+            "they were pushed back".to_owned()
+        } else {
+            format!("what is here goes back with `{RALPH} sync`")
+        };
+        warnings.push(format!(
+            "{place} has lost {} since the last sync: {}\nhint: {hint}; look who deletes refs there (`git push --mirror` does)",
+            Count(lost.len() as u64, "ref"),
+            names.join(", ")
+        ));
+    }
+    if !purged_but_here.is_empty() {
+        warnings.push(format!(
+            "purged elsewhere, but still here: {}\nhint: `{RALPH} purge SESSION` removes it here, too",
+            purged_but_here.join(", ")
+        ));
+    }
+    if !purged_but_there.is_empty() {
+        warnings.push(format!(
+            "purged, and still at {place}: {}\nhint: `{RALPH} purge SESSION` tries again to remove it there",
+            purged_but_there.join(", ")
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(exchange: &Exchange) -> String {
+        let mut out = Vec::new();
+        write_exchange(&mut out, exchange, "origin").unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_was_moved_is_reported_in_words() {
+        let one = |name: &str| MovedRef { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
+        let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
+        let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
+        assert_eq!(printed(&Exchange::default()), "nothing to bring together with origin\n");
+        let away = Exchange {
+            cleaned: vec![snapshot.name.clone(), log.name.clone()],
+            lost: vec![log.name.clone()],
+            ..Exchange::default()
+        };
+        assert_eq!(
+            printed(&away),
+            "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n"
+        );
+        let lost = |pushed| {
+            let exchange = Exchange { lost: vec![log.name.clone()], pushed, ..Exchange::default() };
+            assert!(!printed(&exchange).contains("nothing"));
+            warnings(&exchange, "origin").concat()
+        };
+        assert!(lost(vec![log.clone()]).contains("\nhint: they were pushed back; "));
+        assert!(lost(Vec::new()).contains("\nhint: what is here goes back with `specify ralph sync`; "));
+        let exchange =
+            Exchange { fetched: vec![log.clone(), snapshot], pushed: vec![log], ..Exchange::default() };
+        assert_eq!(
+            printed(&exchange),
+            "fetched  20261121-204512-3f9a0c1d\npushed   20261121-204512-3f9a0c1d\n1 session and the snapshots of 1 session fetched from origin, 1 session pushed\n"
+        );
+    }
+}

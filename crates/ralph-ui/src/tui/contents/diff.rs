@@ -1,0 +1,62 @@
+//! What was changed.
+
+use crate::tui::page::Section;
+use crate::tui::row::{Look, Row, shown};
+use crate::tui::source::Patch;
+
+use super::words::{brief, title};
+
+/// A section for each file of a patch.
+pub fn sections(patch: &Patch) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut head = Vec::new();
+    head.extend(patch.left_out.iter().map(|why| Row::of(Look::Warn, brief(why))));
+    let mut file: Option<(Row, Vec<Row>, [usize; 2])> = None;
+    let mut is_in_hunk = false;
+    let close = |file: Option<(Row, Vec<Row>, [usize; 2])>, sections: &mut Vec<Section>| {
+        if let Some((name, rows, [added, removed])) = file {
+            let name = name.and(Look::Good, format!("  +{added}")).and(Look::Bad, format!(" -{removed}"));
+            sections.push(Section::titled(name, rows));
+        }
+    };
+    for line in patch.text.lines() {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            close(file.take(), &mut sections);
+            let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
+            file = Some((title(shown(name)), Vec::new(), [0; 2]));
+            is_in_hunk = false;
+            continue;
+        }
+        let Some((_, rows, counts)) = &mut file else {
+            head.extend(Row::lines(line, Look::Plain));
+            continue;
+        };
+        let look = match line.as_bytes().first() {
+            Some(b'@') => {
+                is_in_hunk = true;
+                Look::Accent
+            }
+            Some(b'+') if is_in_hunk => {
+                counts[0] += 1;
+                Look::Good
+            }
+            Some(b'-') if is_in_hunk => {
+                counts[1] += 1;
+                Look::Bad
+            }
+            _ if is_in_hunk => Look::Plain,
+            // What is said in two more lines is in the title.
+            _ if ["index ", "--- ", "+++ "].iter().any(|start| line.starts_with(start)) => continue,
+            _ => Look::Dim,
+        };
+        Row::line(line, look, rows);
+    }
+    close(file, &mut sections);
+    if sections.is_empty() && head.is_empty() {
+        head.push(Row::of(Look::Dim, "nothing was changed"));
+    }
+    if !head.is_empty() {
+        sections.insert(0, Section::plain(head));
+    }
+    sections
+}

@@ -1,0 +1,435 @@
+//! What stands on the right: sections that fold, some of them windows on files of any size.
+
+use crate::style::size;
+use ralph_store::Ask;
+
+use super::row::{Look, Row};
+use super::source::File;
+use super::window::{PART, PartRequest, Window, WindowPart, signed};
+
+/// What is shown of a folded file.
+pub const PREVIEW: usize = 12;
+
+/// Sections, one below the other.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    pub sections: Vec<Section>,
+    /// The line that keys act on, counted over all sections.
+    pub cursor: usize,
+    /// The first line on the screen.
+    pub top: usize,
+    /// The first column on the screen.
+    pub left: usize,
+    /// True if it keeps to its end when it grows.
+    pub sticks: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// What it is about, where the page is made anew and it shall stay as it is: the number of an iteration.
+    pub about: Option<u32>,
+    pub title: Option<Row>,
+    pub fold: Fold,
+    pub body: Body,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// There is nothing to fold.
+    Never,
+    /// The first lines are shown.
+    Closed(usize),
+    Open,
+}
+
+#[derive(Debug, Clone)]
+pub enum Body {
+    Rows(Vec<Row>),
+    Window(Window),
+    /// It is read where it is opened.
+    Unread,
+}
+
+/// Where a line of a page comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    Title(usize),
+    Row(usize, usize),
+    /// The line that says how much is folded away.
+    More(usize),
+    /// What belongs there is on its way.
+    Reading(usize),
+    /// Between two sections.
+    Gap,
+}
+
+impl Section {
+    /// Rows that neither fold nor have a title.
+    pub fn plain(rows: Vec<Row>) -> Self {
+        Self { about: None, title: None, fold: Fold::Never, body: Body::Rows(rows) }
+    }
+
+    /// Rows below a title, all of them shown until the section is folded.
+    pub fn titled(title: Row, rows: Vec<Row>) -> Self {
+        Self { about: None, title: Some(title), fold: Fold::Open, body: Body::Rows(rows) }
+    }
+
+    /// In front of its title: whether it can be folded, and is.
+    pub fn mark(&self) -> &'static str {
+        match self.fold {
+            Fold::Never => "",
+            Fold::Closed(_) => "▸ ",
+            Fold::Open => "▾ ",
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match &self.body {
+            Body::Rows(rows) => rows.len(),
+            Body::Window(window) => window.len(),
+            Body::Unread => 0,
+        }
+    }
+
+    fn is_being_read(&self) -> bool {
+        match &self.body {
+            Body::Rows(_) => false,
+            Body::Window(window) => window.jump.is_some(),
+            Body::Unread => !matches!(self.fold, Fold::Closed(_)),
+        }
+    }
+
+    /// A file that holds nothing: neither it nor its title is shown.
+    fn is_hidden(&self) -> bool {
+        matches!(&self.body, Body::Window(window) if window.total == Some(0) && window.jump.is_none())
+    }
+
+    fn shown_rows(&self) -> usize {
+        match self.fold {
+            Fold::Closed(preview) => self.rows().min(preview),
+            Fold::Never | Fold::Open => self.rows(),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        let Fold::Closed(preview) = self.fold else { return false };
+        let is_long = matches!(&self.body, Body::Window(window) if !window.is_at_end() || window.start > 0);
+        preview > 0 && (self.rows() > preview || (is_long && self.rows() > 0))
+    }
+
+    /// Lines on the page, without the gap behind it.
+    fn len(&self) -> usize {
+        if self.is_hidden() {
+            return 0;
+        }
+        let reading = usize::from(self.is_being_read() && self.shown_rows() == 0);
+        usize::from(self.title.is_some()) + self.shown_rows() + usize::from(self.has_more()) + reading
+    }
+
+    fn at(&self, place: usize, line: usize) -> At {
+        let title = usize::from(self.title.is_some());
+        if line < title {
+            At::Title(place)
+        } else if line < title + self.shown_rows() {
+            At::Row(place, line - title)
+        } else if self.has_more() {
+            At::More(place)
+        } else {
+            At::Reading(place)
+        }
+    }
+
+    /// Returns true if a blank line stands behind it.
+    fn is_apart(&self) -> bool {
+        !matches!(self.fold, Fold::Closed(0)) || matches!(self.body, Body::Window(_))
+    }
+
+    fn gap(&self) -> usize {
+        usize::from(self.is_apart() && self.len() > 0)
+    }
+
+    /// What its last line says where more of it is folded away.
+    pub fn more(&self) -> String {
+        match &self.body {
+            Body::Window(window) if !window.is_at_end() || window.start > 0 => {
+                let shown: u64 = self.parts_shown(window);
+                format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)))
+            }
+            Body::Window(_) | Body::Rows(_) | Body::Unread => match self.rows() - self.shown_rows() {
+                1 => "… 1 more line".to_owned(),
+                count => format!("… {count} more lines"),
+            },
+        }
+    }
+
+    fn parts_shown(&self, window: &Window) -> u64 {
+        let rows = window.rows.iter().take(self.shown_rows());
+        rows.map(|row| row.text().len() as u64 + 1).sum()
+    }
+}
+
+impl Page {
+    pub fn new(sections: Vec<Section>) -> Self {
+        Self { sections, ..Self::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        let total: usize = self.sections.iter().map(|section| section.len() + section.gap()).sum();
+        total - self.sections.iter().rev().find(|section| section.len() > 0).map_or(0, Section::gap)
+    }
+
+    /// The lines from `top` on, at most `height`.
+    pub fn lines(&self, top: usize, height: usize) -> Vec<At> {
+        let mut lines = Vec::with_capacity(height);
+        let mut start = 0;
+        let end = self.len().min(top + height);
+        for (place, section) in self.sections.iter().enumerate() {
+            let length = section.len() + section.gap();
+            let from = top.max(start);
+            for line in from..end.min(start + length) {
+                lines.push(if line - start < section.len() {
+                    section.at(place, line - start)
+                } else {
+                    At::Gap
+                });
+            }
+            start += length;
+            if start >= end {
+                break;
+            }
+        }
+        lines
+    }
+
+    pub fn at(&self, line: usize) -> Option<At> {
+        self.lines(line, 1).first().copied()
+    }
+
+    /// The row of a line; none for lines that are made where they are drawn.
+    pub fn row(&self, at: At) -> Option<&Row> {
+        match at {
+            At::Title(section) => self.sections[section].title.as_ref(),
+            At::Row(section, row) => match &self.sections[section].body {
+                Body::Rows(rows) => rows.get(row),
+                Body::Window(window) => window.row(row),
+                Body::Unread => None,
+            },
+            At::More(_) | At::Reading(_) | At::Gap => None,
+        }
+    }
+
+    /// The line at which a section begins.
+    pub fn start_of(&self, wanted: usize) -> usize {
+        self.sections[..wanted].iter().map(|section| section.len() + section.gap()).sum()
+    }
+
+    /// The section that a line is in.
+    pub fn section_at(&self, line: usize) -> Option<usize> {
+        let mut end = 0;
+        self.sections.iter().position(|section| {
+            end += section.len() + section.gap();
+            line < end
+        })
+    }
+
+    /// Moves the cursor by a number of lines.
+    pub fn move_by(&mut self, lines: isize) {
+        let last = self.len().saturating_sub(1);
+        self.cursor = self.cursor.saturating_add_signed(lines).min(last);
+        self.sticks = false;
+    }
+
+    pub fn go_to_start(&mut self) {
+        self.sticks = false;
+        for section in &mut self.sections {
+            if let Body::Window(window) = &mut section.body
+                && window.start > 0
+            {
+                window.jump = Some(Ask::From(0));
+            }
+        }
+        self.cursor = 0;
+    }
+
+    pub fn go_to_end(&mut self) {
+        self.sticks = true;
+        let last = self.sections.iter_mut().rev().find(|section| section.len() > 0);
+        if let Some(Section { fold: Fold::Open, body: Body::Window(window), .. }) = last
+            && !window.is_at_end()
+        {
+            window.jump = Some(Ask::Before(u64::MAX));
+        }
+        self.cursor = self.len().saturating_sub(1);
+    }
+
+    /// Folds or unfolds the section at the cursor, or the next one that can be.
+    pub fn toggle(&mut self) {
+        let Some(place) = self.section_at(self.cursor) else { return };
+        let can_fold = |section: &Section| section.fold != Fold::Never && section.len() > 0;
+        let Some(further) = self.sections[place..].iter().position(can_fold) else { return };
+        let place = place + further;
+        let start = self.start_of(place);
+        let section = &mut self.sections[place];
+        section.fold = match section.fold {
+            Fold::Never => Fold::Never,
+            Fold::Closed(_) => Fold::Open,
+            Fold::Open => Fold::Closed(section.folded()),
+        };
+        if !matches!(section.fold, Fold::Never) && section.fold != Fold::Open {
+            self.cursor = start;
+        }
+    }
+
+    /// Folds everything, or unfolds everything where nothing is open.
+    pub fn toggle_all(&mut self) {
+        let is_open = self.sections.iter().any(|section| section.fold == Fold::Open);
+        let place = self.section_at(self.cursor);
+        for section in &mut self.sections {
+            section.fold = match section.fold {
+                Fold::Never => Fold::Never,
+                Fold::Closed(_) | Fold::Open if is_open => Fold::Closed(section.folded()),
+                Fold::Closed(_) | Fold::Open => Fold::Open,
+            };
+        }
+        self.cursor = place.map_or(0, |place| self.start_of(place));
+    }
+
+    /// Scrolls as little as possible to show the cursor on a screen of a number of lines.
+    pub fn keep_in_view(&mut self, height: usize) {
+        let length = self.len();
+        if self.sticks {
+            self.cursor = length.saturating_sub(1);
+        }
+        self.cursor = self.cursor.min(length.saturating_sub(1));
+        let lowest = self.cursor.saturating_sub(height.saturating_sub(1));
+        self.top = self.top.clamp(lowest, self.cursor);
+        self.top = self.top.min(length.saturating_sub(height).max(lowest));
+    }
+
+    /// What the files on the screen need, the first that needs something.
+    pub fn request(&self, height: usize) -> Option<PartRequest> {
+        // What is not there at all comes before what there might be more of.
+        let jump = self.sections.iter().find_map(|section| match &section.body {
+            Body::Window(window) => window.jump.map(|ask| PartRequest { file: window.file.clone(), ask }),
+            Body::Rows(_) | Body::Unread => None,
+        });
+        if jump.is_some() {
+            return jump;
+        }
+        let mut start = 0;
+        for section in &self.sections {
+            let length = section.len() + section.gap();
+            if let Body::Window(window) = &section.body {
+                let is_near = start <= self.top + height && start + length >= self.top;
+                let title = start + usize::from(section.title.is_some());
+                let first = self.top.saturating_sub(title);
+                let last = (self.top + height).saturating_sub(title);
+                let is_open = !matches!(section.fold, Fold::Closed(_));
+                if is_near
+                    && is_open
+                    && let Some(ask) = window.request(first, last)
+                {
+                    return Some(PartRequest { file: window.file.clone(), ask });
+                }
+            }
+            start += length;
+        }
+        None
+    }
+
+    /// Takes in a part of a file, with what is on the screen staying where it is.
+    pub fn take(&mut self, request: &PartRequest, part: WindowPart) {
+        let is_it =
+            |section: &Section| matches!(&section.body, Body::Window(window) if window.file == request.file);
+        let Some(place) = self.sections.iter().position(is_it) else { return };
+        let start = self.start_of(place);
+        let is_below = self.section_at(self.cursor).is_some_and(|at| at > place);
+        let before = signed(self.sections[place].len());
+        let Body::Window(window) = &mut self.sections[place].body else { return };
+        let moved = window.take(request.ask, part);
+        let moved = if is_below { signed(self.sections[place].len()) - before } else { moved };
+        for line in [&mut self.cursor, &mut self.top] {
+            if *line > start {
+                *line = line.saturating_add_signed(moved).max(start);
+            }
+        }
+    }
+
+    /// Keeps of `old` what a newer page on the same things would have to read and unfold again.
+    pub fn adopt(&mut self, old: Self) {
+        let Self { sections, cursor, top, left, sticks } = old;
+        (self.cursor, self.top, self.left, self.sticks) = (cursor, top, left, sticks);
+        let place = |page: &[Section], line: usize| {
+            let mut start = 0;
+            page.iter().find_map(|section| {
+                let length = section.len() + section.gap();
+                let found = (line < start + length).then(|| (section.about, line - start));
+                start += length;
+                found
+            })
+        };
+        let was = place(&sections, cursor);
+        for old in sections {
+            let is_same = |new: &&mut Section| match (&new.body, &old.body) {
+                (Body::Window(one), Body::Window(other)) => one.file == other.file,
+                (Body::Unread, Body::Unread | Body::Rows(_)) => new.about.is_some() && new.about == old.about,
+                (Body::Rows(_), Body::Rows(_)) => {
+                    new.title.is_some() && new.about == old.about && new.title == old.title
+                }
+                _ => false,
+            };
+            if let Some(new) = self.sections.iter_mut().find(is_same) {
+                new.fold = old.fold;
+                if !matches!((&new.body, &old.body), (Body::Rows(_), _)) {
+                    new.body = old.body;
+                }
+            }
+        }
+        // A line that was above comes below the newer ones.
+        if let Some((Some(about), line)) = was
+            && let Some(section) = self.sections.iter().position(|section| section.about == Some(about))
+        {
+            let cursor = self.start_of(section) + line;
+            self.top = (self.top + cursor).saturating_sub(self.cursor);
+            self.cursor = cursor;
+        }
+    }
+
+    /// Returns true if it has windows, and all of their files hold nothing.
+    pub fn is_silent(&self) -> bool {
+        let mut windows =
+            self.sections.iter().filter(|section| matches!(section.body, Body::Window(_))).peekable();
+        windows.peek().is_some() && windows.all(Section::is_hidden)
+    }
+
+    /// Lets the windows on files that grow know how long they are by now.
+    pub fn grown(&mut self, file: &File, length: u64) {
+        for section in &mut self.sections {
+            if let Body::Window(window) = &mut section.body
+                && window.file == *file
+                && window.total.is_some_and(|total| total < length)
+            {
+                window.total = Some(length);
+                // Far behind: only the end is worth reading.
+                if self.sticks && length.saturating_sub(window.end) > 2 * PART {
+                    window.jump = Some(Ask::Before(u64::MAX));
+                }
+            }
+        }
+    }
+}
+
+impl Section {
+    /// How much is shown where it is folded.
+    fn folded(&self) -> usize {
+        match self.body {
+            Body::Window(_) => PREVIEW,
+            Body::Rows(_) | Body::Unread => 0,
+        }
+    }
+}
+
+/// The line in place of what is on its way.
+pub fn reading() -> Row {
+    Row::of(Look::Dim, "reading …")
+}

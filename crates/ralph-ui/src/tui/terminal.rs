@@ -1,0 +1,383 @@
+//! The terminal: taken over, drawn on, listened to, and given back however we end.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Once};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::Show;
+use crossterm::event::{self, DisableMouseCapture, EnableMouseCapture};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+
+use ralph_core::record::{SessionId, Timestamp};
+use ralph_store::Stop;
+
+use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request, Steer, Subcommand};
+use super::contents::{self, Ordered};
+use super::draw::{Palette, draw};
+use super::row::{Look, Row, shown};
+use super::source::{Overview, Source};
+
+/// Between two looks at the refs and the spool.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Between two steps of what turns.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Longest wait for a key while answers are awaited, and while none are.
+const AWAITING: Duration = Duration::from_millis(5);
+const IDLE: Duration = Duration::from_millis(50);
+
+/// For a key that is there already.
+const NEXT: Duration = Duration::from_millis(1);
+
+/// What the screen needs of the world beside its source.
+pub trait Host {
+    fn now(&self) -> Timestamp;
+    /// A signal by which the screen shall go.
+    fn signal(&self) -> Option<i32>;
+    /// How it goes with the loop that was started with the screen.
+    fn own_loop(&mut self) -> OwnLoop;
+    /// Asks a session that runs for something.
+    fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()>;
+    /// Runs a command of this program, and returns what it said first.
+    fn run(&self, command: &Subcommand) -> Result<String>;
+    /// Shows something in a program of the user's, which has the terminal meanwhile.
+    fn open(&self, program: Program, opened: &Opened) -> Result<()>;
+}
+
+/// How the screen was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Quit,
+    Signal(i32),
+    /// There is no terminal any more.
+    Gone,
+    /// The loop that was started with it ended before it had begun a session.
+    NothingBegun(i32),
+}
+
+/// Whether the terminal is ours right now.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal while it is ours. It is given back where this goes.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    fn take() -> Result<Self> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                give_back();
+                before(info);
+            }));
+        });
+        take_over().context("take over the terminal")?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout()));
+        let terminal = Terminal::new(backend).inspect_err(|_| give_back()).context("draw on the terminal")?;
+        Ok(Self { terminal })
+    }
+
+    /// Lends it to another program.
+    fn lend<T>(&mut self, with: impl FnOnce() -> T) -> Result<T> {
+        give_back();
+        let result = with();
+        take_over().context("take over the terminal")?;
+        self.terminal.clear().context("draw on the terminal")?;
+        Ok(result)
+    }
+
+    fn draw(&mut self, app: &App, palette: Palette) -> Result<()> {
+        self.terminal.draw(|frame| draw(frame, app, palette)).context("draw on the terminal")?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take_over() -> io::Result<()> {
+    enable_raw_mode()?;
+    IS_TAKEN.store(true, Ordering::SeqCst);
+    execute!(stdout(), EnterAlternateScreen, EnableMouseCapture).inspect_err(|_| give_back())
+}
+
+/// Leaves the terminal as it was. May be called as often as one likes.
+fn give_back() {
+    if IS_TAKEN.swap(false, Ordering::SeqCst) {
+        // A terminal that is gone needs no cleaning.
+        let _gone = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show).is_err();
+        let _gone = disable_raw_mode().is_err();
+    }
+}
+
+/// A thread that reads for the screen, one thing after the other.
+struct Reader {
+    to: Sender<Request>,
+    from: Receiver<(Request, Result<Answer>)>,
+    /// What it is at.
+    at: Option<Request>,
+}
+
+impl Reader {
+    fn start(source: &Arc<dyn Source>, name: &str) -> Result<Self> {
+        let (to, requests) = mpsc::channel::<Request>();
+        let (answers, from) = mpsc::channel();
+        let source = Arc::clone(source);
+        let work = move || {
+            for request in requests {
+                let answer = read(source.as_ref(), &request);
+                if answers.send((request, answer)).is_err() {
+                    break;
+                }
+            }
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(work).context("start a thread that reads")?;
+        Ok(Self { to, from, at: None })
+    }
+
+    /// Has it read that, unless it is at something.
+    fn ask(&mut self, request: Request) -> Result<()> {
+        if self.at.is_none() {
+            self.at = Some(request.clone());
+            self.to.send(request).ok().context("read for the screen")?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self) -> Result<Option<(Request, Result<Answer>)>> {
+        match self.from.try_recv() {
+            Ok(answer) => {
+                self.at = None;
+                Ok(Some(answer))
+            }
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => bail!("what reads for the screen has stopped"),
+        }
+    }
+}
+
+/// Reads what the screen asks for.
+pub fn read(source: &dyn Source, request: &Request) -> Result<Answer> {
+    match request {
+        Request::Part(request) => contents::read_part(source, &request.file, request.ask).map(Answer::Part),
+        Request::View(session, ordered) => contents::read(source, session, ordered).map(Answer::View),
+    }
+}
+
+/// Returns true if others should not have to wait for it.
+fn is_slow(request: &Request) -> bool {
+    matches!(request, Request::View(_, Ordered::Diff(_) | Ordered::History(_)))
+}
+
+/// Polls the source in a thread, and sends what changed.
+fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
+    let (to, from) = mpsc::channel();
+    let source = Arc::clone(source);
+    let work = move || {
+        loop {
+            let sent = match source.look() {
+                Ok(None) => Ok(()),
+                Ok(Some(overview)) => to.send(Ok(overview)),
+                Err(error) => to.send(Err(error)),
+            };
+            if sent.is_err() {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+    };
+    thread::Builder::new().name("looks".to_owned()).spawn(work).context("start a thread that looks")?;
+    Ok(from)
+}
+
+/// Shows the screen until the user leaves it.
+pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
+    let looks = watch(source)?;
+    let mut readers = [Reader::start(source, "reads")?, Reader::start(source, "reads slowly")?];
+    let mut screen = Screen::take()?;
+    let size = screen.terminal.size().context("ask the terminal for its size")?;
+    let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
+    let mut turned = Instant::now();
+    let mut is_stale = true;
+    loop {
+        if let Some(signal) = host.signal() {
+            return Ok(Left::Signal(signal));
+        }
+        let own_loop = host.own_loop();
+        if app.own_loop != own_loop {
+            (app.own_loop, app.message) = (own_loop, None);
+            is_stale = true;
+        }
+        match looks.try_recv() {
+            Ok(Ok(overview)) => {
+                app.looked(overview);
+                is_stale = true;
+            }
+            Ok(Err(error)) => {
+                app.message = Some(Row::failure(&error));
+                is_stale = true;
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => bail!("what looks at the records has stopped"),
+        }
+        if let OwnLoop::Ended { code } = app.own_loop
+            && app.is_known
+            && !app.has_begun
+        {
+            return Ok(Left::NothingBegun(code));
+        }
+        for reader in &mut readers {
+            if let Some((request, answer)) = reader.answer()? {
+                app.answered(&request, answer);
+                is_stale = true;
+            }
+        }
+        if turned.elapsed() >= TURN {
+            turned = Instant::now();
+            // Its window was closed without a signal.
+            if !stdin().is_terminal() {
+                return Ok(Left::Gone);
+            }
+            app.tick(host.now());
+            is_stale |= app.is_moving();
+        }
+        if let Some(request) = app.request() {
+            readers[usize::from(is_slow(&request))].ask(request)?;
+        }
+        if is_stale {
+            screen.draw(&app, palette)?;
+            is_stale = false;
+        }
+        let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
+        let mut wait = if is_awaiting { AWAITING } else { IDLE };
+        while event::poll(wait).context("wait for a key")? {
+            wait = NEXT;
+            is_stale = true;
+            let effect = app.event(&event::read().context("read a key")?);
+            match effect {
+                None => {}
+                Some(Effect::Quit) => return Ok(Left::Quit),
+                Some(effect) => obey(effect, &mut app, host, &mut screen)?,
+            }
+        }
+    }
+}
+
+fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> Result<()> {
+    match effect {
+        Effect::Quit => {}
+        Effect::Redraw => screen.terminal.clear().context("draw on the terminal")?,
+        Effect::Copy(text) => {
+            let mut out = stdout();
+            execute!(out, CopyToClipboard::to_clipboard_from(text)).context("copy")?;
+            out.flush().context("copy")?;
+        }
+        Effect::Open(program, opened) => {
+            if let Err(error) = screen.lend(|| host.open(program, &opened))? {
+                app.message = Some(Row::failure(&error));
+            }
+        }
+        Effect::Run(command) => {
+            app.message = Some(match host.run(&command) {
+                Ok(words) => Row::of(Look::Warn, shown(&words)),
+                Err(error) => Row::failure(&error),
+            });
+        }
+        Effect::Steer(session, steer) => {
+            let words = match steer {
+                Steer::Hint(_) => "it gets the hint with its next prompt",
+                Steer::Stop(Stop::AfterIteration) => "it stops after this iteration",
+                Steer::Stop(Stop::Now) => "it stops, and records what it is at",
+            };
+            app.message = Some(match host.steer(&session, &steer) {
+                Ok(()) => Row::of(Look::Warn, words),
+                Err(error) => Row::failure(&error),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the test starts itself, on a terminal of its own")]
+
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use nix::pty::{Winsize, openpty};
+    use nix::sys::termios::tcgetattr;
+
+    use super::*;
+    use crate::style::Paint;
+
+    /// What stands on a terminal behind a program that took it and ended in this way, and whether its settings are
+    /// as they were.
+    fn ending(how: &str) -> (String, bool) {
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let terminal = openpty(&size, None).unwrap();
+        let before = tcgetattr(&terminal.slave).unwrap();
+        let own = || Stdio::from(terminal.slave.try_clone().unwrap());
+        let name = "tui::terminal::tests::the_terminal_is_given_back_also_by_a_panic";
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env("RALPH_TEST_ENDING", how)
+            .env("TERM", "xterm")
+            .stdin(own())
+            .stdout(own())
+            .stderr(own())
+            .spawn()
+            .unwrap();
+        let mut master = File::from(terminal.master.try_clone().unwrap());
+        let reader = thread::spawn(move || {
+            let (mut drawn, mut buffer) = (Vec::new(), [0; 4096]);
+            // It ends in an error when the last program lets go of the terminal.
+            while let Ok(count @ 1..) = master.read(&mut buffer) {
+                drawn.extend_from_slice(&buffer[..count]);
+            }
+            String::from_utf8_lossy(&drawn).into_owned()
+        });
+        child.wait().unwrap();
+        let is_as_before = tcgetattr(&terminal.slave).unwrap() == before;
+        drop(terminal.slave);
+        (reader.join().unwrap(), is_as_before)
+    }
+
+    #[test]
+    fn the_terminal_is_given_back_also_by_a_panic() {
+        if let Some((_, how)) = std::env::vars().find(|(name, _)| name == "RALPH_TEST_ENDING") {
+            let mut screen = Screen::take().unwrap();
+            let app = App::new(Rect::new(0, 0, 80, 24), Timestamp::from_seconds(0), OwnLoop::None);
+            screen.draw(&app, Palette(Paint::Colour)).unwrap();
+            assert!(how == "quit", "on purpose");
+            return;
+        }
+        for how in ["quit", "panic"] {
+            let (drawn, is_as_before) = ending(how);
+            assert!(is_as_before, "{how}: {drawn:?}");
+            let last = |sequence: &str| drawn.rfind(sequence).unwrap_or_else(|| panic!("{how}: {drawn:?}"));
+            assert!(last("\x1b[?1049l") > last("\x1b[?1049h"), "{how}: the normal screen: {drawn:?}");
+            assert!(last("\x1b[?1000l") > last("\x1b[?1000h"), "{how}: no mouse: {drawn:?}");
+            assert!(last("\x1b[?25h") > last("\x1b[?25l"), "{how}: a cursor: {drawn:?}");
+            let said = if how == "panic" { "on purpose" } else { "1 passed" };
+            assert!(last(said) > last("\x1b[?1049l"), "{how}: what is said is read: {drawn:?}");
+        }
+    }
+}

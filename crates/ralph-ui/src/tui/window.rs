@@ -1,0 +1,137 @@
+//! A window on a file of any size: the rows around the current position, read part by part.
+
+use std::collections::VecDeque;
+
+use ralph_store::Ask;
+
+use super::row::Row;
+use super::source::File;
+
+/// Maximum number of parts of a file that a window keeps.
+const MAX_PARTS: usize = 8;
+
+/// Bytes of a part.
+pub const PART: u64 = 256 * 1024;
+
+/// Rows before the end of what is there at which more is asked for.
+const AHEAD: usize = 300;
+
+/// What a window asks of its file, and which window of the page it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartRequest {
+    pub file: File,
+    pub ask: Ask,
+}
+
+/// A part of a file in rows.
+#[derive(Debug, Clone, Default)]
+pub struct WindowPart {
+    pub start: u64,
+    pub end: u64,
+    pub total: u64,
+    pub rows: Vec<Row>,
+}
+
+/// Rows of a file around the current position.
+#[derive(Debug, Clone)]
+pub struct Window {
+    pub file: File,
+    pub start: u64,
+    pub end: u64,
+    /// None until something was read.
+    pub total: Option<u64>,
+    pub rows: VecDeque<Row>,
+    /// Bytes and rows of each part.
+    parts: VecDeque<(u64, usize)>,
+    /// A requested position that is not loaded.
+    pub jump: Option<Ask>,
+}
+
+impl Window {
+    pub fn new(file: File, ask: Ask) -> Self {
+        Self {
+            file,
+            start: 0,
+            end: 0,
+            total: None,
+            rows: VecDeque::new(),
+            parts: VecDeque::new(),
+            jump: Some(ask),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn row(&self, place: usize) -> Option<&Row> {
+        self.rows.get(place)
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.total.is_some_and(|total| self.end >= total)
+    }
+
+    /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
+    pub fn take(&mut self, ask: Ask, part: WindowPart) -> isize {
+        let WindowPart { start, end, total, rows } = part;
+        if total < self.end {
+            // It has just become a record: what was read of it stays until that is shown.
+            self.jump = None;
+            return 0;
+        }
+        self.total = Some(total);
+        let count = rows.len();
+        if self.jump == Some(ask) {
+            self.jump = None;
+            (self.start, self.end) = (start, end);
+            self.parts = VecDeque::from([(end - start, count)]);
+            self.rows = rows.into();
+            return 0;
+        }
+        let mut moved = 0;
+        if ask == Ask::From(self.end) {
+            self.rows.extend(rows);
+            match self.parts.back_mut() {
+                // What grows comes in crumbs.
+                Some((bytes, rows)) if *bytes + (end - start) <= PART => {
+                    *bytes += end - start;
+                    *rows += count;
+                }
+                _ => self.parts.push_back((end - start, count)),
+            }
+            self.end = end;
+            while self.parts.len() > MAX_PARTS {
+                let (bytes, count) = self.parts.pop_front().unwrap_or_default();
+                self.rows.drain(..count);
+                self.start += bytes;
+                moved -= signed(count);
+            }
+        } else if ask == Ask::Before(self.start) && end == self.start {
+            for row in rows.into_iter().rev() {
+                self.rows.push_front(row);
+            }
+            self.parts.push_front((end - start, count));
+            self.start = start;
+            moved += signed(count);
+            while self.parts.len() > MAX_PARTS {
+                let (bytes, count) = self.parts.pop_back().unwrap_or_default();
+                self.rows.truncate(self.rows.len() - count);
+                self.end -= bytes;
+            }
+        }
+        moved
+    }
+
+    /// What it needs where the rows from `first` to `last` are on the screen.
+    pub fn request(&self, first: usize, last: usize) -> Option<Ask> {
+        if !self.is_at_end() && last + AHEAD >= self.rows.len() {
+            return Some(Ask::From(self.end));
+        }
+        (self.start > 0 && first < AHEAD).then_some(Ask::Before(self.start))
+    }
+}
+
+pub fn signed(count: usize) -> isize {
+    isize::try_from(count).unwrap_or(isize::MAX)
+}

@@ -2,13 +2,10 @@
 
 use anyhow::Result;
 use camino::Utf8Path;
+use ralph_templates::{PLAN_PROMPT, PROMPT, SPEC_PROMPT};
 
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, refused};
 use ralph_core::record::{IfThere, Refusal};
-
-const BUILT_IN: &str = include_str!("../../../../templates/ralph-prompt.md");
-const PLAN: &str = include_str!("../../../../templates/ralph-plan.md");
-const SPEC: &str = include_str!("../../../../templates/ralph-spec.md");
 
 /// Where a project keeps its own template, from its root.
 pub const PROJECT_TEMPLATE: &str = ".specify/templates/ralph-prompt.md";
@@ -30,7 +27,7 @@ pub struct Template {
 
 impl Template {
     pub fn built_in() -> Self {
-        Self { source: BUILT_IN.to_owned(), origin: "the built-in template".to_owned(), is_built_in: true }
+        Self { source: PROMPT.to_owned(), origin: "the built-in template".to_owned(), is_built_in: true }
     }
 
     /// The project's template, else the built-in one.
@@ -58,8 +55,8 @@ impl Template {
         }
         let built_in = match loop_type {
             "implement" => return Self::find(files, root).map(Some),
-            "plan" => PLAN,
-            "spec" => SPEC,
+            "plan" => PLAN_PROMPT,
+            "spec" => SPEC_PROMPT,
             _ => return Ok(None),
         };
         let origin = format!("the built-in template for `{loop_type}`");

@@ -2,12 +2,11 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use ralph_templates::WEB_SCRIPT;
 use sha2::{Digest, Sha256};
 
 use super::harmless::escape;
 use super::terminal_colors::colored;
-
-const WEB_SCRIPT: &str = include_str!("../../../../templates/report-web.js");
 
 /// How a page reaches its reader.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 //! Whatever comes from outside stands in code spans: there no host reads markup, tags, mentions, numbers of issues or
 //! addresses.
 
+use ralph_templates::SUMMARY;
 use std::io::Write;
 
 use anyhow::{Context, Result};
@@ -15,8 +16,6 @@ use ralph_core::record::RALPH_ELSEWHERE;
 
 use super::harmless::one_line;
 use super::{Report, State, TaskRow};
-
-const SUMMARY: &str = include_str!("../../../../templates/report-summary.md");
 
 /// What every summary of ours begins with, and no host shows.
 pub const MARKDOWN: &str = "<!-- specify ralph report -->";

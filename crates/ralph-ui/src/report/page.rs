@@ -1,5 +1,6 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
+use ralph_templates::{GROUP, ITERATION, PAGE, SCRIPT, STYLE};
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
@@ -20,12 +21,6 @@ use super::strip::strip;
 use super::task_rows::signs;
 use super::task_table::task_table;
 use super::{Report, ReportIteration};
-
-const PAGE: &str = include_str!("../../../../templates/report.html");
-const ITERATION: &str = include_str!("../../../../templates/report-iteration.html");
-const GROUP: &str = include_str!("../../../../templates/report-group.html");
-pub(super) const STYLE: &str = include_str!("../../../../templates/report.css");
-const SCRIPT: &str = include_str!("../../../../templates/report.js");
 
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";

@@ -2,15 +2,12 @@
 
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
+use ralph_templates::{FRAME, SESSIONS_STYLE, STYLE};
 
 use crate::local_time::local;
 use ralph_core::record::{RALPH_ELSEWHERE, Timestamp};
 
 use super::environment::hash;
-use super::page::STYLE;
-
-const FRAME: &str = include_str!("../../../../templates/report-frame.html");
-const SESSIONS_STYLE: &str = include_str!("../../../../templates/report-sessions.css");
 
 /// What stands above and below the body.
 pub(super) struct Frame<'a> {

@@ -1,5 +1,6 @@
 //! The index: all sessions on one page, and what came back in them.
 
+use ralph_templates::INDEX;
 use std::collections::{BTreeSet, HashMap};
 
 use anyhow::{Context, Result};
@@ -17,8 +18,6 @@ use super::plain_page::{Frame, framed};
 use super::session_summary::{RecordedSession, SessionSummary, percent};
 use super::shared_causes::{SharedCause, causes};
 use super::{Level, MADE_BY};
-
-const INDEX: &str = include_str!("../../../../templates/report-index.html");
 
 /// The shape of the JSON.
 const INDEX_SCHEMA: u32 = 1;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::bounded::CutShort;
+use super::registry::pids;
 use super::started::ChildProcess;
 use super::tool::{Captured, Tool};
 
@@ -35,6 +36,7 @@ impl Coprocess {
             Ok(())
         });
         let process = ChildProcess::start(&expression).with_context(|| format!("run `{tool}`"))?;
+        pids().resident.insert(process.pid());
         let (sender, answers) = mpsc::channel();
         let read = move || {
             for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
@@ -75,6 +77,12 @@ impl Coprocess {
             let code = ended.map_or(-1, |output| super::code_of(output.status));
             bail!("{}", Captured { code, stdout: Vec::new(), stderr: said.into_bytes() }.complaint())
         })
+    }
+}
+
+impl Drop for Coprocess {
+    fn drop(&mut self) {
+        pids().resident.remove(&self.process.pid());
     }
 }
 

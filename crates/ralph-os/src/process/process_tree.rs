@@ -80,7 +80,7 @@ impl<'a> ProcessTree<'a> {
 
     /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
     pub(super) fn members(&mut self) -> Vec<Process> {
-        let Pids { running, detached } = &*pids();
+        let Pids { running, detached, .. } = &*pids();
         let all = system::processes();
         let own_pid = system::own_pid();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();

@@ -6,12 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Held while one is started.
-static PIDS: Mutex<Pids> = Mutex::new(Pids { running: BTreeSet::new(), detached: BTreeSet::new() });
+static PIDS: Mutex<Pids> =
+    Mutex::new(Pids { running: BTreeSet::new(), resident: BTreeSet::new(), detached: BTreeSet::new() });
 
 #[derive(Debug)]
 pub(super) struct Pids {
     /// The children that run now.
     pub running: BTreeSet<i32>,
+    /// Those of them that wait for our questions, and do nothing between two.
+    pub resident: BTreeSet<i32>,
     /// Those that are meant to outlive us.
     pub detached: BTreeSet<i32>,
 }

@@ -9,6 +9,7 @@ use camino::Utf8Path;
 
 #[cfg(target_os = "linux")]
 use super::linux;
+use super::registry::pids;
 use super::{Carried, Process, portable};
 
 #[cfg(target_os = "linux")]
@@ -66,15 +67,18 @@ pub(super) fn processes() -> Vec<Process> {
     portable::processes()
 }
 
-/// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told.
+/// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told. One that
+/// only waits for us does not count.
 pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
     let is_there = |pid: i32| match current_folder(pid) {
         Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),
         // One that has just ended has none.
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
+    let resident = pids().resident.clone();
     let is_git = |process: &Process| process.name == "git" || process.name.starts_with("git-");
-    processes().iter().any(|process| is_git(process) && !process.is_zombie && is_there(process.pid))
+    let mut running = processes().into_iter().filter(|process| is_git(process) && !process.is_zombie);
+    running.any(|process| !resident.contains(&process.pid) && is_there(process.pid))
 }
 
 /// Returns the current folder of a process.

@@ -168,7 +168,9 @@ impl Refs<'_> {
             Syncing::Always => "core.fsync=reference",
             Syncing::Never => "core.fsync=none",
         };
-        let git = Tool::git(&self.store.repository().common_dir)
+        // It stays, and must not look like a git that works in the repository and may hold a lock there.
+        let git = Tool::git(Utf8Path::new("/"))
+            .env("GIT_DIR", self.store.repository().common_dir.as_str())
             .args(["-c", fsync, "update-ref", "--no-deref", "-m", "ralph", "--stdin"])
             .env("GIT_COMMITTER_NAME", objects::COMMITTER)
             .env("GIT_COMMITTER_EMAIL", objects::COMMITTER_EMAIL);

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use memchr::memchr2;
 use regex::bytes::Regex;
 
-use super::issuers::expression;
+use super::expression::expression;
 
 /// An escape, also as its first byte is spelled in JSON, C, a shell's `$'...'` and `echo -e`: each JSON within JSON doubles the
 /// backslashes. `tput sgr0` chooses the character set too.

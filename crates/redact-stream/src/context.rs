@@ -6,7 +6,7 @@ use regex::bytes::Regex;
 
 use super::assignment::{self, is_identifier, is_login, is_mixed, is_placeholder, is_random};
 use super::class::encoded;
-use super::issuers::expression;
+use super::expression::expression;
 use super::secret::{Rest, Secret};
 use super::view::View;
 

@@ -2,10 +2,11 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::class::{encoded, is_word};
 use super::disguise::{end_of_rest, find_interrupted};
+use super::expression::expression;
 use super::private_key;
 use super::secret::{Rest, Secret};
 use super::view::View;
@@ -157,11 +158,6 @@ impl Issuer {
         let is_secret = !is_wordy(view.text(start, end));
         is_secret.then_some(Secret { rule: self.rule, start, end, belongs: None })
     }
-}
-
-pub(super) fn expression(text: &str) -> Regex {
-    // A test makes all of them.
-    RegexBuilder::new(text).unicode(false).build().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns the keywords of all issuers.

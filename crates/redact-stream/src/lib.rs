@@ -8,6 +8,7 @@ mod colour;
 mod context;
 mod custom;
 mod disguise;
+mod expression;
 mod gate;
 mod issuers;
 mod private_key;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use crate::issuers::expression;
+use crate::expression::expression;
 use crate::secret::Secret;
 use crate::view::View;
 

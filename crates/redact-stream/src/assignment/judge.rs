@@ -1,26 +1,10 @@
 //! Whether the value of a name that promises a secret is one, or a placeholder, a word, or code.
 
-use std::sync::LazyLock;
-
-use regex::bytes::Regex;
-
 use crate::class::{entropy, is_word};
-use crate::issuers::expression;
+use crate::expression::matchers;
 
 use super::name::{Name, NameKind};
 use super::value::{JUDGED, Tie, Value};
-
-/// Makes functions that return true if a text matches an expression.
-macro_rules! matchers {
-    ($($(#[$doc:meta])* $visibility:vis fn $name:ident = $pattern:expr;)*) => {$(
-        $(#[$doc])*
-        $visibility fn $name(text: &[u8]) -> bool {
-            static PATTERN: LazyLock<Regex> = LazyLock::new(|| expression($pattern));
-            PATTERN.is_match(text)
-        }
-    )*};
-}
-pub(super) use matchers;
 
 matchers! {
     /// A value that says that the secret belongs here, or hides it already: signs, words that stand where a value would in

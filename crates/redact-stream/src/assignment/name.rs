@@ -1,15 +1,9 @@
 //! Names that promise a secret: `API_TOKEN`, `clientSecret`, `db-password`.
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::bytes::Regex;
-
 use crate::class::is_word;
-use crate::issuers::expression;
+use crate::expression::matchers;
 use crate::view::View;
-
-use super::judge::matchers;
+use std::ops::Range;
 
 const MAX_NAME_BYTES: usize = 80;
 

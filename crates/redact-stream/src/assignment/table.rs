@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use crate::issuers::expression;
+use crate::expression::{expression, matchers};
 use crate::secret::Secret;
 use crate::view::View;
 
-use super::judge::{is_mixed, is_placeholder, matchers};
+use super::judge::{is_mixed, is_placeholder};
 use super::name::NameKind;
 
 const MAX_ROWS: usize = 200;

@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexSet, RegexSetBuilder};
 
-use crate::issuers::expression;
+use crate::expression::{expression, matchers};
 use crate::view::View;
 
-use super::judge::matchers;
 use super::value::Tie;
 
 /// A quote, however often it is escaped, or as HTML spells it; what may end a name, as in `env["NAME"]`; spaces; white space with

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use crate::class::{Class, is_word};
-use crate::issuers::expression;
+use crate::expression::expression;
 use crate::secret::{AHEAD, Rest, Secret};
 use crate::view::View;
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::tally::Counted;
+use super::reports::Counted;
 use super::words::is_digits;
 use super::{clean, reports};
 

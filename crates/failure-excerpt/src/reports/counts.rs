@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::reports::text_at;
+use super::json::text_at;
 
 /// The tests that a report counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::tally::{Counted, ReportCounts};
+use super::counts::{Counted, ReportCounts};
 
 use super::json::{bullet, pytest};
 

@@ -3,17 +3,17 @@
 //! What is not known stays as it is. Everything after this module reads text alone, so that a failure has the same
 //! excerpt and the same fingerprint in either form.
 
+mod counts;
 mod json;
 mod junit;
 mod linters;
 
 use serde_json::{Deserializer, Value};
 
-use crate::tally::{Counted, ReportCounts};
-
+use counts::ReportCounts;
 use json::Events;
 
-pub(crate) use json::text_at;
+pub(super) use counts::Counted;
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;

@@ -5,7 +5,6 @@ mod go;
 mod model;
 mod names;
 mod prefix;
-mod reports;
 mod scan;
 mod tap;
 mod template;
@@ -15,8 +14,6 @@ mod tests;
 use super::Examination;
 use super::failure::Failure;
 use super::page::Page;
-
-pub(crate) use reports::{Counted, ReportCounts};
 
 pub use model::{Groups, Level, Ran, Tally};
 

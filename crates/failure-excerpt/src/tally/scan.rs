@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use super::formats::{FORMATS, Format, SENTENCES, Sum};
 use super::go::Go;
 use super::model::{Groups, Level, Ran, Tally};
-use super::reports::Counted;
 use super::tap::Tap;
 use super::template::{Counts, Field, counts_in};
+use crate::reports::Counted;
 
 /// Maximum length of a line with counts, in bytes.
 const MAX_LINE_BYTES: usize = 600;

@@ -97,27 +97,27 @@ impl WorkTree {
 
     /// Returns what git is in the middle of, so that a commit would become part of it, if anything.
     pub fn operation(&self) -> Option<Operation> {
-        OPERATIONS
-            .iter()
-            .find(|operation| operation.file != BISECTION && self.is_marked(operation.file))
-            .copied()
+        // Where refs are in tables, these marks are refs, and no files.
+        let is_in_tables = self.repository.refs == RefFormat::Tables;
+        let listed = is_in_tables.then(|| {
+            let list = ["for-each-ref", "--include-root-refs", "--format=%(refname)"];
+            self.git().args(list).args(["CHERRY_PICK_HEAD", "REVERT_HEAD"]).read()
+        });
+        let listed = listed.and_then(Result::ok).unwrap_or_default();
+        let is_ref = |mark: &str| listed.split(|&byte| byte == b'\n').any(|name| name == mark.as_bytes());
+        let mut operations = OPERATIONS.iter().filter(|operation| operation.file != BISECTION);
+        operations.find(|operation| self.has_mark(operation) || is_ref(operation.file)).copied()
     }
 
     /// Returns the same, and a bisection beside it.
     pub fn operations(&self) -> Vec<Operation> {
         let bisection = OPERATIONS.iter().filter(|operation| operation.file == BISECTION);
-        let bisection = bisection.filter(|operation| self.is_marked(operation.file)).copied();
+        let bisection = bisection.filter(|operation| self.has_mark(operation)).copied();
         self.operation().into_iter().chain(bisection).collect()
     }
 
-    fn is_marked(&self, mark: &str) -> bool {
-        // Of a repository with refs in tables some marks are refs, and all of these end in `_HEAD`.
-        let is_ref = || {
-            let asked = self.git().args(["rev-parse", "--verify", "--quiet", mark]).run();
-            asked.is_ok_and(|answer| answer.is_success())
-        };
-        self.git_dir.join(mark).exists()
-            || (self.repository.refs == RefFormat::Tables && mark.ends_with("_HEAD") && is_ref())
+    fn has_mark(&self, operation: &Operation) -> bool {
+        self.git_dir.join(operation.file).exists()
     }
 }
 

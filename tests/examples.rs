@@ -216,7 +216,7 @@ fn check(project: &Project, block: &Block) -> (Vec<String>, Option<String>) {
 
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["", "docs", "docs/decisions", "extension"].map(|folder| root.join(folder));
+    let folders = ["", "docs", "docs/decisions", "docs/dev", "extension"].map(|folder| root.join(folder));
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let paths = files.map(|file| file.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()

@@ -15,7 +15,7 @@ pub fn first(dir: &Utf8Path, text: &str) -> Result<f64> {
     let terminal = openpty(&size, None).context("open a terminal")?;
     let own = || terminal.slave.try_clone().context("share the terminal");
     let begun = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_specify"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_specify-ralph"))
         .args(["ralph", "tui"])
         .current_dir(dir)
         .env("TERM", "xterm-256color")

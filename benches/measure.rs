@@ -52,7 +52,7 @@ impl BenchCommand {
 
     /// Returns `specify ralph` with `args`.
     pub fn ralph(dir: &Utf8Path, args: &[&str]) -> Self {
-        let all = [env!("CARGO_BIN_EXE_specify"), "ralph"].into_iter().chain(args.iter().copied());
+        let all = [env!("CARGO_BIN_EXE_specify-ralph"), "ralph"].into_iter().chain(args.iter().copied());
         Self::new(dir, all)
     }
 

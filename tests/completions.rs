@@ -139,8 +139,8 @@ fn bash_completes_by_the_name_that_was_called() {
     let mut call = scene.hermetic(&link);
     let call = call.env("PATH", "/usr/bin:/bin").args(["ralph", "completions", "bash"]).output().unwrap();
     let script = String::from_utf8(call.stdout).unwrap();
-    let words = ["specify", "ralph", "log", "--session", ""];
-    assert_eq!(tab(&scene, &script, &words, "_clap_complete_specify - ''"), id);
+    let words = ["specify-ralph", "log", "--session", ""];
+    assert_eq!(tab(&scene, &script, &words, "_clap_complete_specify_ralph - ''"), id);
 
     std::os::unix::fs::symlink(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
     let script = scene.git("ralph completions bash");

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 
 use crate::sandbox::random::{self, Random};
-use crate::sandbox::{Running, Sandbox, Session, WILLING_AGENT};
+use crate::sandbox::{Program, Running, Sandbox, Session, WILLING_AGENT};
 
 /// An agent that ticks its box, starts something in the background, and goes on and on.
 const HANGS: &str = r#"
@@ -259,7 +259,7 @@ fn a_second_loop_in_a_work_tree_is_refused_and_told_who_is_there() {
 #[test]
 fn a_loop_inside_an_iteration_is_refused() {
     let scene = Sandbox::new();
-    let program = env!("CARGO_BIN_EXE_specify");
+    let program = Program::Specify.path();
     scene.agent_sh(&format!("{program} ralph run >inner.txt 2>&1; echo $? >inner.code"));
     scene.ralph("run -n 1").code(4);
     assert_eq!(scene.read("inner.code"), "3\n");

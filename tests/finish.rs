@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Program, Sandbox};
 
 const TICK: &str = "[[turn]]\ndo = [{ tick = \"current\" }]\n";
 
@@ -34,7 +34,7 @@ fn a_hook_is_told_how_it_ended_and_may_start_the_next_loop() {
     let hook =
         r#"hooks.on-finish = """env | grep ^RALPH_ | sort > told; specify ralph status > status 2>&1""""#;
     let scene = Sandbox::new();
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_specify")).display();
+    let own = std::path::Path::new(Program::Specify.path()).display();
     scene.program("specify", &format!("exec {own} \"$@\""));
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(TICK).config(hook);
     scene.validate("true").ralph("-n 1").code(4).stderr("");

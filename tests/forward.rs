@@ -45,6 +45,68 @@ fn without_spec_kit_it_says_how_to_get_it() {
 }
 
 #[test]
+fn a_shim_is_a_link_that_replaces_nothing_and_goes_without_a_trace() {
+    let scene = Sandbox::without_repository("project");
+    let outside = |path: &str| scene.outside(path).display().to_string();
+    std::fs::create_dir(scene.outside("kit")).unwrap();
+    scene.program("specify", "echo \"kit $@\"");
+    std::fs::rename(scene.outside("bin/specify"), scene.outside("kit/specify")).unwrap();
+    std::os::unix::fs::symlink(Program::Own.path(), scene.outside("bin/specify-ralph")).unwrap();
+    let path = format!("{}:{}:/usr/bin:/bin", outside("bin"), outside("kit"));
+    let call = |words: &str| scene.call(words).program(Program::Own).env("PATH", path.clone()).run();
+    let named = format!("{} leads to {}\n", outside("bin/specify"), outside("bin/specify-ralph"));
+    let reached = format!("`specify ralph` is this program, all else goes to {}\n", outside("kit/specify"));
+    call("shim install").code(0).stdout(format!("{named}{reached}"));
+    call("shim install").code(0).stdout(format!("{} is there already\n{reached}", outside("bin/specify")));
+    let shell = |line: &str| {
+        let output = scene.hermetic("sh").env("PATH", &path).args(["-c", line]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(shell("specify init x"), "kit init x\n");
+    assert!(shell("specify ralph --version").starts_with("specify-ralph "));
+
+    // Another program stays, and one that comes first on the PATH is named.
+    call(&format!("shim install {}", outside("kit")))
+        .code(3)
+        .stderr_has("another program")
+        .stderr_has("hint: ");
+    call(&format!("shim remove {}", outside("kit"))).code(3).stderr_has("hint: ");
+    std::fs::create_dir(scene.outside("off")).unwrap();
+    let off = format!("shim install {}", outside("off"));
+    let behind = format!("{}:{}", outside("kit"), outside("off"));
+    let late = scene.call(&off).program(Program::Own).env("PATH", behind).run();
+    late.code(0).stdout_has("comes first on the PATH");
+    scene
+        .call(&off)
+        .program(Program::Own)
+        .env("PATH", "/usr/bin")
+        .run()
+        .code(0)
+        .stdout_has("not on the PATH");
+    call("shim install nowhere").code(1).stderr_has("nowhere/specify");
+
+    call("shim remove").code(0).stdout(format!("removed {}\n", outside("bin/specify")));
+    assert_eq!(shell("specify init x"), "kit init x\n");
+    call("shim remove").code(3).stderr_has("no link `specify`");
+    // A link whose program is gone is removed, too.
+    let gone = scene.outside("off/specify");
+    std::fs::remove_file(&gone).unwrap();
+    std::os::unix::fs::symlink(scene.outside("gone/specify-ralph"), &gone).unwrap();
+    call(&format!("shim remove {}", outside("off"))).code(0);
+    assert_eq!(std::fs::read_dir(scene.outside("off")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_launcher_that_stands_alone_says_what_is_missing() {
+    let scene = Sandbox::without_repository("project");
+    std::fs::copy(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
+    let output = scene.hermetic(scene.outside("bin/git-ralph")).arg("log").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("specify-ralph: ") && said.contains("\nhint: "), "{said}");
+}
+
+#[test]
 fn help_names_the_commands() {
     let scene = Sandbox::without_repository("project");
     let help = scene.ralph("--help").code(0);

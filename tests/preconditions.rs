@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::{Sandbox, WILLING_AGENT};
+use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
 
 /// Calls git, which may fail.
 fn git(scene: &Sandbox, words: &[&str]) {
@@ -151,7 +151,7 @@ fn init_sets_a_proposed_validation_if_the_person_at_the_terminal_wants_it() {
     for (answer, expected) in [("y\n", json!("cargo test")), ("n\n", json!(null))] {
         let scene = Sandbox::new();
         scene.write("Cargo.toml", "[package]\n").write("answer", answer);
-        let command = format!("'{}' ralph init", env!("CARGO_BIN_EXE_specify"));
+        let command = format!("'{}' ralph init", Program::Specify.path());
         let typescript = scene.outside("typescript");
         let stdin = std::fs::File::open(scene.path("answer")).expect("it was written");
         let call = scene.hermetic("script").args(["-qec", &command]).arg(&typescript).stdin(stdin).output();

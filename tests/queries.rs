@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Program, Sandbox};
 
 const STORY: &str = r#"
 [[turn]]
@@ -38,7 +38,7 @@ fn recorded_scene() -> Sandbox {
 fn listed(scene: &Sandbox, words: &[&str]) -> String {
     let words = [&["log", "--json"], words].concat();
     let before = scene.everything();
-    let mut call = scene.hermetic(env!("CARGO_BIN_EXE_specify"));
+    let mut call = scene.hermetic(Program::Specify.path());
     let output = call.arg("ralph").args(&words).output().unwrap();
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     assert!(scene.everything() == before, "{words:?} wrote something");
@@ -248,7 +248,7 @@ fn a_listing_follows_the_refs() {
 fn readers_at_the_same_time_do_not_meet() {
     let scene = thousands(300);
     let expected = scene.ralph("log --json").code(0).stdout;
-    let program = env!("CARGO_BIN_EXE_specify");
+    let program = Program::Specify.path();
     for _ in 0..4 {
         let start = |_| {
             let mut log = scene.hermetic(program);

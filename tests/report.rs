@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Program, Run, Sandbox};
 
 /// T001 fails once and succeeds; T002 fails until it is skipped.
 const STORY: &str = r#"
@@ -246,7 +246,7 @@ fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
 fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
     let scene = Sandbox::with_succeeding_agent(1);
     scene.agent_sh("specify ralph report -o - > ../inside.html 2> ../inside.err; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
-    scene.program("specify", &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_specify")));
+    scene.program("specify", &format!("exec {} \"$@\"", Program::Specify.path()));
     scene.validate("true").commit("Looks at itself");
     scene.ralph("").code(0);
     let inside = fs::read_to_string(scene.outside("inside.html")).unwrap();

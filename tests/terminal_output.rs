@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::sandbox::{Sandbox, wait_until};
+use crate::sandbox::{Program, Sandbox, wait_until};
 
 /// Says that it has begun, and works when it is let.
 const WAITS: &str = r#"
@@ -24,7 +24,7 @@ fn on_terminal(
     mut meanwhile: impl FnMut(&str),
 ) -> (String, Option<i32>) {
     let typescript = scene.outside("typescript");
-    let specify = env!("CARGO_BIN_EXE_specify");
+    let specify = Program::Specify.path();
     let mut child = scene
         .hermetic("script")
         .args(["-qefc", &format!("stty cols 60 rows 24; '{specify}' ralph {words}")])

@@ -17,7 +17,7 @@ use ralph_project::feature;
 use ralph_project::tasks;
 
 use super::context::Everywhere;
-use super::own_command::{GIT_PROGRAM, Program, called_program};
+use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::{Context, Environment, ExitCode, help, print};
 
 /// Variable by which a script asks; its value is the shell.
@@ -57,16 +57,16 @@ fn is_specify() -> bool {
 
 /// Prints the script for a shell.
 pub fn run(args: &CompletionsArgs, environment: &Environment) -> Result<ExitCode> {
-    let (name, program) = called_program(environment);
-    let programs = match (name == GIT_PROGRAM, is_specify()) {
-        (true, _) => vec![(GIT_PROGRAM, program.as_str())],
-        (false, true) => vec![("specify", program.as_str()), (GIT_PROGRAM, GIT_PROGRAM)],
-        (false, false) => vec![(GIT_PROGRAM, GIT_PROGRAM)],
-    };
+    let call = Call::of_this_process(environment);
+    let (name, program) = call.names();
+    let mut programs = vec![(name.as_str(), program.as_str())];
+    if call.program != Program::GitRalph {
+        programs.push((GIT_PROGRAM, GIT_PROGRAM));
+    }
     let mut script = Vec::new();
     if args.shell == Shell::Zsh {
-        let names = if programs.len() > 1 { "specify git-ralph" } else { GIT_PROGRAM };
-        writeln!(script, "#compdef {names}")?;
+        let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
+        writeln!(script, "#compdef {}", names.join(" "))?;
     }
     let shells = Shells::builtins();
     let shell = shells.completer(&args.shell.to_string()).context("find the shell")?;
@@ -99,7 +99,7 @@ pub(super) fn answer(
     let ralph = with_names(grammar, &words[..words.len() - 1].into());
     let mut command = match program {
         Program::Specify => Command::new("specify").subcommand(ralph.name("ralph")),
-        Program::GitRalph => ralph.name(GIT_PROGRAM),
+        Program::SpecifyRalph | Program::GitRalph => ralph.name(program.name()),
     };
     let mut answer = Vec::new();
     if shell.write_complete(&mut command, words.to_vec(), None, &mut answer).is_err() {

@@ -1,6 +1,6 @@
 //! Runs the command that was asked for, and turns how it ended into an exit code.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write, stderr};
 
 use anyhow::Result;
@@ -15,61 +15,40 @@ use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
 use super::memory::MemoryPart;
 use super::overview::short_help;
-use super::own_command::{Program, set_own_command};
+use super::own_command::{Call, Program};
 use super::{
     Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
     excerpt, fsck, help_topic, hint, hooks, init, log, man, memory, misplaced_feature, notes, output,
-    play_script, rebuild, replay, report, restore, resume, retired, run, show, stats, status, stdout, sync,
-    tasks, trust, tui, web,
+    play_script, rebuild, replay, report, restore, resume, retired, run, shim, show, stats, status, stdout,
+    sync, tasks, trust, tui, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
-pub(super) fn specify(arguments: &[OsString]) -> ExitCode {
+/// `arguments` begin with the name by which the program was called.
+pub(super) fn main(arguments: &[OsString]) -> ExitCode {
     wait_for_children();
-    let called = arguments.first().map(OsString::as_os_str);
-    if let Some(code) = asked_to_complete(Program::Specify, arguments) {
-        return code;
-    }
-    match arguments.get(1..).unwrap_or_default() {
-        [first, rest @ ..] if first == "ralph" => ralph(Program::Specify, called, &["ralph"], rest),
-        rest => {
-            let environment = Environment::read();
-            set_own_command(Program::Specify, called, &environment);
-            reported(forward(rest, &environment))
-        }
-    }
-}
-
-pub(super) fn git_ralph(arguments: &[OsString]) -> ExitCode {
-    wait_for_children();
-    let called = arguments.first().map(OsString::as_os_str);
-    if let Some(code) = asked_to_complete(Program::GitRalph, arguments) {
-        return code;
-    }
-    ralph(Program::GitRalph, called, &[], arguments.get(1..).unwrap_or_default())
-}
-
-/// Answers a shell that completes a command line.
-fn asked_to_complete(program: Program, arguments: &[OsString]) -> Option<ExitCode> {
-    let environment = Environment::read();
-    if !completions::is_asked(arguments, &environment) {
-        return None;
-    }
-    launch_through_ourselves(program.words());
-    set_own_command(program, arguments.first().map(OsString::as_os_str), &environment);
-    Some(completions::answer(program, arguments, &environment, grammar(RALPH.as_str())))
-}
-
-/// `words` are before our own words where this program calls itself.
-fn ralph(program: Program, called: Option<&OsStr>, words: &[&str], arguments: &[OsString]) -> ExitCode {
+    let rest = arguments.get(1..).unwrap_or_default();
     // Before anything else: every child of a loop begins here.
-    if let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == LAUNCH) {
+    if let Some((_, arguments)) = rest.split_first().filter(|(first, _)| *first == LAUNCH) {
         return ExitCode::Passed(launch(arguments));
     }
-    launch_through_ourselves(words);
-    set_own_command(program, called, &Environment::read());
+    launch_through_ourselves();
+    let environment = Environment::read();
+    let call = Call::of_this_process(&environment);
+    call.set_own_command();
+    if completions::is_asked(arguments, &environment) {
+        return completions::answer(call.program, arguments, &environment, grammar(RALPH.as_str()));
+    }
+    match rest {
+        [first, rest @ ..] if first == "ralph" => ralph(rest),
+        _ if call.program == Program::Specify => reported(forward(rest, &environment, &call)),
+        _ => ralph(rest),
+    }
+}
+
+fn ralph(arguments: &[OsString]) -> ExitCode {
     match parse(arguments) {
         Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
@@ -140,6 +119,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Demo(args) => demo::run(&args, &context),
         Action::Doctor(args) => doctor::run(&args, &context),
         Action::Init(args) => init::run(&args, &context),
+        Action::Shim(action) => shim::run(&action, &context),
         Action::Completions(args) => completions::run(&args, &context.environment),
         Action::Man(args) => man::run(&args, grammar),
         Action::Excerpt(args) => excerpt::run(&args, &context),

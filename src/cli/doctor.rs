@@ -3,8 +3,7 @@
 mod finding;
 mod obstacles;
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -25,7 +24,7 @@ use ralph_ui::style::{Count, grouped};
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
 
-use super::forward::identity;
+use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
 use super::settings::load_here;
 use super::{Context, ExitCode, Flags, Json, Project, emit, sessions, setup, trust};
@@ -144,41 +143,28 @@ fn parse(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// Returns which `specify` comes first: where it is spec-kit's, `specify ralph` does not reach us.
+/// Returns the names that lead to this program.
 fn programs(context: &Context) -> Finding {
-    let ourselves = std::env::current_exe().ok().and_then(|path| identity(&path));
-    let path = context.environment.value("PATH").unwrap_or(OsStr::new(""));
-    let found: Vec<PathBuf> = std::env::split_paths(path)
-        .map(|folder| folder.join("specify"))
-        .filter(|program| program.is_file())
-        .collect();
-    // Called as `git ralph`, we are another file than our `specify`.
+    let call = Call::of_this_process(&context.environment);
     let is_ours = |program: &Path| {
         let said = || {
             Tool::new(program, &context.directory).args(["ralph", "--version"]).limit(PROBE_TIMEOUT).line()
         };
-        identity(program) == ourselves || said().is_ok_and(|version| version.starts_with("specify-ralph "))
+        call.is_ours(program) || said().is_ok_and(|version| version.starts_with("specify-ralph "))
     };
-    match found.first() {
-        None => Finding::note("programs", "there is no `specify` on the PATH")
-            .with_hint("add the folder of this program to it, for example with `cargo install --path .`"),
-        Some(first) if is_ours(first) => {
-            let other = found.iter().find(|program| !is_ours(program));
-            let behind = other.map_or_else(
-                || "spec-kit's is not installed".to_owned(),
-                |program| format!("spec-kit's is behind it: {}", program.display()),
-            );
-            Finding::fine("programs", format!("`{CANONICAL}` is this program; {behind}"))
-        }
-        Some(first) => Finding::note(
-            "programs",
-            format!(
-                "{} comes first on the PATH, so `{CANONICAL}` does not reach this program",
-                first.display()
-            ),
-        )
-        .with_hint(format!("`{RALPH}` works; or put this program's folder first on the PATH")),
+    let found = call.on_path(Program::Specify.name());
+    let own = found.first().filter(|program| is_ours(program)).map(|_| CANONICAL);
+    let git = call.first_on_path(GIT_PROGRAM).map(|_| "git ralph");
+    let names: Vec<_> = own.into_iter().chain(git).map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return Finding::note("programs", "neither `git ralph` nor `specify ralph` leads to this program")
+            .with_hint("add its folder to the PATH, for example with `cargo install --path .`");
     }
+    let speckit = match found.iter().find(|program| !is_ours(program)) {
+        Some(program) => format!("`specify` of spec-kit is {}", program.display()),
+        None => "spec-kit's `specify` is not on the PATH".to_owned(),
+    };
+    Finding::fine("programs", format!("{} leads to this program; {speckit}", names.join(" or ")))
 }
 
 fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use ralph_core::record::{RALPH, Refusal};
 use ralph_os::process::replace;
 
+use super::own_command::Call;
 use super::{Environment, ExitCode, print};
 
 /// Lists the programs in a chain of calls for those that follow, so that shims and second copies
@@ -34,12 +35,13 @@ Usage: {RALPH} [OPTIONS] [COMMAND]
 }
 
 /// Hands `arguments` over, untouched. Comes back only where spec-kit is not installed.
-pub fn forward(arguments: &[OsString], environment: &Environment) -> Result<ExitCode> {
+pub fn forward(arguments: &[OsString], environment: &Environment, call: &Call) -> Result<ExitCode> {
     let ourselves = std::env::current_exe().context("find our own program")?;
     let trail = Trail::read(environment.value(TRAIL), std::process::id());
     let path = environment.value("PATH").unwrap_or_default();
     let candidates = std::env::split_paths(path).map(|folder| folder.join("specify"));
-    match trail.next(candidates, identity(&ourselves)) {
+    let ourselves = [Some(ourselves.as_path()), call.launcher.as_deref()].into_iter().flatten();
+    match trail.next(candidates, ourselves.filter_map(identity)) {
         Next::Program(program, trail) => {
             let value = OsString::from(trail.to_text());
             let error = replace(&program, arguments, TRAIL, &value);
@@ -121,7 +123,11 @@ impl Trail {
     }
 
     /// Returns the first candidate that is neither ourselves, by whatever name, nor a program that led here.
-    fn next(mut self, candidates: impl Iterator<Item = PathBuf>, ourselves: Option<Identity>) -> Next {
+    fn next(
+        mut self,
+        candidates: impl Iterator<Item = PathBuf>,
+        ourselves: impl IntoIterator<Item = Identity>,
+    ) -> Next {
         if self.length >= MAX_TRAIL_PROGRAMS {
             return Next::Circle;
         }
@@ -215,7 +221,7 @@ mod tests {
         folders.program("shim", 0o755);
         let mut text = fresh().to_text();
         for process in 8.. {
-            match Trail::read(Some(OsStr::new(&text)), process).next(folders.candidates(&["shim"]), None) {
+            match Trail::read(Some(OsStr::new(&text)), process).next(folders.candidates(&["shim"]), []) {
                 Next::Program(_, trail) => text = trail.to_text(),
                 Next::Circle => break,
                 Next::Nothing => panic!("the shim was not found"),

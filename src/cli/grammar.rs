@@ -15,7 +15,7 @@ use super::sessions::OnlySessions;
 use super::{
     Json, accept, bisect, clean, completions, control, demo, diff, doctor, excerpt, fsck, help, help_topic,
     hint, hooks, init, log, man, memory, notes, play_script, rebuild, replay, report_output, restore, resume,
-    show, status, sync, tasks, trust, web,
+    shim, show, status, sync, tasks, trust, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -103,6 +103,9 @@ pub enum Action {
     Doctor(doctor::DoctorArgs),
     /// Write a settings file with every key, commented out
     Init(init::InitArgs),
+    /// Have `specify ralph` lead here, beside spec-kit's `specify`
+    #[command(subcommand, hide = true, after_help = help::SHIM)]
+    Shim(shim::ShimAction),
     /// Print a completion script for a shell
     #[command(after_help = completions::examples())]
     Completions(completions::CompletionsArgs),

@@ -162,6 +162,14 @@ Examples:
 
 The blocks do nothing unless a loop runs, and never make a commit or a push fail.";
 
+pub(super) const SHIM: &str = "\
+Examples:
+  specify-ralph shim install              A link `specify` beside this program
+  specify-ralph shim install ~/bin
+  specify-ralph shim remove               Remove it; spec-kit's own is untouched
+
+The link never replaces a program. Without it, use `git ralph`.";
+
 pub(super) const PURGE: &str = "\
 Examples:
   specify ralph purge 20261121-204512-3f9a0c1d

@@ -16,7 +16,7 @@ use ralph_core::record::{IfThere, Refusal};
 use ralph_os::process::Tool;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 
-use super::own_command::{GIT_PROGRAM, hook_command};
+use super::own_command::{Call, GIT_PROGRAM};
 use super::{Context, ExitCode, Json, emit, stdout, warn};
 
 #[derive(Debug, Subcommand)]
@@ -78,8 +78,11 @@ impl Folder {
         let is_of_machine = path.starts_with(&repository.common_dir);
         if is_of_machine || path.starts_with(work_tree.top()) {
             // Hooks in the work tree are committed, and run on other machines.
-            let command =
-                if is_of_machine { hook_command(&context.environment) } else { GIT_PROGRAM.to_owned() };
+            let command = if is_of_machine {
+                Call::of_this_process(&context.environment).for_hooks()
+            } else {
+                GIT_PROGRAM.to_owned()
+            };
             let (files, git_dir) = (work_tree.project_files()?, repository.common_dir.clone());
             return Ok(Self { path, files, git_dir, command });
         }

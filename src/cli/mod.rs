@@ -62,6 +62,7 @@ mod session_end;
 mod sessions;
 mod settings;
 mod setup;
+mod shim;
 mod show;
 mod stats;
 mod status;
@@ -85,12 +86,7 @@ use output::{Json, emit, note, print, say, stdout, warn};
 use sessions::SessionChoice;
 use settings::Flags;
 
-/// Returns the `specify` program: `ralph` is ours, everything else is spec-kit's.
-pub fn specify(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
-    dispatch::specify(&args.collect::<Vec<_>>()).into()
-}
-
-/// Returns the `git-ralph` program.
-pub fn git_ralph(args: impl Iterator<Item = OsString>) -> std::process::ExitCode {
-    dispatch::git_ralph(&args.collect::<Vec<_>>()).into()
+/// Runs the program. `arguments` begin with the name by which it was called.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+    dispatch::main(&arguments.collect::<Vec<_>>()).into()
 }

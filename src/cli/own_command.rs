@@ -1,162 +1,192 @@
 //! Finds the command that starts this program again: the name by which it was called, where the PATH still leads to it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, ensure};
 
 use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
 
 use super::Environment;
 use super::forward::{identity, is_program};
 
-/// Which of our two programs runs.
+/// What the name by which this program was called makes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
+    /// Our own name, or any that is none of the others.
+    SpecifyRalph,
     /// `specify`, whose subcommand `ralph` is ours.
     Specify,
-    /// `git-ralph`, which git runs as `git ralph`.
+    /// `git-ralph`, which git runs as `git ralph`, or another name that begins with `git-`.
     GitRalph,
 }
+
+/// Our program.
+pub const OWN_PROGRAM: &str = "specify-ralph";
+
+/// Our program for git.
+pub const GIT_PROGRAM: &str = "git-ralph";
+
+const GIT: &str = "git ralph";
+
+/// What a launcher sets for us: `exec:PID:FILE` if it became us, `spawn:PID:FILE` if it is our parent. The process says
+/// whether the variable is meant for us: programs that we start inherit it.
+const LAUNCHER: &str = "SPECIFY_RALPH_LAUNCHER";
 
 impl Program {
     pub fn name(self) -> &'static str {
         match self {
+            Self::SpecifyRalph => OWN_PROGRAM,
             Self::Specify => "specify",
             Self::GitRalph => GIT_PROGRAM,
         }
     }
 
-    /// Returns what comes between the program and our subcommands.
-    pub fn words(self) -> &'static [&'static str] {
-        match self {
-            Self::Specify => &["ralph"],
-            Self::GitRalph => &[],
+    fn of(called: Option<&Path>) -> Self {
+        match called.and_then(Path::file_stem).and_then(OsStr::to_str) {
+            Some("specify") => Self::Specify,
+            Some(name) if name.starts_with("git-") => Self::GitRalph,
+            _ => Self::SpecifyRalph,
         }
     }
 
-    fn of(executable: &Path) -> Self {
-        let name = executable.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("specify") { Self::Specify } else { Self::GitRalph }
+    fn command_line(self, program: &str) -> String {
+        let program = quoted_for_shell(program);
+        if self == Self::Specify { format!("{program} ralph") } else { program.into_owned() }
     }
 }
 
-/// Returns the words that start this very executable again, up to our subcommands.
+/// Returns the words that start this program again, up to our subcommands.
 pub fn own_program() -> Result<Vec<String>> {
-    let path = std::env::current_exe().context("find our own program")?;
-    let words = Program::of(&path).words().iter().map(|word| (*word).to_owned());
-    Ok(std::iter::once(path.to_string_lossy().into_owned()).chain(words).collect())
+    let call = Call::of_this_process(&Environment::read());
+    ensure!(!call.executable.as_os_str().is_empty(), "the system does not say where this program is");
+    Ok(call.words())
 }
 
-/// Sets what all texts call this program. `called` is the first word of the command line.
-pub fn set_own_command(program: Program, called: Option<&OsStr>, environment: &Environment) {
-    // If the system does not report its path, the name has to do.
-    let Ok(executable) = std::env::current_exe() else { return };
-    let search = Search::new(program, called, &executable, environment.value("PATH"));
-    let (here, by_path) = (search.command(), search.by_path());
-    let is_git = program == Program::GitRalph || here == GIT;
-    OwnCommand::set(here, if is_git { GIT } else { CANONICAL }, by_path);
+/// How this program was called, and where it is found again.
+pub struct Call {
+    pub program: Program,
+    /// The first word of the command line, or the file of the launcher.
+    called: Option<PathBuf>,
+    pub launcher: Option<PathBuf>,
+    pub executable: PathBuf,
+    pub path_variable: OsString,
 }
 
-/// Returns what a git hook of this machine calls: our program for git where it is on the PATH, else this one by its
-/// path, as another `specify` may be in front when the hook runs.
-pub fn hook_command(environment: &Environment) -> String {
-    let Ok(executable) = std::env::current_exe() else { return GIT_PROGRAM.to_owned() };
-    let called = std::env::args_os().next();
-    Search::new(Program::of(&executable), called.as_deref(), &executable, environment.value("PATH"))
-        .for_hooks()
-}
+impl Call {
+    pub fn of_this_process(environment: &Environment) -> Self {
+        let processes = (std::process::id(), parent_id());
+        let launcher = environment.value(LAUNCHER).and_then(|value| launcher(value, processes));
+        let path_variable = environment.value("PATH").unwrap_or_default().to_owned();
+        let called = std::env::args_os().next().map(PathBuf::from);
+        // If the system does not say where we are, the names have to do.
+        Self::new(called, launcher, std::env::current_exe().unwrap_or_default(), path_variable)
+    }
 
-/// Returns the name by which this program was called, and the word that starts it again: the name, or a path if the
-/// PATH does not lead here.
-pub fn called_program(environment: &Environment) -> (String, String) {
-    let called = std::env::args_os().next();
-    let executable = std::env::current_exe().unwrap_or_default();
-    let program = Program::of(&executable);
-    Search::new(program, called.as_deref(), &executable, environment.value("PATH")).called_program()
-}
-
-const GIT: &str = "git ralph";
-
-/// Our program for git.
-pub const GIT_PROGRAM: &str = "git-ralph";
-
-/// Where the running program is found again.
-struct Search<'a> {
-    program: Program,
-    called: Option<&'a Path>,
-    executable: &'a Path,
-    path_variable: &'a OsStr,
-}
-
-impl<'a> Search<'a> {
     fn new(
-        program: Program,
-        called: Option<&'a OsStr>,
-        executable: &'a Path,
-        path_variable: Option<&'a OsStr>,
+        called: Option<PathBuf>,
+        launcher: Option<PathBuf>,
+        executable: PathBuf,
+        path_variable: OsString,
     ) -> Self {
-        let path_variable = path_variable.unwrap_or_default();
-        Self { program, called: called.map(Path::new), executable, path_variable }
+        let called = launcher.clone().or(called);
+        Self { program: Program::of(called.as_deref()), called, launcher, executable, path_variable }
+    }
+
+    /// Sets what all texts call this program.
+    pub fn set_own_command(&self) {
+        let here = self.command();
+        let is_specify = self.program == Program::Specify && here != GIT;
+        OwnCommand::set(here, if is_specify { CANONICAL } else { GIT }, self.by_path());
+    }
+
+    fn words(&self) -> Vec<String> {
+        let (program, path) = self.again();
+        let words = (program == Program::Specify).then(|| "ralph".to_owned());
+        std::iter::once(path.to_string_lossy().into_owned()).chain(words).collect()
+    }
+
+    /// Returns the name by which it was called, and the word that starts it again: the name, or a path if the PATH does
+    /// not lead here.
+    pub fn names(&self) -> (String, String) {
+        let own = self.program.name();
+        let is_on_path = |name: &&str| self.first_on_path(name).is_some_and(|path| self.is_ours(&path));
+        match [self.called_name().unwrap_or(own), own].into_iter().find(is_on_path) {
+            Some(name) => (name.to_owned(), name.to_owned()),
+            None => (own.to_owned(), self.again().1.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Returns what a git hook of this machine calls: our program for git where it is on the PATH, else this one by its
+    /// path, as another `specify` may be in front when the hook runs.
+    pub fn for_hooks(&self) -> String {
+        if self.first_on_path(GIT_PROGRAM).is_some() {
+            return GIT_PROGRAM.to_owned();
+        }
+        let found = self.first_on_path(self.program.name());
+        match found.filter(|path| path.is_absolute() && self.is_ours(path)) {
+            Some(path) => self.program.command_line(&path.to_string_lossy()),
+            None => self.by_path(),
+        }
     }
 
     fn command(&self) -> String {
-        let name = self.called.and_then(Path::file_name).and_then(OsStr::to_str);
-        let names = name.into_iter().chain([self.program.name()]);
-        for name in names {
+        for name in self.called_name().into_iter().chain([self.program.name()]) {
             if self.first_on_path(name).is_some_and(|path| self.is_ours(&path)) {
                 return match (self.program, name.strip_prefix("git-")) {
                     (Program::GitRalph, Some(command)) => format!("git {}", quoted_for_shell(command)),
-                    (_, _) => command_line(name, self.program),
+                    _ => self.program.command_line(name),
                 };
             }
         }
         if self.first_on_path(GIT_PROGRAM).is_some() { GIT.to_owned() } else { self.by_path() }
     }
 
-    fn called_program(&self) -> (String, String) {
-        let own = self.program.name();
-        let name = self.called.and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or(own);
-        let is_on_path = |name: &&str| self.first_on_path(name).is_some_and(|path| self.is_ours(&path));
-        match [name, own].into_iter().find(is_on_path) {
-            Some(name) => (name.to_owned(), name.to_owned()),
-            None => (name.to_owned(), self.executable.to_string_lossy().into_owned()),
-        }
-    }
-
-    fn for_hooks(&self) -> String {
-        if self.first_on_path(GIT_PROGRAM).is_some() {
-            return GIT_PROGRAM.to_owned();
-        }
-        let found = self.first_on_path(self.program.name());
-        match found.filter(|path| path.is_absolute() && self.is_ours(path)) {
-            Some(path) => command_line(&path.to_string_lossy(), self.program),
-            None => self.by_path(),
-        }
-    }
-
-    /// Returns the path as it was typed, where it leads here from every folder: it may be a link that outlives an
-    /// update.
     fn by_path(&self) -> String {
-        let typed = self.called.filter(|path| path.is_absolute() && self.is_ours(path));
-        command_line(&typed.unwrap_or(self.executable).to_string_lossy(), self.program)
+        let (program, path) = self.again();
+        program.command_line(&path.to_string_lossy())
     }
 
-    fn first_on_path(&self, name: &str) -> Option<PathBuf> {
-        std::env::split_paths(self.path_variable)
-            .map(|folder| folder.join(name))
-            .find(|path| is_program(path))
+    /// Returns the file that leads here from every folder: the path as it was typed, as it may be a link that outlives
+    /// an update, else the program itself.
+    fn again(&self) -> (Program, &Path) {
+        let typed = self.called.as_deref().filter(|path| path.is_absolute() && self.is_ours(path));
+        typed.map_or((Program::SpecifyRalph, &self.executable), |path| (self.program, path))
     }
 
-    fn is_ours(&self, path: &Path) -> bool {
+    fn called_name(&self) -> Option<&str> {
+        self.called.as_deref()?.file_name()?.to_str()
+    }
+
+    pub fn first_on_path(&self, name: &str) -> Option<PathBuf> {
+        self.on_path(name).into_iter().next()
+    }
+
+    /// Returns all programs of that name on the PATH, in its order.
+    pub fn on_path(&self, name: &str) -> Vec<PathBuf> {
+        let found = std::env::split_paths(&self.path_variable).map(|folder| folder.join(name));
+        found.filter(|path| is_program(path)).collect()
+    }
+
+    /// Returns true if `path` is this program by another name, or the launcher that led to it.
+    pub fn is_ours(&self, path: &Path) -> bool {
         let found = identity(path);
-        found.is_some() && found == identity(self.executable)
+        let launcher = self.launcher.as_deref().and_then(identity);
+        found.is_some() && (found == identity(&self.executable) || found == launcher)
     }
 }
 
-fn command_line(program: &str, kind: Program) -> String {
-    let words = kind.words().iter().map(|word| (*word).to_owned());
-    std::iter::once(quoted_for_shell(program).into_owned()).chain(words).collect::<Vec<_>>().join(" ")
+/// Returns the file of the launcher, if the variable is meant for this process. `processes` are this one and its parent.
+fn launcher(value: &OsStr, processes: (u32, u32)) -> Option<PathBuf> {
+    let mut parts = value.to_str()?.splitn(3, ':');
+    let process = match parts.next()? {
+        "exec" => processes.0,
+        "spawn" => processes.1,
+        _ => return None,
+    };
+    let is_meant = parts.next()?.parse() == Ok(process);
+    parts.next().filter(|_| is_meant).map(PathBuf::from)
 }
 
 #[cfg(test)]
@@ -172,10 +202,27 @@ mod tests {
     impl Machine {
         fn new() -> Self {
             let machine = Self(tempfile::tempdir().unwrap());
-            for program in
-                ["ours/specify", "ours/git-ralph", "other/specify", "other/git-ralph", "kit/specify"]
-            {
+            let programs = [
+                "ours/specify-ralph",
+                "launchers/git-ralph",
+                "other/specify",
+                "other/git-ralph",
+                "kit/specify",
+            ];
+            for program in programs {
                 machine.program(program);
+            }
+            for (folder, name) in [
+                ("ours", "git-ralph"),
+                ("ours", "specify"),
+                ("only-specify", "specify"),
+                ("only-git", "git-ralph"),
+                ("only-own", "specify-ralph"),
+                ("renamed", "sr"),
+                ("renamed", "git-loop"),
+                ("a b/it's", "specify"),
+            ] {
+                machine.link(&format!("{folder}/{name}"));
             }
             machine
         }
@@ -191,81 +238,105 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
 
-        fn link(&self, to: &str, at: &str) {
+        fn link(&self, at: &str) {
             fs::create_dir_all(self.at(at).parent().unwrap()).unwrap();
-            symlink(self.at(to), self.at(at)).unwrap();
+            symlink(self.at("ours/specify-ralph"), self.at(at)).unwrap();
         }
 
-        /// Returns the command where `called` is typed; a path of it, and of the answer, begins with `/`.
-        fn command(&self, program: Program, called: &str, folders: &[&str]) -> [String; 2] {
-            let executable = self.at("ours").join(program.name());
+        /// A path of `called`, of the launcher and of the folders begins with `/`.
+        fn call(&self, called: Option<&str>, launcher: Option<&str>, folders: &[&str]) -> Call {
             let path = std::env::join_paths(folders.iter().map(|folder| self.at(folder))).unwrap();
-            let called = match called.strip_prefix('/') {
-                Some(path) => self.at(path).into_os_string(),
-                None => called.into(),
-            };
-            let search = Search::new(program, Some(&called), &executable, Some(&path));
-            let without_folder = |command: String| command.replace(self.0.path().to_str().unwrap(), "");
-            [search.command(), search.for_hooks()].map(without_folder)
+            let full = |called: &str| called.strip_prefix('/').map_or(called.into(), |path| self.at(path));
+            let executable = self.at("ours/specify-ralph");
+            Call::new(called.map(full), launcher.map(full), executable, path)
+        }
+
+        fn without_folder(&self, command: &str) -> String {
+            command.replace(self.0.path().to_str().unwrap(), "")
         }
     }
 
     #[test]
     fn the_command_is_the_name_that_was_called_where_the_path_leads_to_it() {
-        use Program::{GitRalph, Specify};
         let machine = Machine::new();
-        machine.link("ours/specify", "only-specify/specify");
-        machine.link("ours/git-ralph", "only-git/git-ralph");
-        machine.link("ours/specify", "renamed/sr");
-        machine.link("ours/git-ralph", "renamed/git-loop");
-        machine.link("ours/specify", "a b/it's");
         fs::write(machine.at("only-git/specify"), "no program").unwrap();
-        for (program, called, folders, expected, of_hooks) in [
-            (Specify, "specify", &["ours"] as &[&str], "specify ralph", "git-ralph"),
-            (Specify, "/ours/specify", &["ours"], "specify ralph", "git-ralph"),
-            (Specify, "specify", &["empty", "only-specify"], "specify ralph", "/only-specify/specify ralph"),
-            (Specify, "specify", &["only-specify", "other"], "specify ralph", "git-ralph"),
-            (Specify, "specify", &["only-git", "ours"], "specify ralph", "git-ralph"),
-            (GitRalph, "git-ralph", &["ours"], "git ralph", "git-ralph"),
-            (GitRalph, "git-ralph", &["only-git"], "git ralph", "git-ralph"),
+        for (called, folders, expected, of_hooks) in [
+            ("specify", &["ours"] as &[&str], "specify ralph", "git-ralph"),
+            ("/ours/specify", &["ours"], "specify ralph", "git-ralph"),
+            ("specify", &["empty", "only-specify"], "specify ralph", "/only-specify/specify ralph"),
+            ("specify", &["only-specify", "other"], "specify ralph", "git-ralph"),
+            ("specify", &["only-git", "ours"], "specify ralph", "git-ralph"),
+            ("specify-ralph", &["ours"], "specify-ralph", "git-ralph"),
+            ("specify-ralph", &["only-own"], "specify-ralph", "/only-own/specify-ralph"),
+            ("git-ralph", &["ours"], "git ralph", "git-ralph"),
+            ("git-ralph", &["only-git"], "git ralph", "git-ralph"),
             // Spec-kit's is in front, or ours is nowhere.
-            (Specify, "/ours/specify", &["other", "ours"], "git ralph", "git-ralph"),
-            (Specify, "/ours/specify", &["only-git"], "git ralph", "git-ralph"),
-            (Specify, "/ours/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
-            (
-                Specify,
-                "/ours/specify",
-                &["kit", "only-specify"],
-                "/ours/specify ralph",
-                "/ours/specify ralph",
-            ),
-            (
-                Specify,
-                "/only-specify/specify",
-                &[],
-                "/only-specify/specify ralph",
-                "/only-specify/specify ralph",
-            ),
-            (Specify, "../ours/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
-            (Specify, "/other/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
-            (GitRalph, "/ours/git-ralph", &["only-specify"], "/ours/git-ralph", "/ours/git-ralph"),
-            (Specify, "/a b/it's", &[], "'/a b/it'\\''s' ralph", "'/a b/it'\\''s' ralph"),
+            ("/ours/specify", &["other", "ours"], "git ralph", "git-ralph"),
+            ("/ours/specify", &["only-git"], "git ralph", "git-ralph"),
+            ("/ours/specify", &[], "/ours/specify ralph", "/ours/specify ralph"),
+            ("/ours/specify", &["kit", "only-specify"], "/ours/specify ralph", "/ours/specify ralph"),
+            ("/only-specify/specify", &[], "/only-specify/specify ralph", "/only-specify/specify ralph"),
+            ("../ours/specify", &[], "/ours/specify-ralph", "/ours/specify-ralph"),
+            ("/other/specify", &[], "/ours/specify-ralph", "/ours/specify-ralph"),
+            ("/ours/git-ralph", &["only-specify"], "/ours/git-ralph", "/ours/git-ralph"),
+            ("/a b/it's/specify", &[], "'/a b/it'\\''s/specify' ralph", "'/a b/it'\\''s/specify' ralph"),
             // By another name.
-            (Specify, "sr", &["renamed"], "sr ralph", "/ours/specify ralph"),
-            (Specify, "sr", &["ours"], "specify ralph", "git-ralph"),
-            (Specify, "it's", &["a b"], "'it'\\''s' ralph", "/ours/specify ralph"),
-            (GitRalph, "git-loop", &["renamed"], "git loop", "/ours/git-ralph"),
+            ("sr", &["renamed"], "sr", "/ours/specify-ralph"),
+            ("sr", &["only-own"], "specify-ralph", "/only-own/specify-ralph"),
+            ("git-loop", &["renamed"], "git loop", "/ours/specify-ralph"),
         ] {
-            let expected = [expected, of_hooks];
-            assert_eq!(machine.command(program, called, folders), expected, "{called} {folders:?}");
+            let call = machine.call(Some(called), None, folders);
+            let found = [call.command(), call.for_hooks()].map(|command| machine.without_folder(&command));
+            assert_eq!(found, [expected, of_hooks], "{called} {folders:?}");
+        }
+    }
+
+    #[test]
+    fn a_launcher_gives_its_own_name() {
+        let machine = Machine::new();
+        for (launcher, folders, expected) in [
+            ("/launchers/git-ralph", &["launchers"] as &[&str], "git ralph"),
+            ("/launchers/git-ralph", &[], "/launchers/git-ralph"),
+            ("/kit/specify", &["kit", "ours"], "specify ralph"),
+        ] {
+            let call = machine.call(Some("specify-ralph"), Some(launcher), folders);
+            assert_eq!(machine.without_folder(&call.command()), expected, "{launcher} {folders:?}");
+        }
+    }
+
+    #[test]
+    fn a_launcher_is_believed_by_the_process_that_it_became_or_started() {
+        for (value, expected) in [
+            ("exec:7:/bin/git-ralph", Some("/bin/git-ralph")),
+            ("spawn:3:/bin/a:b", Some("/bin/a:b")),
+            ("exec:3:/bin/git-ralph", None),
+            ("spawn:7:/bin/git-ralph", None),
+            ("exec:7", None),
+            ("7:/bin/git-ralph", None),
+            ("", None),
+        ] {
+            assert_eq!(launcher(OsStr::new(value), (7, 3)), expected.map(PathBuf::from), "{value}");
         }
     }
 
     #[test]
     fn a_program_without_a_first_word_has_its_own_name() {
         let machine = Machine::new();
-        let executable = machine.at("ours/git-ralph");
-        let path = machine.at("ours").into_os_string();
-        assert_eq!(Search::new(Program::GitRalph, None, &executable, Some(&path)).command(), "git ralph");
+        assert_eq!(machine.call(None, None, &["ours"]).command(), "specify-ralph");
+    }
+
+    #[test]
+    fn the_words_start_it_again() {
+        let machine = Machine::new();
+        for (called, expected) in [
+            ("/ours/specify", &["/ours/specify", "ralph"] as &[&str]),
+            ("/only-git/git-ralph", &["/only-git/git-ralph"]),
+            ("specify", &["/ours/specify-ralph"]),
+            ("/proc/self/exe", &["/ours/specify-ralph"]),
+        ] {
+            let words = machine.call(Some(called), None, &["ours"]).words();
+            let words: Vec<_> = words.iter().map(|word| machine.without_folder(word)).collect();
+            assert_eq!(words, expected, "{called}");
+        }
     }
 }

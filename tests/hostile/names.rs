@@ -12,7 +12,7 @@ use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
 fn plain_path(scene: &Sandbox) -> OsString {
     let (_, path) = std::env::vars_os().find(|(name, _)| name == "PATH").unwrap();
     let is_plain = |folder: &std::path::PathBuf| {
-        ["specify", "git-ralph"].iter().all(|program| !folder.join(program).exists())
+        ["specify", "specify-ralph", "git-ralph"].iter().all(|program| !folder.join(program).exists())
     };
     let plain = std::env::split_paths(&path).filter(is_plain);
     std::env::join_paths(std::iter::once(scene.outside("bin")).chain(plain)).unwrap()
@@ -88,8 +88,13 @@ fn hints_and_help_name_a_command_that_starts_this_program() {
     names.case(&by_path, &by_path);
     let link = names.scene.outside("it's here");
     symlink(Program::Specify.path(), &link).unwrap();
-    let quoted = format!("'{}' ralph", link.display().to_string().replace('\'', "'\\''"));
+    let quoted = format!("'{}'", link.display().to_string().replace('\'', "'\\''"));
     names.case(&quoted, &quoted);
+    names.case(&format!("{quoted} ralph"), &quoted);
+
+    let names = Names::new().has(Program::Own).has_spec_kit();
+    names.case("specify-ralph", "specify-ralph");
+    names.case("specify-ralph ralph", "specify-ralph");
     names.scene.skip_final_fsck();
 }
 
@@ -159,7 +164,7 @@ fn hooks_call_the_program_that_put_them_in_where_git_ralph_is_not_on_the_path() 
     let bare = scene.with_remote();
     let link = scene.outside("it's ours");
     symlink(Program::Specify.path(), &link).unwrap();
-    let ours = format!("'{}' ralph", link.display().to_string().replace('\'', "'\\''"));
+    let ours = format!("'{}'", link.display().to_string().replace('\'', "'\\''"));
     names.text(&format!("{ours} hooks install --pre-push && {ours}"));
     scene.commit("Work");
     // Spec-kit's `specify` is in front, and nobody else knows `ralph`.

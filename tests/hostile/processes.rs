@@ -8,7 +8,7 @@ use std::process::Stdio;
 use nix::pty::openpty;
 use rustix::process::Signal;
 
-use crate::sandbox::{Sandbox, wait_until};
+use crate::sandbox::{Program, Sandbox, wait_until};
 
 /// What `/proc` says of the state of a process: `S`, `T`, ...; `None` if it is gone.
 fn state(pid: &str) -> Option<String> {
@@ -226,7 +226,7 @@ fn a_parent_that_ignores_the_end_of_children_costs_none() {
     let scene = Sandbox::with_succeeding_agent(1);
     for words in [&["run", "-n", "1"][..], &["status"], &["log"]] {
         let mut command = scene.hermetic("env");
-        command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_specify"), "ralph"]).args(words);
+        command.args(["--ignore-signal=CHLD", Program::Specify.path(), "ralph"]).args(words);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }

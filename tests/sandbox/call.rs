@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use super::hints;
 use super::running::Running;
@@ -34,9 +35,11 @@ impl<const N: usize> Words for [&str; N] {
     }
 }
 
-/// The two programs.
+/// The names by which the program is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
+    /// `specify-ralph`, which is what is installed.
+    Own,
     /// `specify`, with `ralph` in front of the words.
     SpecifyRalph,
     /// `specify`, with the words alone.
@@ -47,10 +50,26 @@ pub enum Program {
 impl Program {
     pub fn path(self) -> &'static str {
         match self {
-            Self::SpecifyRalph | Self::Specify => env!("CARGO_BIN_EXE_specify"),
+            Self::Own => env!("CARGO_BIN_EXE_specify-ralph"),
+            Self::SpecifyRalph | Self::Specify => specify(),
             Self::GitRalph => env!("CARGO_BIN_EXE_git-ralph"),
         }
     }
+}
+
+/// Returns a shim: a link called `specify`, as `shim install` makes it.
+fn specify() -> &'static str {
+    static LINK: OnceLock<String> = OnceLock::new();
+    LINK.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shim");
+        std::fs::create_dir_all(&folder).unwrap();
+        let made = folder.join(std::process::id().to_string());
+        let link = folder.join("specify");
+        symlink(Program::Own.path(), &made).unwrap();
+        // Other tests run beside this one: the link is there at every moment.
+        std::fs::rename(&made, &link).unwrap();
+        link.to_str().unwrap().to_owned()
+    })
 }
 
 /// A call that is yet to be made.

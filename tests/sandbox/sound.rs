@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Sandbox;
+use super::{Program, Sandbox};
 
 /// Everything in the git directory that is not ours to change, by path.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Sandbox {
         self.nothing_is_left();
         if !self.waived.get().journal && !self.sessions_in(self.repo()).is_empty() {
             // Every record against itself, and the journal against the record.
-            let check = self.hermetic(env!("CARGO_BIN_EXE_specify")).args(["ralph", "fsck"]).output();
+            let check = self.hermetic(Program::Specify.path()).args(["ralph", "fsck"]).output();
             let check = check.unwrap();
             let said = [check.stdout, check.stderr].concat();
             let said = String::from_utf8_lossy(&said);

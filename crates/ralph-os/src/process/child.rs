@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use rustix::process::Signal;
 
-use super::launcher::{failure_file, launcher, take_failure};
+use super::launcher::{failure_file, take_failure, through_ourselves};
 use super::limits::{Limits, Pulse, Watch};
 use super::process_tree::ProcessTree;
 use super::started::ChildProcess;
@@ -144,15 +144,10 @@ impl Child {
         // A path is meant from where the child runs, not from where the user stands.
         let is_path = program.contains('/');
         let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
-        let launcher = launcher();
-        let mut expression = match launcher {
-            Some(launcher) => duct::cmd(
-                launcher.program(),
-                launcher.arguments(&failure_file(&self.stderr), &found, arguments),
-            ),
-            None => duct::cmd(found, arguments),
-        };
-        expression = expression
+        let launched = through_ourselves(&failure_file(&self.stderr), found.as_ref(), arguments);
+        let is_launched = launched.is_some();
+        let mut expression = launched
+            .unwrap_or_else(|| duct::cmd(found, arguments))
             .dir(self.directory.as_std_path())
             .stdout_file(stdout.try_clone().context("share the child's stdout")?)
             .stderr_file(stderr.try_clone().context("share the child's stderr")?)
@@ -167,7 +162,7 @@ impl Child {
         let child = self.clone();
         expression = expression.before_spawn(move |command| {
             child.set_variables(command);
-            if launcher.is_none() {
+            if !is_launched {
                 command.process_group(0);
             }
             Ok(())

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -22,52 +22,34 @@ pub const LAUNCH: &str = "launch-child";
 /// The exit code of a launcher that could not start the program. Programs use it too, so the reason is in a file.
 const NOT_STARTED: i32 = 127;
 
-static LAUNCHER: OnceLock<Launcher> = OnceLock::new();
+/// This program, if children are started through it.
+static LAUNCHER: OnceLock<PathBuf> = OnceLock::new();
 
-/// How our own program is called as a launcher.
-#[derive(Debug)]
-pub(super) struct Launcher {
-    program: PathBuf,
-    words: Vec<OsString>,
-}
-
-/// Has children started through this program, which is called with `words` before [`LAUNCH`]. If nothing calls
-/// this, as in unit tests, a child gets a process group instead of a session.
-pub fn launch_through_ourselves(words: &[&str]) {
+/// Has children started through this program. If nothing calls this, as in unit tests, a child gets a process group
+/// instead of a session.
+pub fn launch_through_ourselves() {
     // The file of a running program may be replaced or deleted; Linux can start it anyway.
     let program =
         if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
-    if let Ok(program) = program.map(|program| Launcher {
-        program,
-        words: words.iter().copied().chain([LAUNCH]).map(OsString::from).collect(),
-    }) {
+    if let Ok(program) = program {
         let _first = LAUNCHER.set(program).is_ok();
     }
 }
 
-/// Returns the launcher, if this program has one.
-pub(super) fn launcher() -> Option<&'static Launcher> {
-    LAUNCHER.get().filter(|launcher| launcher.program.exists())
+/// Returns true if children are started through this program.
+pub(super) fn launches() -> bool {
+    LAUNCHER.get().is_some_and(|program| program.exists())
 }
 
-impl Launcher {
-    pub(super) fn program(&self) -> &Path {
-        &self.program
-    }
-
-    /// Starts a program of which it is known that it is there.
-    pub(super) fn start(&self, program: &OsStr, arguments: &[OsString]) -> duct::Expression {
-        let own = self.words.iter().cloned().chain(["/dev/null".into(), program.to_owned()]);
-        duct::cmd(&self.program, own.chain(arguments.iter().cloned()))
-    }
-
-    /// Returns the arguments with which it starts `program`. If it cannot, it writes the reason to `failure`.
-    pub(super) fn arguments(&self, failure: &Utf8Path, program: &str, arguments: &[String]) -> Vec<OsString> {
-        let own = self.words.iter().cloned();
-        own.chain([failure.as_str().into(), program.into()])
-            .chain(arguments.iter().map(OsString::from))
-            .collect()
-    }
+/// Returns how `program` is started through ours, if [`launches`]. A reason why it cannot be started goes to `failure`.
+pub(super) fn through_ourselves(
+    failure: &Utf8Path,
+    program: &OsStr,
+    arguments: impl IntoIterator<Item = impl Into<OsString>>,
+) -> Option<duct::Expression> {
+    let ourselves = LAUNCHER.get().filter(|_| launches())?;
+    let own = [LAUNCH.into(), failure.as_str().into(), program.to_owned()].into_iter();
+    Some(duct::cmd(ourselves, own.chain(arguments.into_iter().map(Into::into))))
 }
 
 /// Returns the file for the reason why a child with this stderr could not be started.

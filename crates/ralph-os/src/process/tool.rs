@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
-use super::launcher::launcher;
+use super::launcher::{launches, through_ourselves};
 
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -205,13 +205,17 @@ impl Tool {
 
     /// Returns the call, without its streams.
     pub(super) fn expression(&self) -> duct::Expression {
-        let call = match launcher().filter(|_| self.has_own_session) {
-            Some(launcher) if has_terminal() => launcher.start(&self.program, &self.arguments),
-            Some(_) => duct::cmd(&self.program, &self.arguments).before_spawn(|command| {
+        let plain = || duct::cmd(&self.program, &self.arguments);
+        let call = if !(self.has_own_session && launches()) {
+            plain()
+        } else if has_terminal() {
+            // It is known that the program is there.
+            through_ourselves("/dev/null".into(), &self.program, &self.arguments).unwrap_or_else(plain)
+        } else {
+            plain().before_spawn(|command| {
                 command.process_group(0);
                 Ok(())
-            }),
-            None => duct::cmd(&self.program, &self.arguments),
+            })
         };
         let call = call.dir(&self.directory).unchecked();
         // Of two settings the one that was applied first wins there, and the last one here.
@@ -226,7 +230,7 @@ impl Tool {
     pub fn run(self) -> Result<Captured> {
         let words = self.to_string();
         let expression = self.expression().stdin_bytes(self.stdin);
-        let leads_session = self.has_own_session && launcher().is_some();
+        let leads_session = self.has_own_session && launches();
         let output = bounded::run(&expression, leads_session, self.limit, self.heeds)
             .with_context(|| format!("run `{words}`"))?;
         Ok(Captured { code: super::code_of(output.status), stdout: output.stdout, stderr: output.stderr })

@@ -84,6 +84,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/cli/excerpt.rs", "files that the user names"),
     ("src/cli/hooks.rs", "hooks in the git directory"),
     ("src/cli/man.rs", "a folder that the user names"),
+    ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "a file that the user names"),
     ("crates/ralph-os/src/process/", "streams in the spool, and /proc"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
@@ -167,6 +168,7 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("src/cli/help.rs", "  specify ralph"),
     ("src/cli/help.rs", " specify ralph"),
     ("src/cli/help.rs", "`specify ralph config` shows them"),
+    ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "made_by"),
     // A file that people commit.
     ("crates/ralph-core/src/config/sample.rs", "# Settings of"),
@@ -178,6 +180,7 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("crates/ralph-store/src/objects.rs", "pub const COMMITTER"),
     ("crates/ralph-ui/src/report/markdown.rs", "pub const MARKDOWN"),
     ("crates/ralph-ui/src/report/mod.rs", "const MADE_BY"),
+    ("src/cli/shim.rs", "is this program"),
 ];
 
 #[test]

@@ -20,5 +20,5 @@ case $(specify ralph --version 2>/dev/null </dev/null || :) in
   specify-ralph\ *) exec specify ralph "$@" ;;
 esac
 echo 'ralph.sh: neither git-ralph nor a `specify` that knows `ralph` is on the PATH' >&2
-echo 'hint: install specify-ralph: cargo install --path . in its source, which gives both' >&2
+echo 'hint: install specify-ralph: cargo install --path . in its source' >&2
 exit 3

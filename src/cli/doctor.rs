@@ -157,8 +157,11 @@ fn programs(context: &Context) -> Finding {
     let git = call.first_on_path(GIT_PROGRAM).map(|_| "git ralph");
     let names: Vec<_> = own.into_iter().chain(git).map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
-        return Finding::note("programs", format!("neither `git ralph` nor `{CANONICAL}` leads to this program"))
-            .with_hint("add its folder to the PATH, for example with `cargo install --path .`");
+        return Finding::note(
+            "programs",
+            format!("neither `git ralph` nor `{CANONICAL}` leads to this program"),
+        )
+        .with_hint("add its folder to the PATH, for example with `cargo install --path .`");
     }
     let speckit = match found.iter().find(|program| !is_ours(program)) {
         Some(program) => format!("`specify` of spec-kit is {}", program.display()),

@@ -248,7 +248,7 @@ fn every_example_in_the_documents_works() {
     assert!(count > 60, "only {count} blocks of code were found");
     assert!(
         wrong.is_empty(),
-        "{}\nRALPH_WRITE_DOCS=1 cargo test examples writes the output of console blocks",
+        "{}\nRALPH_WRITE_DOCS=1 cargo test --test integration examples writes the output of console blocks",
         wrong.join("\n")
     );
 }

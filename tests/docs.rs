@@ -70,7 +70,10 @@ fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
     if is_to_write {
         std::fs::write(root().join(path), format!("{head}{begin}{generated}{end}{tail}")).unwrap();
     } else {
-        assert_eq!(old, generated, "{path} is not current: RALPH_WRITE_DOCS=1 cargo test --test integration docs");
+        assert_eq!(
+            old, generated,
+            "{path} is not current: RALPH_WRITE_DOCS=1 cargo test --test integration docs"
+        );
     }
 }
 

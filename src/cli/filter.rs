@@ -17,10 +17,10 @@ use super::Context;
 use super::grep::SearchedPart;
 use super::moment::moment;
 
-/// Most values that an error names.
+/// Maximum number of values that an error names.
 const MAX_VALUES: usize = 20;
 
-/// Which iterations are listed: those that pass all that are given.
+/// Filters of the list; an iteration must pass all that are given.
 #[derive(Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "Filters")]
 #[group(id = "filters", multiple = true, conflicts_with = "sessions")]
@@ -108,14 +108,14 @@ fn regex(text: &str) -> Result<String> {
     Ok(Regex::new(text).map(|_| text.to_owned())?)
 }
 
-/// The flags, read.
+/// The parsed filters.
 pub struct Filter<'a> {
     args: &'a FilterArgs,
     outcomes: Vec<Outcome>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     phase: Option<Regex>,
-    /// Names as they are recorded.
+    /// Task names as recorded.
     tasks: HashSet<String>,
 }
 
@@ -183,13 +183,13 @@ impl<'a> Filter<'a> {
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
 
-    /// Returns true if nothing is left out.
+    /// Returns true if no filter is set.
     pub fn is_open(&self) -> bool {
         *self.args == FilterArgs::default()
     }
 }
 
-/// Returns what a phase matches as people name it: by a part of its name, or by its number, so that `2` is
+/// Returns the pattern for a phase as people name it: a part of its name, or its number, so that `2` matches
 /// `Phase 2: Foundation` and not `Phase 12`.
 fn phase(text: &str) -> Result<Regex> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -200,7 +200,7 @@ fn phase(text: &str) -> Result<Regex> {
     Regex::new(&pattern).context("read --phase")
 }
 
-/// Fails if nothing that is recorded has a value.
+/// Fails if no recorded iteration has the wanted value.
 fn require(is_known: bool, what: &str, wanted: &str, noun: &str, known: &BTreeSet<String>) -> Result<()> {
     if is_known {
         return Ok(());
@@ -214,7 +214,7 @@ fn require(is_known: bool, what: &str, wanted: &str, noun: &str, known: &BTreeSe
     bail!("no iteration {what} `{}`\nhint: {hint}", one_line(wanted))
 }
 
-/// Returns the recorded tasks of that name: as it is written, else in any letter case.
+/// Returns the recorded tasks of that name; letter case counts only if a task matches exactly.
 fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String>> {
     if let Some(task) = known.get(wanted) {
         return Ok(vec![task]);

@@ -8,7 +8,7 @@ use ralph_core::record::{RALPH, with_command};
 
 use super::help;
 
-/// Commands by what people want to do. `help --all` lists the others too.
+/// Commands by purpose. `--help` lists the others too.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["run", "resume", "stop", "hint"]),
     ("Look", &["status", "log", "show", "tui", "report", "stats"]),
@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Set up", &["init", "doctor", "config", "hooks", "completions", "demo"]),
 ];
 
-/// The flags of `run` that people need first.
+/// The most useful flags of `run`.
 const FLAGS: [(&str, &str); 6] = [
     ("-n, --max-iterations <N>", "Stop after N agent runs [default: 10]"),
     ("    --validate <CMD>", "Command that must pass before a task counts as done"),
@@ -27,7 +27,7 @@ const FLAGS: [(&str, &str); 6] = [
     ("    --dry-run", "Print the next prompt, and run nothing"),
 ];
 
-/// Returns the short help, if these arguments ask for that of the program itself.
+/// Returns the short help, if these arguments ask for help on the program itself.
 pub fn short_help(arguments: &[OsString], grammar: &Command) -> Option<String> {
     is_asked_for(arguments, grammar).then(|| overview(grammar, RALPH.as_str()))
 }
@@ -38,7 +38,7 @@ fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
         && !before.any(|argument| argument == "--help" || grammar.find_subcommand(argument).is_some())
 }
 
-/// Returns the short help, for a terminal of 80 columns.
+/// Returns the short help, which fits a terminal of 80 columns.
 fn overview(grammar: &Command, program: &str) -> String {
     let about = grammar.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{about}\n\nUsage: {program} [OPTIONS] [COMMAND]\n\n");
@@ -65,7 +65,7 @@ mod tests {
     use ralph_core::record::CANONICAL;
 
     #[test]
-    fn the_short_help_fits_a_screen_and_names_what_there_is() {
+    fn the_short_help_fits_a_screen_and_names_real_commands() {
         let grammar = grammar(CANONICAL);
         let text = overview(&grammar, CANONICAL);
         assert!(text.lines().count() <= 45, "{} lines", text.lines().count());

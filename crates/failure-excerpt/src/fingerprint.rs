@@ -9,10 +9,10 @@ use super::normalize::normalize;
 use super::scan::id_key;
 use super::words::{contains_any, starts_with_any};
 
-/// Goes into every hash, so that hashes made in another way never look equal.
+/// Part of every hash, so that hashes of different versions never compare equal.
 const VERSION: u32 = 2;
 
-/// A failure at three distances. Equal texts mean the same cause, the same spot, the same kind.
+/// Hashes of a failure at three levels: equal ones mean the same cause, the same place, or the same kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     /// The same test, for the same reason, with the same values. This is what records keep.
@@ -24,7 +24,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a failure among the tests of these names that failed with it.
+    /// Returns the fingerprint of a failure; `tests` are the names of the tests that failed with it.
     pub(super) fn of(failure: &Failure, tests: &[&str]) -> Self {
         // Not all reporters of Catch2 name the test.
         let id = if failure.tool == "catch2" { String::new() } else { name(id_key(&failure.id)) };
@@ -53,14 +53,14 @@ impl Fingerprint {
         }
     }
 
-    /// Of an output in which nothing calls itself an error.
+    /// Returns the fingerprint of an output without a recognized failure.
     pub(super) fn of_text(lines: &[&str]) -> Self {
         let lines: Vec<String> = lines.iter().map(|line| normalize(line)).collect();
         Self { strict: hash("strict", &lines), loose: hash("loose", &lines), tool: hash("tool", &[]) }
     }
 }
 
-/// A name as every reporter prints it: `PHPUnit` shows `testAddsAll` as `Adds all`.
+/// Returns a name in the form that all reporters share: `PHPUnit` shows `testAddsAll` as `Adds all`.
 fn name(id: &str) -> String {
     let words = id.strip_prefix("test").filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
     let Some(words) = words else { return normalize(id).to_lowercase() };
@@ -69,7 +69,7 @@ fn name(id: &str) -> String {
     spaced.collect::<String>().trim_start().to_ascii_lowercase()
 }
 
-/// Returns a message as every reporter prints it: masked, unquoted, without the name of the error in front.
+/// Returns a message in the form that all reporters share: masked, unquoted, without the name of the error in front.
 fn plain(message: &str) -> String {
     let message = normalize(message).replace('\'', "");
     let message = message.trim_start_matches("→ ").trim_start_matches("Uncaught ");
@@ -87,8 +87,7 @@ fn plain(message: &str) -> String {
     named.map_or(message, |(_, rest)| rest).trim_end_matches(['.', ':']).to_owned()
 }
 
-/// Returns what was expected and what came, in an order of its own. Nothing where the message says it all: not every
-/// reporter prints it twice.
+/// Returns the expected and the actual value, sorted. Empty if the message has both, as not every reporter repeats them.
 fn values(failure: &Failure, message: &str) -> Vec<String> {
     let is_said = |value: &String| {
         let is_legend = contains_any(value, &["actual - expected", "expected - actual"])

@@ -29,7 +29,7 @@ pub(super) fn unfinished_test(page: &Page) -> Option<Failure> {
     })
 }
 
-/// Prefixes of lines that have a test's result or end a run.
+/// Prefixes of lines that hold a test's result or end a run.
 const RESULT_PREFIXES: &[&str] =
     &["--- ", "PASS", "FAIL", "ok", "test result:", "====", "----", "ERROR", "SKIPPED"];
 

@@ -1,5 +1,5 @@
-//! Numbers that say how far a search or a property test came, or from what it began: they differ in each run, and identify no
-//! causes apart.
+//! Numbers that say how far a search or a property test got, or which seed it had: they differ in each run, and do not tell causes
+//! apart.
 
 use super::words::contains_any;
 
@@ -29,13 +29,13 @@ const COUNTED: [&str; 22] = [
     "time(s)",
 ];
 
-/// Words that a count may have before what it counts: `after 12 passed tests`.
+/// Words between a count and what it counts: `after 12 passed tests`.
 const KINDS: [&str; 6] = ["passed", "passing", "successful", "random", "more", "valid"];
 
-/// What has a number of its own, which is reached: `at step 12`.
+/// Nouns whose number says how far a run got: `at step 12`.
 const REACHED: [&str; 4] = ["step", "iteration", "trial", "attempt"];
 
-/// Words without which no text holds such a number.
+/// A text with such a number has at least one of these words.
 const PROGRESS_WORDS: &[&str] =
     &["after", "After", "seed", "Seed", "SEED", "hrunk", "step", "iteration", "attempt", "trial"];
 
@@ -44,7 +44,7 @@ pub(super) fn may_hold(text: &str) -> bool {
     contains_any(text, PROGRESS_WORDS)
 }
 
-/// Returns the word at `index` with its number masked, or `None` if it has none that says how far something came.
+/// Returns the word at `index` with its number masked, or `None` if it has no number that says how far a run got.
 pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
     let word = words[index];
     let digits = word.find(|c: char| c.is_ascii_digit())?;
@@ -70,7 +70,7 @@ pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
     is_progress.then(|| format!("{front}<count>{behind}"))
 }
 
-/// Returns a word in lower case without what is around it.
+/// Returns a word in lower case without the punctuation around it.
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase()
 }
@@ -96,7 +96,7 @@ mod tests {
     use crate::normalize::normalize;
 
     #[test]
-    fn how_far_a_search_came_is_masked_and_a_value_is_not() {
+    fn progress_of_a_search_is_masked_and_values_are_not() {
         for (text, expected) in [
             ("states diverge after 37 steps (seed 7)", "states diverge after <count> steps (seed <count>)"),
             ("Property failed after 20 tests", "Property failed after <count> tests"),

@@ -1,4 +1,4 @@
-//! Goes over the lines of an output once and asks every tool whether it knows what begins there.
+//! Walks over the lines of an output once, and asks each matcher whether a failure begins there.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use super::page::Page;
 use super::prefilter::prefilter;
 use super::tools;
 
-/// More failures than these are only counted.
+/// Maximum number of failures that are kept.
 const MAX_FAILURES: usize = 4000;
 
-/// More warnings than these are passed over: the one error may stand after thousands of them.
+/// Maximum number of warnings that are kept: the one error may come after thousands of them.
 const MAX_WARNINGS: usize = 300;
 
-/// Returns everything that went wrong, as far as a tool knows it, in the order of the page.
+/// Returns all failures that a matcher recognizes, in the order of the page.
 pub(super) fn scan(page: &Page) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     let mut at = 0;
     let mut runs = 0;
     let mut warnings = 0;
-    // After the last failure.
+    // The line after the last failure.
     let mut ended = usize::MAX;
     while at < page.len() && failures.len() < MAX_FAILURES {
         let line = page.line(at);
@@ -60,13 +60,13 @@ fn is_pointer(line: &str) -> bool {
     text.starts_with("--> ") || text.starts_with(['╭', '┌', '│'])
 }
 
-/// One failure for each test: runners name them in a list, print them in full, and list them again.
+/// Merges the failures of each test into one: runners list them, print them in full, and list them again.
 fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     let mut merged: Vec<Failure> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for failure in failures {
         let key = if failure.id.is_empty() {
-            // The same words again, of a second target or a second listing.
+            // The same words may come again, from a second target or a second listing.
             let place = failure.parts.iter().find(|part| part.1 == LineKind::Location);
             let place = place.map_or("", |part| page.line(part.0).trim());
             [failure.tool, &failure.code, &failure.message, place].join("\u{1}")
@@ -82,7 +82,7 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
             }
         }
     }
-    // A group of tests fails because one in it does: the name alone says nothing new.
+    // A group fails because one of its tests does, so its name alone says nothing new.
     let is_any_explained =
         merged.iter().any(|failure| failure.stage != Stage::Secondary && failure.is_explained());
     if is_any_explained {
@@ -94,19 +94,19 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
     merged
 }
 
-/// Returns true if two failures of one name are different ones: both have details, and the words differ.
+/// Returns true if two failures with the same name are distinct: both have details, and their messages differ.
 fn is_other(one: &Failure, two: &Failure) -> bool {
     let is_name = |kind| matches!(kind, LineKind::Head | LineKind::Note | LineKind::Foreign);
     let is_full = |failure: &Failure| failure.parts.iter().any(|part| !is_name(part.1));
     is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 
-/// Adds what `other` says of the same test: the one with more details is kept, and the longer name, which has the file or the group.
+/// Merges `other`, a failure of the same test, into `one`: the more detailed one is kept, with the longer name, which has the file or the group.
 fn unite(one: &mut Failure, mut other: Failure) {
-    let wealth = |failure: &Failure| {
+    let details = |failure: &Failure| {
         (failure.is_explained(), failure.has(LineKind::Location), !failure.values.is_empty())
     };
-    if wealth(&other) > wealth(one) {
+    if details(&other) > details(one) {
         std::mem::swap(one, &mut other);
     }
     if other.id.len() > one.id.len() {
@@ -118,7 +118,7 @@ fn unite(one: &mut Failure, mut other: Failure) {
     }
 }
 
-/// What all listings of a test agree on: the last part of its name.
+/// Returns the part of a test's name that all listings of it share: the last one.
 pub(super) fn id_key(id: &str) -> &str {
     let id = id.trim().trim_end_matches(':');
     // Parameters may hold anything.

@@ -1,14 +1,14 @@
-//! Which failures are like a given one: by fingerprint, by name, by file, by words.
+//! Ranks failures by their similarity to a given one: by fingerprint, name, file and words.
 
 use std::collections::HashSet;
 
 use super::scan::id_key;
 use super::{Examination, Fingerprint, normalize};
 
-/// Failures of one output, and words of all of them, beyond these many are not compared.
+/// Maximum number of failures of one output, and of words of all of them, that are compared.
 const MAX_COMPARED: (usize, usize) = (50, 400);
 
-/// What an output has that can be compared.
+/// The features by which outputs are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Features {
     fingerprint: Option<Fingerprint>,
@@ -18,7 +18,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Takes from an output what can be compared.
+    /// Extracts the features of an output.
     pub fn of(examined: &Examination) -> Self {
         let mut features = Self { fingerprint: examined.fingerprint(), ..Self::default() };
         let mut texts =
@@ -40,20 +40,20 @@ impl Features {
     }
 }
 
-/// Many failures that can be compared with each other.
+/// Outputs that can be ranked by their similarity to each other.
 #[derive(Debug)]
 pub struct Neighbours<'a> {
     all: &'a [Features],
 }
 
 impl<'a> Neighbours<'a> {
-    /// Takes these failures, oldest first.
+    /// Creates it for these outputs, oldest first.
     pub fn new(all: &'a [Features]) -> Self {
         Self { all }
     }
 
-    /// Returns the others, those most like number `index` first, each with its likeness from 0 to 1. Of equals the
-    /// newer one, which is further back in the list, comes first.
+    /// Returns the others, those most similar to number `index` first, each with its similarity from 0 to 1. Of equals, the
+    /// newer one comes first.
     pub fn of(&self, index: usize) -> Vec<(usize, f64)> {
         let others = (0..self.all.len()).filter(|&other| other != index);
         let mut others: Vec<(usize, f64)> =
@@ -62,7 +62,7 @@ impl<'a> Neighbours<'a> {
         others
     }
 
-    /// Returns how much two failures are alike, from 0 to 1.
+    /// Returns the similarity of two outputs, from 0 to 1.
     pub fn likeness(&self, one: usize, two: usize) -> f64 {
         let (Some(a), Some(b)) = (self.all.get(one), self.all.get(two)) else { return 0.0 };
         let is_same = |level: fn(&Fingerprint) -> &str| match (&a.fingerprint, &b.fingerprint) {
@@ -78,7 +78,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// Returns the share of members that two sets have in common.
+/// Returns the share of elements that two sets have in common.
 fn shared(one: &HashSet<String>, two: &HashSet<String>) -> f64 {
     let common = one.intersection(two).count();
     let all = one.len() + two.len() - common;

@@ -1,4 +1,4 @@
-//! Which agents are here, and which of them to use if the user names none.
+//! Which agents are installed, and which of them to use if the user names none.
 
 use std::io::ErrorKind;
 use std::thread;
@@ -16,7 +16,7 @@ use super::interface::{Agent, Surroundings};
 use super::known::{self, KNOWN, Known};
 use super::settings::AgentSettings;
 
-/// What is known of an agent here.
+/// What is known of an agent on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentListing {
     pub name: String,
@@ -26,20 +26,20 @@ pub struct AgentListing {
     pub prompt: PromptVia,
     /// The command that installs it.
     pub install: &'static str,
-    /// Why it cannot be used as it is, with what to do.
+    /// Why it cannot be used, with a hint.
     pub missing: Option<String>,
 }
 
-/// Where spec-kit writes which agent a project is set up for, and under which keys.
+/// Files in which spec-kit names the agent of a project, with the keys.
 const SPEC_KIT: [(&str, [&str; 2]); 2] = [
     (".specify/integration.json", ["default_integration", "integration"]),
     (".specify/init-options.json", ["integration", "ai"]),
 ];
 
-/// With this spec-kit leaves it open.
+/// The value by which spec-kit names no agent.
 const ANY_AGENT: &str = "generic";
 
-/// Returns every known agent, with these settings for it. All are asked for their version at the same time.
+/// Returns every known agent, with its settings applied. All are asked for their version at the same time.
 pub fn list(
     settings: &(dyn Fn(&str) -> AgentSettings + Sync),
     surroundings: &Surroundings<'_>,
@@ -72,7 +72,7 @@ pub fn list(
     adapters.into_iter().zip(answers).map(listed).collect()
 }
 
-/// Returns the agent to use if the user names none: that of spec-kit, else the only one that is installed.
+/// Returns the agent to use if the user names none: spec-kit's, else the only one that is installed.
 pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
     if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, surroundings.directory) {
         return Ok(known.name.to_owned());
@@ -82,7 +82,7 @@ pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<S
     choose(&installed.collect::<Vec<_>>(), passed_over(files, surroundings.directory)).map(str::to_owned)
 }
 
-/// Returns why spec-kit's choice of an agent has no say, where it made one.
+/// Returns why spec-kit's choice of an agent is ignored, if it made one.
 pub fn passed_over(files: &ProjectFiles, root: &Utf8Path) -> Option<String> {
     match of_spec_kit(files, root)? {
         ConfiguredAgent::Known(_) => None,

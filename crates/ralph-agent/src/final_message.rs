@@ -17,8 +17,8 @@ pub fn promise(text: &str) -> bool {
     unfenced(text).any(|line| line.trim() == PROMISE)
 }
 
-/// Returns the list items under lines like `Learnings:`, `Decisions:` and `Tried:`, or the paragraph there; and what
-/// stands after them in their line.
+/// Returns the list items, or the paragraph, under lines like `Learnings:`, `Decisions:` and `Tried:`, and any text on the
+/// same line.
 pub fn findings(text: &str) -> Findings {
     let mut findings = Findings::default();
     let mut reader = Reader::Outside;
@@ -36,12 +36,12 @@ pub fn findings(text: &str) -> Findings {
     findings
 }
 
-/// Returns the lines of `text` that are in no code fence.
+/// Returns the lines of `text` outside code fences.
 pub(super) fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     lines(text).filter(|(_, is_code)| !is_code).map(|(line, _)| line)
 }
 
-/// Returns the lines of `text`, each with true if it is of a code fence.
+/// Returns the lines of `text`, each with true if it belongs to a code fence.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut open: Option<&str> = None;
     text.lines().map(move |line| {
@@ -49,7 +49,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
         match (open, fence) {
             (None, None) => return (line, false),
             (None, Some((marks, _))) => open = Some(marks),
-            // Closed by as many marks of the same kind, or more, with nothing behind them.
+            // Closed by at least as many marks of the same kind, with nothing after them.
             (Some(marks), Some((closing, ""))) if closing.starts_with(marks) => open = None,
             (Some(_), _) => {}
         }
@@ -101,7 +101,7 @@ impl Reader {
         if let Some((kind, label_indent)) = label(line) {
             return Self::Inside { kind, label_indent, last: Last::Label };
         }
-        // A point of a list may begin with such a word, and is a point still.
+        // A list item may begin with such a word without being a label.
         let is_point = matches!(self, Self::Inside { .. }) && bullet(line).is_some();
         if let Some((kind, label_indent, item)) = labelled(line).filter(|_| !is_point) {
             findings.of(kind).push(item.to_owned());
@@ -126,7 +126,7 @@ impl Reader {
                 items.push(item.trim().to_owned());
                 Self::Inside { kind, label_indent, last: Last::Item }
             }
-            // The rest of an item that goes on in the next line.
+            // The continuation of an item on the next line.
             (None, Some(item)) if last == Last::Item || (last == Last::Blank && indent >= 2) => {
                 item.push(' ');
                 item.push_str(line.trim());
@@ -165,7 +165,7 @@ fn labelled(line: &str) -> Option<(SectionKind, Option<usize>, &str)> {
     says_something.then(|| (kind, label_indent, item.trim()))
 }
 
-/// Returns the kind of a name that is a label's and nothing more: `Learnings`, `Lessons learned`, `What I tried`.
+/// Returns the kind of a text that is exactly the name of a label: `Learnings`, `Lessons learned`, `What I tried`.
 fn exact(name: &str) -> Option<SectionKind> {
     let is_name = |c: char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}');
     if name.len() > 60 || !name.chars().all(is_name) {
@@ -260,7 +260,7 @@ fn bullet(line: &str) -> Option<&str> {
     rest.starts_with([' ', '\t']).then(|| rest.trim_start())
 }
 
-/// Returns a heading, a rule, a label of something else, or the promise.
+/// Returns true for a heading, a rule, another label, or the promise.
 fn ends_list(line: &str) -> bool {
     let trimmed = line.trim();
     let is_rule = trimmed.len() >= 3
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_goes_on_in_the_next_line() {
+    fn an_item_may_continue_on_the_next_line() {
         case("Learnings:\n- one\n  goes on\n- two\nlazily", &["one goes on", "two lazily"]);
         case("Learnings:\n- one\n\n  second paragraph\n- two", &["one second paragraph", "two"]);
     }
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_label_is_none() {
+    fn lookalikes_of_labels_are_not_labels() {
         case("Learnings are good\n- no", &[]);
         case("Learnings in this file: no\n- no", &[]);
         case("Learnings: 3\n- no", &[]);
@@ -428,7 +428,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "([ \\-*#`~:\nL]|Learnings:|Tried|é|1\\.|<promise>COMPLETE</promise>){0,40}") {
+        fn any_text_is_read_without_a_panic(text in "([ \\-*#`~:\nL]|Learnings:|Tried|é|1\\.|<promise>COMPLETE</promise>){0,40}") {
             let found = findings(&text);
             prop_assert!(found.learnings.iter().all(|item| !item.contains('\n')));
             promise(&text);

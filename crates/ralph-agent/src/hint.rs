@@ -10,15 +10,13 @@ pub(super) fn for_failure(class: FailureClass) -> String {
             "pay or add credit at the provider, or choose another agent with --agent NAME"
         }
         FailureClass::Model => {
-            "name a model that the agent knows with --model MODEL, or leave it to the agent"
+            "set a model that the agent supports with --model MODEL, or leave the choice to the agent"
         }
         FailureClass::Context => {
             "the prompt does not fit into the model: lower progress.max-entries, split the task, shorten the \
              template, or use a model with a larger context"
         }
-        FailureClass::Refused => {
-            "start the agent once by hand in this folder: it shows what it does not trust"
-        }
+        FailureClass::Refused => "start the agent once by hand in this folder: it shows what it refuses",
         FailureClass::NotInstalled => "install the agent, or choose another one with --agent NAME",
         FailureClass::Quota
         | FailureClass::RateLimit

@@ -1,36 +1,36 @@
-//! The agents that need no command in the configuration, and what each of them wants.
+//! The table of built-in agents: command lines, parsers and environment.
 
 use ralph_core::record::{Parser, PromptVia};
 
-/// The command line of an agent. Many fields: a row of the table of agents, read where a session begins.
+/// A row of the table: how an agent is started.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Its name and its program's.
+    /// Its name, which is also that of its program.
     pub name: &'static str,
-    /// How to get it.
+    /// The command that installs it.
     pub install: &'static str,
-    /// How to sign in to it, or which key it wants.
+    /// How to sign in, or which key it needs.
     pub sign_in: &'static str,
     /// What spec-kit calls it.
     pub spec_kit: &'static str,
     pub arguments: &'static [&'static str],
-    /// What is added for each of the permissions.
+    /// Arguments for each of the permissions.
     pub full: &'static [&'static str],
     pub default: &'static [&'static str],
     /// `None` if it has no option for that.
     pub read_only: Option<&'static [&'static str]>,
-    /// What is before a model.
+    /// The flag that precedes a model.
     pub model: &'static str,
-    /// After all others.
+    /// Arguments after all others.
     pub last: &'static [&'static str],
     pub prompt: PromptVia,
     pub parser: Parser,
     pub set: &'static [(&'static str, &'static str)],
-    /// Set if the user sets none.
+    /// Variables that are set unless the user set them.
     pub defaults: &'static [(&'static str, &'static str)],
 }
 
-/// Set by agents for the programs that they start. An agent that found them would take itself for a part of another.
+/// Variables that agents set for their child processes. An agent that inherited one would take itself for a sub-agent.
 pub(super) const LEAKING: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -61,7 +61,7 @@ pub(super) static KNOWN: &[Known] = &[
         prompt: PromptVia::Stdin,
         parser: Parser::Claude,
         set: &[("DISABLE_AUTOUPDATER", "1")],
-        // By default it tries a wrong key for three minutes. The loop itself knows how to wait.
+        // By default it retries a wrong key for three minutes. Waiting is the loop's job.
         defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
     },
     Known {
@@ -178,7 +178,7 @@ pub(super) static KNOWN: &[Known] = &[
         sign_in: "run `pi` once and sign in with /login, or set the key of your provider",
         spec_kit: "pi",
         arguments: &["--mode", "json", "-p"],
-        // It asks for nothing, ever.
+        // It never asks for permission.
         full: &[],
         default: &[],
         read_only: None,
@@ -248,7 +248,7 @@ pub(super) static KNOWN: &[Known] = &[
     },
 ];
 
-/// The agent that comes with us.
+/// The built-in agent that plays a script.
 pub(super) const SCRIPTED: &str = "scripted";
 
 pub(super) fn find(name: &str) -> Option<&'static Known> {

@@ -14,10 +14,10 @@ use ralph_core::record::{
 use super::evidence;
 use super::trailer_value::{Fields, escape, known, names, optional, unescape};
 
-/// A readable copy of an entry longer than this many bytes is cut; the tree has it whole.
+/// Maximum length of the readable copy of an entry, in bytes; the tree has the whole entry.
 const BODY_LIMIT: usize = 16 * 1024;
 
-/// What a message is made of: the JSON that the tree of the same commit holds.
+/// What a message describes: the JSON in the tree of the same commit.
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {
     Iteration(&'a Iteration),
@@ -92,7 +92,7 @@ pub fn of_restoration(moment: &str, session: &SessionId, feature: &str) -> Strin
     of_feature(&printable(moment), "restoration", feature, Some(session))
 }
 
-/// Composes the message of a commit that says that the progress of a feature was cleared at `at`.
+/// Composes the message of a commit that clears the progress of a feature at `at`.
 pub fn of_clearing(feature: &str, at: Timestamp) -> String {
     let message = of_feature("progress cleared", "clear", feature, None);
     if at.fraction() == 0 { message } else { format!("{message}Ralph-Time: cleared={}\n", at.precise()) }
@@ -110,7 +110,7 @@ fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>
     format!("{}{session}Ralph-Feature: {}\n", signed(&headline, kind), escape(feature))
 }
 
-/// Composes the message of a commit that is no record, as far as all such messages are alike.
+/// Composes the common part of the messages of commits that are not records.
 pub fn signed(headline: &str, kind: &str) -> String {
     format!("{headline}\n\nRalph-Schema: {SCHEMA}\nRalph-Record: {kind}\n")
 }
@@ -122,7 +122,7 @@ pub fn named_in(message: &str) -> Option<(SessionId, String)> {
     Some((find("Ralph-Session: ")?.parse().ok()?, feature))
 }
 
-/// Returns true if a message has our schema in its trailers, whichever it is.
+/// Returns true if a message has a schema of ours in its trailers, of any version.
 pub fn is_signed(message: &str) -> bool {
     last_paragraph(message).lines().any(|line| line.starts_with("Ralph-Schema: "))
 }
@@ -183,8 +183,8 @@ fn name_of(feature: &str) -> &str {
     feature.rsplit('/').next().unwrap_or(feature)
 }
 
-/// Returns a copy of `entry` that cannot be taken for anything else: no control bytes, no scissors line, no end in
-/// blank lines, bounded.
+/// Returns a copy of `entry` that git parses as text alone: without control bytes, scissors lines and trailing blank lines,
+/// and of bounded length.
 pub fn readable(entry: &str) -> String {
     let mut body = String::with_capacity(entry.len().min(BODY_LIMIT));
     for line in entry.trim_matches('\n').lines() {
@@ -193,7 +193,7 @@ pub fn readable(entry: &str) -> String {
             break;
         }
         let line = printable(line);
-        // git takes what follows such a line for scribbling and finds no trailers after it.
+        // git ignores what follows such a line, and finds no trailers after it.
         if line.contains(">8") || line.contains("8<") {
             body.push_str("    ");
         }
@@ -298,14 +298,14 @@ pub struct Envelope {
     pub committed_at: Timestamp,
 }
 
-/// What the task asks for, from the first lines of the entry: no trailer has it.
+/// Returns the task's text from the first lines of the entry; no trailer has it.
 fn title(message: &str, task: &str) -> Option<String> {
     let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
     let title = line.strip_prefix(task)?.trim();
     (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
 }
 
-/// Reads a message back; none if it is no message of ours.
+/// Parses a message. Returns `None` if it is not one of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
     let pairs: Vec<(&str, Cow<'_, str>)> = last_paragraph(message)
         .lines()
@@ -398,8 +398,8 @@ fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
     names(list).iter().map(|claim| Claim::of_record(claim)).collect()
 }
 
-/// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is not
-/// sure.
+/// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is
+/// uncertain.
 pub fn unreadable(
     message: &str,
     envelope: &Envelope,

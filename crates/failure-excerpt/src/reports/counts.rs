@@ -1,4 +1,4 @@
-//! How many tests the reports of test runners count.
+//! Counts of tests in the reports of test runners.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::text_at;
 
-/// The tests that a report counts.
+/// The numbers of tests in a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) passed: u64,
@@ -30,7 +30,7 @@ impl Counted {
     }
 }
 
-/// The tests of each kind of report.
+/// The counts of all reports of an output, by runner.
 #[derive(Debug, Default)]
 pub(crate) struct ReportCounts {
     counts: Vec<(&'static str, Counted)>,
@@ -52,7 +52,7 @@ impl ReportCounts {
         }
     }
 
-    /// Counts the tests of a value, if it is a report or a line of one.
+    /// Adds the counts of a JSON value, if it is a report or a line of one.
     pub(crate) fn add_value(&mut self, value: &Value) {
         match text_at(value, "$report_type") {
             "" => {}
@@ -76,7 +76,7 @@ impl ReportCounts {
         }
     }
 
-    /// Returns what was counted of each runner.
+    /// Returns the counts of each runner.
     pub(crate) fn finish(mut self) -> Vec<(&'static str, Counted)> {
         if !self.phases.is_empty() {
             let mut all = Counted::default();
@@ -100,7 +100,7 @@ fn number(value: &Value, key: &str) -> u64 {
     value.get(key).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// jest, and vitest's imitation of it.
+/// Reads a report of jest, or of vitest in jest's form.
 fn jest(value: &Value) -> Report {
     value.get("numTotalTests")?;
     let files = value.get("testResults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -151,7 +151,7 @@ fn rspec(value: &Value) -> Report {
     Some(("rspec", counted))
 }
 
-/// pytest-json-report.
+/// Reads a report of pytest-json-report.
 fn pytest(value: &Value) -> Report {
     let summary = value.get("summary").filter(|summary| summary.get("collected").is_some())?;
     let both = |one, two| number(summary, one).saturating_add(number(summary, two));
@@ -164,7 +164,7 @@ fn pytest(value: &Value) -> Report {
     Some(("pytest", counted))
 }
 
-/// The end of a suite of Rust's test harness.
+/// Reads the event of Rust's test harness that ends a suite.
 fn libtest(value: &Value) -> Report {
     if text_at(value, "type") != "suite" || value.get("passed").is_none() {
         return None;

@@ -1,14 +1,14 @@
-//! Reports of test runners in JSON, of one value (jest, vitest, mocha, `RSpec`, pytest-json-report) or of one for each thing that happens
-//! (`go test -json`, cargo, libtest, pytest-reportlog): in the form that the same runner writes for people.
+//! Converts JSON reports of test runners to the text that the same runner prints for people. A report is one value (jest, vitest, mocha,
+//! `RSpec`, pytest-json-report) or one for each event (`go test -json`, cargo, libtest, pytest-reportlog).
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What was read of a stream of events so far.
+/// State of a stream of events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// What each package of Go printed, in pieces that need not be lines; packages are tested side by side.
+    /// The output of each Go package, as packages are tested in parallel and their output comes in pieces.
     packages: BTreeMap<String, String>,
 }
 
@@ -19,7 +19,7 @@ impl Events {
         self.go(value) || reports.iter().any(|report| report(value, out).is_some())
     }
 
-    /// Writes what can be written only when all was read.
+    /// Writes what is known only at the end of the stream.
     pub(super) fn finish(&self, out: &mut String) {
         for printed in self.packages.values() {
             if !out.is_empty() && !out.ends_with('\n') {
@@ -50,12 +50,12 @@ fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).or_else(|| value.pointer(key)).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Returns the texts at a key, with `sign` between them.
+/// Returns the texts at a key, joined by `sign`.
 fn joined(value: &Value, key: &str, sign: &str) -> String {
     items(value, key).filter_map(Value::as_str).collect::<Vec<_>>().join(sign)
 }
 
-/// Writes a test that failed as the runners of JavaScript do: a bullet with its name, and what is said of it.
+/// Writes a failed test as JavaScript runners do: a bullet with its name, and the message.
 pub(super) fn bullet(out: &mut String, name: &str, said: &str) {
     out.push_str(&format!("\n  ● {}\n\n", name.trim()));
     for line in said.lines() {
@@ -64,7 +64,7 @@ pub(super) fn bullet(out: &mut String, name: &str, said: &str) {
     out.push('\n');
 }
 
-/// Writes a test of pytest that failed, or a file that cannot be loaded, as it does itself.
+/// Writes a failed test, or a file that cannot be loaded, as pytest does.
 pub(super) fn pytest(out: &mut String, name: &str, said: &str) {
     let Some((_, title)) = name.rsplit_once(".py::") else {
         out.push_str(&format!("=== ERRORS ===\n____ ERROR collecting {name} ____\n{said}\n====\n"));

@@ -1,6 +1,6 @@
-//! What each test runner prints at its end, as data.
+//! The summary lines of test runners, as data.
 
-/// How the counts of several lines of one runner go together.
+/// How the counts of several lines of one runner add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sum {
     /// Each line counts other tests.
@@ -77,7 +77,7 @@ pub(super) const FORMATS: &[Format] = &[
     ("cypress", Add, "Failing:~{f}~│"),
     ("cypress", Add, "Pending:~{s}~│"),
     ("cypress", Add, "Skipped:~{s}~│"),
-    // Cucumber and its kin
+    // Cucumber and others like it
     ("cucumber", Add, "{t} scenario<s> ({w})"),
     ("behave", Add, "{p} scenario<s> passed, {f} failed<, {f} error<s>>, {s} skipped<, {f} undefined>"),
     // Go

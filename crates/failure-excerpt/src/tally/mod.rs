@@ -18,7 +18,7 @@ use super::page::Page;
 pub use model::{Groups, Level, Ran, Tally};
 
 impl Examination {
-    /// Counts the tests that the output speaks of. The command and the exit code play no part in it.
+    /// Counts the tests that the output reports. The command and the exit code do not matter.
     pub fn tally(&self) -> Tally {
         of_page(&self.page, &self.failures)
     }
@@ -42,7 +42,7 @@ fn of_page(page: &Page, failures: &[Failure]) -> Tally {
     let mut tally = found.tally(page.is_partial);
     if let Some(failed) = tally.failed.filter(|_| tally.broken == 0 && tally.not_run == 0) {
         let has_times = || (0..page.len()).any(|at| lines[at].len() < page.line(at).len());
-        // Names have no prefix, nor a time.
+        // Names have neither a prefix nor a timestamp.
         let plain = plain.or_else(|| (failed > 0 && has_times()).then(|| lines.clone()));
         tally.failing = match plain {
             Some(plain) => names::failing(&crate::scan::scan(&Page::of_lines(&plain)), failed),

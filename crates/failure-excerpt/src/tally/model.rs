@@ -1,9 +1,9 @@
-//! What a tally says.
+//! The result of counting the tests of an output.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What an output counts.
+/// What the runners of an output count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -32,7 +32,7 @@ pub enum Ran {
 /// The packages or targets of a runner that does not count tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Those of which all tests passed.
+    /// Those whose tests all passed.
     pub passed: u64,
     /// Those with a failed test, or that did not compile.
     pub failed: u64,

@@ -1,9 +1,9 @@
-//! The names of the tests that failed.
+//! The names of failed tests.
 
 use crate::failure::{Failure, SUITE, Severity, Stage};
 use crate::location::is_file;
 
-/// Maximum length of a name, in bytes; longer ones are left out, and with them all names.
+/// Maximum length of a name, in bytes. If one is longer, no names are given.
 const MAX_NAME_BYTES: usize = 1000;
 
 /// Returns the names of the `count` tests that failed, or `None` unless all of them are known.
@@ -30,7 +30,7 @@ fn name(failure: &Failure) -> String {
     format!("{file} › {id}")
 }
 
-/// Returns true if a path is that of a file with tests: a helper may be where a test failed.
+/// Returns true if a path looks like a test file; a test may also fail in a helper.
 fn is_test_file(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let extension = path.rsplit('.').next();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_its_file_and_nothing_that_changes() {
+    fn a_name_has_its_file_and_nothing_that_changes_between_runs() {
         for (id, file, expected) in [
             ("math › adds", "test/math.test.js", "test/math.test.js › math › adds"),
             ("tests/test_a.py::test_b[1]", "tests/test_a.py", "tests/test_a.py::test_b[1]"),

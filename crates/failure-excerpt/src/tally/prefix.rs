@@ -1,15 +1,15 @@
-//! Undoes what programs write before each line of the commands that they run: the name of the package, or the time.
+//! Strips what programs put before each line of the commands that they run: the name of the package, or the time.
 
 use std::collections::HashMap;
 
 /// Maximum length of a prefix, in bytes.
 const MAX_PREFIX_BYTES: usize = 80;
-/// Lines that a prefix must have to count as one.
+/// Minimum number of lines with the same prefix; with fewer it is text.
 const MIN_LINES: usize = 3;
 /// Maximum number of prefixes; further ones are text.
 const MAX_PREFIXES: usize = 500;
 
-/// Words that stand before a colon, and are the start of a message.
+/// Words before a colon that begin a message, and are no prefix.
 const MESSAGE_WORDS: &[&str] = &[
     "error",
     "warning",
@@ -70,7 +70,7 @@ const MESSAGE_WORDS: &[&str] = &[
     "assertionerror",
 ];
 
-/// Returns a line without the time that CI writes before it.
+/// Returns a line without the timestamp that CI puts before it.
 pub(super) fn strip_time(line: &str) -> &str {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     if !line.starts_with(|c: char| c.is_ascii_digit() || c == '[') {
@@ -78,7 +78,7 @@ pub(super) fn strip_time(line: &str) -> &str {
     }
     let (stamp, rest) = match line.split_once(' ') {
         Some((stamp, rest)) => (stamp, rest),
-        // The time of an empty line.
+        // The timestamp of an empty line.
         None if line.len() >= 20 && line.ends_with('Z') => (line, ""),
         _ => return line,
     };
@@ -105,9 +105,9 @@ pub(super) fn strip_time(line: &str) -> &str {
     }
 }
 
-/// Returns the lines of each prefix, without it, and those that have none first. `None` if no prefix recurs.
+/// Groups lines by prefix, and strips it; lines without one come first. Returns `None` if no prefix recurs.
 pub(super) fn split<'t>(lines: &[&'t str]) -> Option<Vec<Vec<&'t str>>> {
-    // Each prefix with the number of its lines.
+    // Each prefix, and how many lines have it.
     let mut keys: Vec<(&str, usize)> = Vec::new();
     let mut indices: HashMap<&str, usize> = HashMap::new();
     // The number of a line and of its prefix, and its text.
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_come_off() {
+    fn timestamps_are_stripped() {
         for (line, expected) in [
             ("2026-01-02T03:04:05.1234567Z 3 passed", "3 passed"),
             ("2026-01-02T03:04:05Z", ""),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_of_packages_are_known() {
+    fn prefixes_of_packages_are_recognized() {
         for (line, expected) in [
             ("@shop/web:test: 3 passed", Some(("@shop/web:test", "3 passed"))),
             ("web:test:", Some(("web:test", ""))),

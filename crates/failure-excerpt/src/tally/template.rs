@@ -27,7 +27,7 @@ pub(super) enum Field {
     NotRun,
     /// Tests that ran with an unknown result.
     Unknown,
-    /// What the runner counts as a test, and is none.
+    /// Something that the runner counts as a test, but is not one.
     Spurious,
     /// Assertions, warnings, files.
     Other,
@@ -82,7 +82,7 @@ impl Counts {
         fields.iter().filter_map(|field| self.get(*field)).fold(0, u64::saturating_add)
     }
 
-    /// Counts what is in one field in another one.
+    /// Moves the count of one field to another.
     pub(super) fn move_all(&mut self, from: Field, to: Field) {
         if let Some(count) = self.0[from as usize].take() {
             self.add(to, count);
@@ -90,7 +90,7 @@ impl Counts {
     }
 }
 
-/// The words that stand beside numbers. A longer word comes before one that it begins with.
+/// The words beside numbers. A word comes before its own prefixes.
 const WORDS: [(&str, Field); 47] = [
     ("passed", Field::Passed),
     ("passing", Field::Passed),
@@ -147,7 +147,7 @@ pub(super) fn counts_in(template: &str, line: &str) -> Option<Counts> {
     consume(template, line, &mut counts)?.is_empty().then_some(counts)
 }
 
-/// Returns what follows the text that `template` matches.
+/// Returns the rest of `text` after what `template` matches, or `None` if it does not match.
 fn consume<'t>(template: &str, text: &'t str, counts: &mut Counts) -> Option<&'t str> {
     let (mut template, mut text) = (template, text);
     loop {
@@ -179,7 +179,7 @@ fn consume<'t>(template: &str, text: &'t str, counts: &mut Counts) -> Option<&'t
     }
 }
 
-/// Returns where the `>` is that ends the optional part which `template` begins in.
+/// Returns the position of the `>` that closes the optional part in which `template` begins.
 fn closing(template: &str) -> Option<usize> {
     let mut depth = 0_u32;
     template.bytes().position(|byte| {

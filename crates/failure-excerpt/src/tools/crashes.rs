@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// A panic of Rust's, in a test or in a program, and a stack that overflowed.
+/// Matches a Rust panic, in a test or in a program, or a stack overflow.
 pub(super) fn panicked(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let (thread, rest) = line.trim_start().strip_prefix("thread '")?.split_once('\'')?;
@@ -15,7 +15,7 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
         return Some((failure, end));
     }
     let (_, place) = rest.split_once(" panicked at ")?;
-    // Other threads of a test panic in its section.
+    // Another thread of a test may panic within the test's section.
     let section = |line: &str| Some(line.strip_prefix("---- ")?.split_once(" std")?.0.to_owned());
     let above =
         page.find_above(at, MAX_LOOKBACK_LINES, |line| section(line).is_some() || line == "failures:");
@@ -50,7 +50,7 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
     Some((failure, end))
 }
 
-/// Go's `panic: x` with the stacks of its goroutines, `WARNING: DATA RACE`, and `fatal error: all goroutines are asleep`.
+/// Matches Go's `panic: x` with the stacks of its goroutines, `WARNING: DATA RACE`, and `fatal error: all goroutines are asleep`.
 pub(super) fn goroutines(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     if line == "WARNING: DATA RACE" {
@@ -85,7 +85,7 @@ pub(super) fn goroutines(page: &Page, at: usize) -> Found {
     Some((failure, end))
 }
 
-/// How errors of valgrind begin.
+/// Prefixes of valgrind's errors.
 const VALGRIND_ERRORS: &[&str] = &[
     "Invalid read",
     "Invalid write",
@@ -97,7 +97,7 @@ const VALGRIND_ERRORS: &[&str] = &[
     "Syscall param",
 ];
 
-/// `AddressSanitizer` and its kin, and valgrind.
+/// Matches a report of `AddressSanitizer` and its relatives, or of valgrind.
 pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let is_own = |at: &usize| is_frame(page.line(*at).trim()) && !is_external_frame(page.line(*at).trim());
@@ -106,14 +106,14 @@ pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     let Some(start) = start else { return valgrind_error(page, at) };
     let end = page
         .find_end(at + 1, |line| line.contains("ABORTING") || starts_with_any(line, &["SUMMARY: ", "make"]));
-    // The address and the registers are others each time.
+    // The address and the registers differ in each run.
     let message = line[start..].split(" on address ").next().unwrap_or_default();
     let message = message.split(" on unknown address ").next().unwrap_or_default();
     let mut failure =
         Failure::new(Stage::Crash, "sanitizer").with_message(message).with_line(at, LineKind::Head);
     let stack = (at + 1..end).find(|&at| page.line(at).trim_start().starts_with("#0")).unwrap_or(end);
     failure.add_all(at + 1..stack, LineKind::Message);
-    // The first stack is where it happened; those after it are where the memory comes from.
+    // The first stack is where it happened, the others where the memory came from.
     let behind = page.find_end(stack, str::is_empty).min(end);
     failure.add_frames(page, &(stack..behind).filter(is_own).collect::<Vec<_>>(), FrameOrder::NewestFirst);
     let is_told = |at: &usize| page.line(*at).contains("is located") || is_own(at);
@@ -121,7 +121,7 @@ pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     Some((failure, end))
 }
 
-/// An error of valgrind.
+/// Matches an error of valgrind.
 fn valgrind_error(page: &Page, at: usize) -> Found {
     let said = valgrind(page.line(at))?;
     if !starts_with_any(said, VALGRIND_ERRORS) && !said.contains("definitely lost in loss record") {
@@ -211,7 +211,7 @@ const CRASH_MARKERS: [&str; 16] = [
 /// Parts of linker errors.
 const LINKER_ERRORS: &[&str] = &["undefined reference to", "undefined symbol", "multiple definition of"];
 
-/// Matches an error line of no particular tool, and the lines that belong to it.
+/// Matches an error line that no particular tool printed, with the lines that belong to it.
 pub(super) fn line(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
@@ -303,7 +303,7 @@ const ERROR_WORDS: &[&str] = &[
     "ERR!",
 ];
 
-/// Words of errors of a file that cannot be loaded.
+/// Parts of errors about a file that cannot be loaded.
 const LOAD_ERRORS: &[&str] = &[
     "SyntaxError",
     "ModuleNotFoundError",
@@ -424,7 +424,7 @@ pub(in super::super) fn is_result_summary(text: &str) -> bool {
     };
     let counts = words.windows(2).filter(is_count).count();
     let is_other = |word: &&&str| !bare(word).is_empty() && !is_number(word) && !is_noun(word);
-    // Prose has numbers too, as `expected 3 errors`; a summary has little else.
+    // Prose has numbers too (`expected 3 errors`), but a summary has little else.
     counts > 0
         && words.iter().filter(is_other).count() <= counts * 2 + 2
         && !text.contains("expected")

@@ -1,8 +1,8 @@
-//! pytest, unittest, and any traceback of Python.
+//! Matchers for pytest, unittest and Python tracebacks.
 
 use super::prelude::*;
 
-/// pytest's sections, its lines with the result of a test, and a conftest that cannot be imported.
+/// Matches a section of pytest's report, a line with the result of a test, or a conftest that cannot be imported.
 pub(super) fn pytest(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     if line.starts_with("ImportError while loading conftest") {
@@ -46,7 +46,7 @@ pub(super) fn pytest(page: &Page, at: usize) -> Found {
     (!file.contains(' ')).then(|| Failure::new(Stage::Test, "pytest").with_id(id).in_line(at))
 }
 
-/// Results of a test, those that failed first.
+/// Words for the result of a test; the first two are failures.
 const RESULTS: &[&str] = &["FAILED", "ERROR", "PASSED", "SKIPPED", "XFAIL", "XPASS"];
 
 /// `_____ TestA.test_x _____`
@@ -54,7 +54,7 @@ fn is_title(line: &str) -> bool {
     line.starts_with("__") && line.ends_with("__") && !line.trim_matches('_').trim().is_empty()
 }
 
-/// A title, and what is below it.
+/// Matches a title with the section below it.
 fn block(page: &Page, at: usize) -> Found {
     let title = page.line(at).trim_matches('_').trim();
     let end = page.find_end(at + 1, |line| is_title(line) || line.starts_with("===") && line.ends_with("=="));
@@ -74,7 +74,7 @@ fn block(page: &Page, at: usize) -> Found {
     failure.is_explained().then_some((failure, end))
 }
 
-/// The lines of a failure as pytest prints it: source, `E` lines, places.
+/// Adds the lines of a failure as pytest prints it: source, `E` lines, locations.
 fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     let said = |at: usize| page.line(at).strip_prefix("E ").map(str::trim).filter(|said| !said.is_empty());
     let is_place = |at: &usize| said(*at).is_some_and(|said| said.starts_with("File \""));
@@ -99,7 +99,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             said(at).unwrap_or_default().clone_into(&mut failure.message);
             LineKind::Message
         } else if let Some(said) = said(at) {
-            // How much of a difference is shown depends on how chatty the run is.
+            // How much of a diff is shown depends on pytest's verbosity.
             if said.starts_with("assert ") {
                 failure.values.push(said.to_owned());
             }
@@ -124,7 +124,7 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     failure.add_frames(page, &frames, FrameOrder::NewestLast);
 }
 
-/// `FAIL: test_x (tests.A.test_x)` below a line of `=`.
+/// Matches `FAIL: test_x (tests.A.test_x)` below a line of `=`.
 pub(super) fn unittest(page: &Page, at: usize) -> Found {
     let rest = strip_any(page.line(at), &["FAIL: ", "ERROR: "])?;
     page.line(at.checked_sub(1)?).strip_prefix("=====")?;
@@ -136,7 +136,7 @@ pub(super) fn unittest(page: &Page, at: usize) -> Found {
         Failure::new(stage, "unittest").with_id(&format!("{name}{parameters}")).with_line(at, LineKind::Head);
     let end = page.find_end(at + 1, |line| line.starts_with("=====") || line.starts_with("Ran "));
     let captured = (at + 1..end).find(|&at| matches!(page.line(at), "Stdout:" | "Stderr:")).unwrap_or(end);
-    // Of several exceptions the last one is what the test saw.
+    // Of several chained exceptions, the test saw the last one.
     let mut traces = (at + 1..captured).filter(|&at| page.line(at).starts_with("Traceback"));
     let first = traces.next().unwrap_or(at + 2);
     let last = traces.next_back().unwrap_or(first);
@@ -145,10 +145,10 @@ pub(super) fn unittest(page: &Page, at: usize) -> Found {
     Some((failure, end))
 }
 
-/// Errors of a file that cannot be loaded.
+/// Names of exceptions that mean that a file could not be loaded.
 const LOAD_ERRORS: &[&str] = &["SyntaxError", "ImportError", "ModuleNotFoundError", "IndentationError"];
 
-/// Returns a traceback wherever it stands, and the dump of a Python that died.
+/// Matches a traceback anywhere, or the dump of an interpreter that crashed.
 pub(super) fn traceback(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let bare = |line: &str| line.trim_start_matches(['#', ' ', '|', '+']).to_owned();
@@ -175,7 +175,7 @@ pub(super) fn traceback(page: &Page, at: usize) -> Found {
     let error = page.find_end(at + 1, |line| {
         !line.trim().is_empty() && indent_of(line) <= indent && !bare(line).starts_with("File \"")
     });
-    // A message may have more lines, up to the next blank one.
+    // A message may have several lines, up to the next blank one.
     let end = page.find_end(error + 1, |line| {
         line.trim().is_empty() || indent_of(line) < indent || line.contains("Traceback (most")
     });

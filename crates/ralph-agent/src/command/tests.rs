@@ -66,7 +66,7 @@ fn a_text_agent_gets_its_prompt_and_its_output_is_the_message() {
 }
 
 #[test]
-fn a_text_agent_that_fails_gives_its_last_words_but_no_class() {
+fn a_failed_text_agent_has_an_error_but_no_class() {
     let (run, _) = TestDir::new(2).run(&AgentSettings::shell("echo '401 overloaded' >&2; exit 3"), "");
     assert!(!run.succeeded);
     assert_eq!(run.exit, Exit { code: 3, reason: None });
@@ -151,7 +151,7 @@ fn placeholders_are_replaced_in_words_and_in_shell_commands() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
+fn a_prompt_too_long_for_an_argument_is_passed_as_a_file() {
     let dir = TestDir::new(5);
     let (run, _) = dir.run(&words(&["echo", "{prompt}"]), &"x".repeat(130 << 10));
     assert_eq!(&*run.final_text, format!("Read {} and do exactly what it says.\n", dir.path("prompt.md")));
@@ -162,7 +162,7 @@ fn a_prompt_that_is_too_long_for_an_argument_is_pointed_at() {
 }
 
 #[test]
-fn a_stream_decides_over_the_exit_code() {
+fn the_stream_takes_precedence_over_the_exit_code() {
     let dir = TestDir::new(6);
     let good = r#"{"type":"result","is_error":false,"result":"done","usage":{"input_tokens":7}}"#;
     let bad = r#"{"type":"result","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
@@ -215,7 +215,7 @@ fn a_command_that_cannot_work_is_refused() {
 }
 
 #[test]
-fn tokens_in_a_file_are_of_this_run_and_not_of_one_before() {
+fn a_usage_file_of_an_earlier_run_is_ignored() {
     let usage =
         r#"{"modelMetrics": {"m": {"usage": {"inputTokens": 5, "cacheReadTokens": 2, "outputTokens": 1}}}}"#;
     let settings = |line: &str| AgentSettings { parser: Parser::Copilot, ..AgentSettings::shell(line) };

@@ -1,4 +1,4 @@
-//! Why an iteration did not succeed, in one line: from what was measured, never from what one would guess.
+//! Why an iteration did not succeed, in one line: from what was measured, never a guess.
 
 use failure_excerpt::{Examination, Output, clean, examine};
 use serde_json::Value;
@@ -11,20 +11,20 @@ use crate::record::{
 /// What is known of an iteration when its cause is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
-    /// With outcome, exits and durations; its cause is not looked at.
+    /// With outcome, exits and durations; its cause is ignored.
     pub iteration: &'a Iteration,
     /// What the agent said last. Only its end is needed.
     pub final_text: &'a str,
     /// The end of the agent's stderr.
     pub agent_stderr: &'a str,
-    /// The output of the validation, read through. `None` if none ran.
+    /// The examined output of the validation. `None` if none ran.
     pub examined: Option<&'a Examination>,
-    /// The file that the loop should make, if its tasks are no boxes.
+    /// The file that the loop is to produce, for a loop without a task list.
     pub artifact: Option<&'a str>,
 }
 
-/// Returns the first that applies of: the agent's own failure, a validation that cannot run, the first failure in its output, a box that
-/// was left open. `None` for a success, and for what a later version calls by another name.
+/// Returns the first cause that applies: the agent's own failure, a validation that cannot run, the first failure in its output, a box
+/// that was left open. `None` for a success, and for an outcome that only a later version knows.
 pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
@@ -72,7 +72,7 @@ fn failure(evidence: &Evidence<'_>) -> String {
     agent_failure(evidence).or_else(|| validation_failure(evidence)).unwrap_or_else(|| left_open(evidence))
 }
 
-/// Returns how the agent itself failed, in its own words where it has some.
+/// Returns how the agent itself failed, in its own words if it gave any.
 fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.agent.unwrap_or_default();
@@ -101,14 +101,14 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     Some(format!("agent {how}{}{words}", until.unwrap_or_default()))
 }
 
-/// Returns the line by which a failing agent says why, on its stderr, else in its last words.
+/// Returns the line in which a failing agent says why: on its stderr, else in its final message.
 fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
     let said = |text: &str| {
         let text = with_messages(text);
         let output = Output { stderr: &text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
         examine(&output).cause(MAX_CAUSE_CHARS)
     };
-    // What was killed did not choose its last words.
+    // The last words of a killed agent do not explain anything.
     let is_killed = evidence.iteration.exit.agent.is_some_and(|code| code > 128);
     said(evidence.agent_stderr).or_else(|| if is_killed { None } else { said(evidence.final_text) })
 }
@@ -176,7 +176,7 @@ fn failed_command(
     }
 }
 
-/// Nothing failed, and the box is open anyway.
+/// Returns the cause if nothing failed and the box is still open.
 fn left_open(evidence: &Evidence<'_>) -> String {
     if let Some(artifact) = evidence.artifact {
         return format!("the agent did not write {artifact}");
@@ -297,7 +297,7 @@ fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a cause without words that are said twice in a row: `error: error: x`, `a::test: a::test - x`.
+/// Returns a cause without immediate repetitions: `error: error: x`, `a::test: a::test - x`.
 fn without_echo(line: &str) -> String {
     let parts: Vec<&str> = line.split(": ").collect();
     let is_echoed = |at: usize| {

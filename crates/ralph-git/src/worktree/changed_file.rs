@@ -17,7 +17,7 @@ pub(super) const ALL_SUBMODULES: &str = "--ignore-submodules=none";
 pub struct ChangedFile {
     /// From the top of the work tree.
     pub path: RawPath,
-    /// Lines; `None` for a binary file.
+    /// Number of lines; `None` for a binary file.
     pub added: Option<u64>,
     pub removed: Option<u64>,
     pub status: FileStatus,
@@ -42,7 +42,7 @@ impl ChangedFile {
         })
     }
 
-    /// As a record has it.
+    /// Converts it to its form in a record.
     pub fn to_record(&self) -> FileChange {
         let path = String::from_utf8_lossy(&self.path).into_owned();
         FileChange {
@@ -55,7 +55,7 @@ impl ChangedFile {
     }
 }
 
-/// The files in which two trees differ, by this git.
+/// Returns the files in which two trees differ.
 pub fn changed_between(git: Tool, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
     if before == after {
         return Ok(Vec::new());
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_the_status_and_the_blobs_that_stand_before_the_lines() {
+    fn status_and_blobs_are_read_from_the_raw_lines() {
         let [none, one, two] = ["0", "1", "2"].map(|digit| digit.repeat(40));
         let output = format!(
             ":000000 100644 {none} {one} A\0:a\0:100644 000000 {one} {none} D\0b\0:100644 100755 {one} {two} M\0c\0\

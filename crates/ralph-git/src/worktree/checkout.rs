@@ -1,6 +1,6 @@
-//! A snapshot checked out in a folder of its own, where anything may be done to it.
+//! A snapshot checked out into a temporary repository, where a command may do anything.
 //!
-//! It is a repository of its own, which borrows the objects of the user's and its settings. A linked work tree would
+//! The repository borrows the objects and the settings of the user's. A linked work tree would
 //! leave traces in the user's repository, and share branches and stash with whatever runs there.
 
 use std::fs::{self, DirBuilder, Permissions};
@@ -13,7 +13,7 @@ use crate::repository::{HashKind, Repository};
 use ralph_core::record::ObjectId;
 use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool};
 
-/// A folder with files of a snapshot; gone when this value goes.
+/// A folder with the files of a snapshot, removed on drop.
 #[derive(Debug)]
 pub struct Checkout {
     dir: Utf8PathBuf,
@@ -32,7 +32,7 @@ impl Checkout {
         &self.dir
     }
 
-    /// Makes the files those of `commit`. What is ignored stays: builds take up where they were.
+    /// Checks out `commit`. Ignored files stay, so that builds are incremental.
     pub fn go_to(&self, commit: &ObjectId) -> Result<()> {
         let checkout = ["checkout", "--quiet", "--force", "--detach", commit.as_str()];
         self.git().args(checkout).limit(LONG).read().with_context(|| format!("check out {commit}"))?;
@@ -87,7 +87,7 @@ impl Drop for Checkout {
     }
 }
 
-/// Makes all folders below `dir` such that what is in them can be removed.
+/// Makes all folders below `dir` writable, so that their contents can be removed.
 fn open_up(dir: &Utf8Path) {
     let _not_ours = fs::set_permissions(dir, Permissions::from_mode(0o700)).is_err();
     let Ok(entries) = dir.read_dir_utf8() else { return };
@@ -98,7 +98,7 @@ fn open_up(dir: &Utf8Path) {
     }
 }
 
-/// Returns a value in a configuration file of git's.
+/// Quotes a path as a value in a git configuration file.
 fn quoted(path: &Utf8Path) -> String {
     format!("\"{}\"", path.as_str().replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,7 +1,7 @@
-//! How refs are written: by one `git update-ref --stdin`, each from the value that is expected, or not at all.
+//! Writes refs by one `git update-ref --stdin`, each only if it still has the expected value.
 //!
-//! Those of a running session have one writer, the holder of the loop's lock: [`Refs::move_all`] waits for the lock of
-//! a ref, and takes a dead process's away. All others have many writers: [`Refs::change`] leaves their locks alone.
+//! The refs of a running session have one writer, the holder of the loop's lock: [`Refs::move_all`] waits for the lock of
+//! a ref, and removes that of a dead process. All other refs have many writers: [`Refs::change`] leaves their locks alone.
 
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,14 @@ use super::queries::Refs;
 /// Time between two attempts to move refs that another process has locked.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How often objects that were pruned meanwhile are written again: a `git prune` in a circle takes some rounds to beat.
+/// How often objects that were pruned meanwhile are written again: `git prune` may run in a loop beside us.
 const MAX_RESTORATIONS: usize = 20;
 
-/// What git prints if another process has the lock of all tables.
+/// What git prints if another process holds the lock of the reftables.
 const TABLES_LOCKED: &str = "cannot lock references";
 
-/// How long the lock of the tables may be held by others. It is one for all refs of the repository, and git takes it
-/// for milliseconds, but for a collection of many tables.
+/// How long to wait for the lock of the reftables. It is one for all refs of the repository, and git holds it for
+/// milliseconds, unless it compacts many tables.
 const TABLES_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A ref of the session was moved by another process: nothing was overwritten.
@@ -64,7 +64,7 @@ impl std::fmt::Display for Conflict {
 impl std::error::Error for Conflict {}
 
 impl Refs<'_> {
-    /// Moves refs of a session in one transaction, and makes that durable.
+    /// Moves refs of a session in one transaction, durably.
     pub(crate) fn move_all(&self, updates: &[RefUpdate]) -> Result<()> {
         self.move_to(updates, || Ok(0))
     }
@@ -127,7 +127,7 @@ impl Refs<'_> {
         self.fsync(updates)
     }
 
-    /// Deletes refs, all of them or none, each from where we saw it.
+    /// Deletes all refs or none, each only if it still has the given value.
     pub(crate) fn delete(&self, refs: &[(String, ObjectId)]) -> Result<()> {
         let updates: Vec<_> = refs.iter().cloned().map(RefUpdate::deletion).collect();
         self.change(&updates)
@@ -151,7 +151,7 @@ impl Refs<'_> {
         (made, failed)
     }
 
-    /// Has git make all updates in one transaction.
+    /// Lets git make all updates in one transaction.
     pub(super) fn commit(&self, updates: &[RefUpdate]) -> Result<()> {
         let mut commands = String::from("start\n");
         for RefUpdate { name, old, new } in updates {
@@ -192,7 +192,7 @@ impl Refs<'_> {
         }
     }
 
-    /// Makes it durable that the refs have their names, as far as git does not.
+    /// Syncs the folders of the refs, which git does not do.
     fn fsync(&self, updates: &[RefUpdate]) -> Result<()> {
         if self.store.syncing == Syncing::Never {
             return Ok(());
@@ -208,7 +208,7 @@ impl Refs<'_> {
                 path.ancestors().skip(1).take_while(|folder| folder != common).map(Utf8Path::to_owned),
             );
         }
-        // The deepest first: a name must be there before the folder that leads to it counts.
+        // The deepest first: a name must be durable before the folder above it is.
         folders.sort_by(|one, other| other.cmp(one));
         folders.dedup();
         folders.iter().try_for_each(|folder| disk::sync_if_there(folder))

@@ -6,23 +6,21 @@ pub const PROMPT: &str = include_str!("ralph-prompt.md");
 pub const PLAN_PROMPT: &str = include_str!("ralph-plan.md");
 /// The prompt of a loop that writes a specification.
 pub const SPEC_PROMPT: &str = include_str!("ralph-spec.md");
-/// The page of a session.
+/// The frame of all pages.
+pub const FRAME: &str = include_str!("report-frame.html");
+/// The body of the page of a session.
 pub const PAGE: &str = include_str!("report.html");
-/// An iteration on it.
-pub const ITERATION: &str = include_str!("report-iteration.html");
-/// The iterations of a task on it.
-pub const GROUP: &str = include_str!("report-group.html");
+/// An attempt on it.
+pub const ATTEMPT: &str = include_str!("report-attempt.html");
+/// The attempts at a task on it.
+pub const TASK: &str = include_str!("report-task.html");
 /// The style of all pages.
 pub const STYLE: &str = include_str!("report.css");
 /// The script of the page of a session.
 pub const SCRIPT: &str = include_str!("report.js");
 /// What `web` adds to pages: they are loaded again when something changed.
 pub const WEB_SCRIPT: &str = include_str!("report-web.js");
-/// The list of sessions.
+/// The body of the list of sessions.
 pub const INDEX: &str = include_str!("report-index.html");
 /// The page of a session as Markdown.
 pub const SUMMARY: &str = include_str!("report-summary.md");
-/// What pages have in common that are no page of a session.
-pub const FRAME: &str = include_str!("report-frame.html");
-/// What the list of sessions adds to the style.
-pub const SESSIONS_STYLE: &str = include_str!("report-sessions.css");

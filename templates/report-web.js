@@ -1,29 +1,14 @@
 (() => {
   "use strict";
-  // Only `specify ralph web` adds this: the page is loaded again when the record has grown, and what the reader unfolded,
-  // folded or chose stays as it was.
-  const page = location.pathname;
-  const kept = `ralph-open:${page}`;
-  const known = document.documentElement.dataset.state;
-  // A fold is known by its own name and those around it: its counts change.
-  const name = (fold) => {
-    const label = fold.querySelector("summary bdi") ?? fold.firstElementChild.firstChild;
-    return fold.id || `${fold.className} ${label.textContent.trim()}`;
-  };
-  const key = (fold) => {
-    const around = fold.parentElement.closest("details");
-    return around ? `${key(around)}\n${name(fold)}` : name(fold);
-  };
+  // Only `specify ralph web` adds this: the page is loaded again when the record has grown, and what the reader unfolded
+  // or folded stays as it was.
+  const page = location.pathname, kept = `ralph-open:${page}`, known = document.documentElement.dataset.state;
+  const key = (fold) => fold.id || `${fold.parentElement.closest("[id]").id} ${fold.dataset.k ?? fold.className}`;
   const folds = () => new Map([...document.querySelectorAll("details")].map((fold) => [key(fold), fold]));
-  const tabs = () => [...document.querySelectorAll("[role=tab][aria-selected=true]")].map((tab) => tab.id);
   const made = new Map([...folds()].map(([key, fold]) => [key, fold.open]));
-  const chosen = tabs();
   try {
-    const before = JSON.parse(sessionStorage.getItem(kept) || "{}");
-    for (const id of before.tabs ?? []) document.getElementById(id)?.click();
-    if (before.tabs?.length) document.activeElement.blur();
     const there = folds();
-    for (const [key, isOpen] of before.folds ?? []) {
+    for (const [key, isOpen] of JSON.parse(sessionStorage.getItem(kept) || "[]")) {
       const fold = there.get(key);
       if (fold) fold.open = isOpen;
     }
@@ -31,13 +16,14 @@
   } catch { /* a page without storage */ }
   const keep = () => {
     const changed = [...folds()].filter(([key, fold]) => fold.open !== made.get(key));
-    const state = { tabs: tabs().filter((id) => !chosen.includes(id)), folds: changed.map(([key, fold]) => [key, fold.open]) };
-    try { sessionStorage.setItem(kept, JSON.stringify(state)); } catch { /* a page without storage */ }
+    try { sessionStorage.setItem(kept, JSON.stringify(changed.map(([key, fold]) => [key, fold.open]))); } catch { /* a page without storage */ }
   };
   const look = async () => {
     try {
       const answer = await fetch(`${page}?state`, { cache: "no-store" });
-      if (answer.ok && (await answer.text()) !== known) {
+      // An answer that is being typed is not thrown away.
+      const isTyping = document.activeElement?.matches("input") && document.activeElement.value !== "";
+      if (answer.ok && !isTyping && (await answer.text()) !== known) {
         keep();
         location.reload();
         return;

@@ -50,8 +50,8 @@ fn the_pages_are_served_to_who_has_the_address_and_the_record_stays_text() {
     let (mut server, host, root) = served(&scene);
     let (status, index) = get(&host, &root);
     assert_eq!(status, 200, "{index}");
-    let link = format!("<a href=\"{root}{id}\">");
-    for part in ["<h1>2 sessions</h1>", &link, "connect-src 'self'", "nosniff"] {
+    let link = format!("href=\"{root}{id}\"");
+    for part in ["<h1>1 of 1 task done.</h1>", &link, "connect-src 'self'", "nosniff"] {
         assert!(index.contains(part), "no `{part}` in {index}");
     }
     let (status, page) = get(&host, &format!("{root}{id}"));
@@ -103,7 +103,7 @@ fn before_anything_is_recorded_the_index_says_how_to_begin_and_follows() {
     let (_, after) = get(&host, &format!("{root}?state"));
     assert_ne!(before.rsplit("\r\n").next(), after.rsplit("\r\n").next());
     let (_, index) = get(&host, &root);
-    assert!(index.contains("<h1>1 session</h1>"), "{index}");
+    assert!(index.contains("<h1>1 of 1 task done.</h1>"), "{index}");
     server.signal(Signal::INT);
     server.wait().code(0);
 }

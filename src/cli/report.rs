@@ -1,5 +1,6 @@
 //! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
 
+use std::collections::HashSet;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -18,7 +19,6 @@ use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
     Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, write_markdown,
 };
-use ralph_ui::status::InFlight;
 
 use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
@@ -84,7 +84,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         }
     })?;
     let (_, elsewhere) = sessions::status(store, log, &running);
-    let in_flight = Spool::in_flight(store.repository(), log.id())
+    let begin = Spool::in_flight(store.repository(), log.id())
         .filter(|_| is_running && log.tip().kind != RecordKind::End);
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
@@ -110,21 +110,26 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     let is_page = wanted.has_texts && !wanted.is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
     let changes = reading.changes(&iterations, store, log, max_patch)?;
+    let head = context.work_tree().ok().and_then(|work_tree| work_tree.head().ok());
+    let uncommitted = match (&changes, head) {
+        (Some((files, _)), Some(head)) if is_page => reading.uncommitted(&iterations, store, files, head)?,
+        _ => None,
+    };
+    let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
+    let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     Ok(Report::new(ReportInput {
         elsewhere,
         is_whole: log.is_whole(),
-        in_flight: in_flight.map(|begin| InFlight {
-            iteration: begin.iteration,
-            agent: begin.agent,
-            started_at: begin.started_at,
-        }),
+        begin,
         tasks_before: TaskCounts {
             done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
             open: first.tasks.tasks_open + first.closed.len(),
         },
         changes,
+        uncommitted,
+        is_latest: latest.is_none_or(|latest| latest == *log.id()),
         summary: summary::of_feature(context, log.feature(), Some(log.id()))?,
         not_done: not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks),
         tasks,
@@ -317,6 +322,21 @@ impl Reading<'_> {
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
         Ok(Some((files.iter().map(redacted).collect(), patch)))
+    }
+
+    /// Returns how many of the changed `files` are not in `head` as the session left them; `None` if that is not known.
+    fn uncommitted(
+        &self,
+        iterations: &[ReportIteration],
+        store: &Store,
+        files: &[FileChange],
+        head: Option<ObjectId>,
+    ) -> Result<Option<usize>> {
+        let Some(head) = head else { return Ok(Some(files.len())) };
+        let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
+        let Some(differing) = changed_files(store, &self.own, (Some(head), last))? else { return Ok(None) };
+        let differing: HashSet<String> = differing.iter().map(|file| file.to_record().path).collect();
+        Ok(Some(files.iter().filter(|file| differing.contains(&file.path)).count()))
     }
 
     /// As it stood at the end.

@@ -1,12 +1,14 @@
 //! `specify ralph report --all`: a page over all sessions.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Error, Result, bail};
 
 use ralph_store::{Holder, SessionLog, Store, slug};
 use ralph_ui::report::{RecordedSession, SessionsIndex, index_page};
 
 use super::report_output::{Destination, ReportArgs};
-use super::{Context, ExitCode, SessionChoice, sessions};
+use super::{Context, ExitCode, SessionChoice, sessions, summary};
 
 pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Result<ExitCode> {
     let choice = SessionChoice { session: None, feature: args.choice.feature.clone() };
@@ -39,7 +41,10 @@ pub fn index(
             Err(error) => unreadable.push(format!("{error:#}")),
         }
     }
-    Ok(SessionsIndex::new(&recorded, unreadable, context.now()?))
+    let features: BTreeSet<&str> = recorded.iter().map(|one| one.session.feature.as_str()).collect();
+    let features = features.into_iter().map(|feature| summary::of_feature(context, feature, None));
+    let features = features.collect::<Result<_>>()?;
+    Ok(SessionsIndex::new(&recorded, features, unreadable, context.now()?))
 }
 
 fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {

@@ -92,7 +92,7 @@ impl ResolvedChoice {
 }
 
 /// Returns all sessions that can be read, with the paths of their features.
-fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
+pub fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
     let tips = RefCell::new(Vec::new());
     let note = |tip: &LogEntry| {
         tips.borrow_mut().push((tip.session.clone(), tip.feature.clone()));

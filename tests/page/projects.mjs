@@ -102,3 +102,21 @@ parser = "claude"
   write(`${feature}/tasks.md`, `- [ ] T001 ${LINE}\n`);
   ralph(specify, folder, ["run", "--tasks", `${feature}/tasks.md`, "-n", "2"], [4]);
 }
+
+/** A task at which the agent asks. */
+export function asking(specify, folder) {
+  mkdirSync(path.join(folder, "specs/001-ask"), { recursive: true });
+  mkdirSync(path.join(folder, ".specify"));
+  const write = (name, text) => writeFileSync(path.join(folder, name), text);
+  write("specs/001-ask/tasks.md", "- [ ] T001 Export boards\n");
+  write(".specify/ralph.toml", `agent = "asks"
+validation.command = "true"
+[agents.asks]
+command = ["sh", "-c", "cat > /dev/null; echo 'Question: semicolons or commas? The spec names both.'"]
+`);
+  const git = (...words) => execFileSync("git", words, { cwd: folder, env: hermetic(folder), stdio: "ignore" });
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", "--all");
+  git("commit", "--quiet", "--message", "Ask");
+  ralph(specify, folder, [], [5]);
+}

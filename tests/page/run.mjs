@@ -16,7 +16,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { NotHere, browser as findBrowser, install, root } from "./install.mjs";
-import { demo, hostile, ralph, serve } from "./projects.mjs";
+import { asking, demo, hostile, ralph, serve } from "./projects.mjs";
 
 const specify = path.resolve(process.env.SPECIFY_RALPH_BIN || path.join(root, "target/release/specify"));
 const keep = process.argv[2] === "--keep" ? path.resolve(process.argv[3]) : null;
@@ -31,8 +31,11 @@ const equal = (found, expected, words) =>
   check(JSON.stringify(found) === JSON.stringify(expected), `${words}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
 
 /** Elements that a page of ours may have, and attributes. */
-const ELEMENTS = "a article b bdi blockquote body br button code col colgroup dd defs del details div dl dt em figcaption figure footer form g h1 h2 h3 head header hr html i input ins label li link main mark meta ol option output p path pattern pre q rect s script section select small span strong style summary svg table tbody td th thead time title tr u ul".split(" ");
-const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|colspan|content|d|data-[a-z]+|datetime|fill|focusable|for|height|hidden|href|http-equiv|id|lang|name|open|patterntransform|patternunits|placeholder|preserveaspectratio|rel|role|scope|spellcheck|start|tabindex|title|type|value|viewbox|width|x|y)$/;
+const ELEMENTS = "a article aside b bdi blockquote body br button code dd del details div dl dt em figcaption figure footer h1 h2 h3 head header hr html i input ins label li line link main meta nav ol output p pre rect s script section small span strong style summary svg table tbody td text th thead title tr ul".split(" ");
+const ATTRIBUTES = /^(aria-.*|autocomplete|charset|class|content|data-[a-z]+|height|hidden|href|http-equiv|id|lang|name|open|placeholder|rel|role|scope|spellcheck|start|tabindex|text-anchor|title|type|viewbox|width|x|x1|x2|y|y1|y2)$/;
+/** Sizes of type, in pixels, and the least size of what is clicked. */
+const SIZES = ["13px", "15px", "19px", "30px"];
+const TARGET = 24;
 
 /** A page that notes whatever must not happen. It may load itself, and what is below its address on a server. */
 async function visit(browser, place, { scheme = "light", width = 1280, height = 900, script = true } = {}) {
@@ -43,7 +46,7 @@ async function visit(browser, place, { scheme = "light", width = 1280, height = 
   page.on("dialog", (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   const address = place.startsWith("http:") ? place : pathToFileURL(place).href;
   page.on("request", (request) => {
-    if (request.url().split(/[#?]/)[0] !== address && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
+    if (request.url().split(/[#?]/)[0] !== address.split("#")[0] && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
   });
   await page.setJavaScriptEnabled(script);
   await page.setViewport({ width, height, isMobile: width < 600, hasTouch: width < 600 });
@@ -52,12 +55,12 @@ async function visit(browser, place, { scheme = "light", width = 1280, height = 
   return { page, wrong };
 }
 
-/** Unfolds all, and sets the attempts at a task below each other. */
+/** Shows all parts of a page, unfolded. */
 const unfold = (page) => page.evaluate(() => {
-  document.getElementById("unfold")?.click();
+  for (const panel of document.querySelectorAll(".panel")) panel.hidden = false;
   for (const fold of document.querySelectorAll("details")) fold.open = true;
 });
-const shown = (page) => page.$$eval(".it", (turns) => turns.filter((turn) => !turn.hidden).length);
+const shown = (page) => page.$$eval(".a", (attempts) => attempts.filter((attempt) => !attempt.hidden).length);
 
 /** What a page has that none of ours may have. */
 const foundIn = (page) => page.evaluate((elements, attributes) => {
@@ -93,7 +96,14 @@ async function everyPage(browser, name, place, axe, scripts) {
       const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
       check(scheme === "dark" ? paper < 60 : paper > 200, `${where}: the background is ${paper}`);
       equal(await foundIn(page), { odd: [], scripts, hit: null, images: 0, obeyed: null }, `${where}: inert`);
-      const broken = await page.$$eval("button", (buttons) => buttons.filter((button) => button.checkVisibility() && button.getClientRects().length > 0 && button.clientHeight > 45).map((button) => button.textContent));
+      const sizes = await page.$$eval("body *", (elements) => [...new Set(elements.filter((element) => element.checkVisibility()).map((element) => getComputedStyle(element).fontSize))]);
+      equal(sizes.filter((size) => !SIZES.includes(size)), [], `${where}: sizes of type`);
+      const small = await page.$$eval("a, button, input, summary", (targets, least) => targets.filter((target) => target.checkVisibility() && !target.closest(".md, pre")).filter((target) => {
+        const { width, height } = target.getBoundingClientRect();
+        return width < least || height < least;
+      }).map((target) => target.outerHTML.slice(0, 120)), TARGET);
+      equal(small, [], `${where}: targets that are too small`);
+      const broken = await page.$$eval("button", (buttons) => buttons.filter((button) => button.checkVisibility() && button.getClientRects().length > 0 && button.clientHeight > 40).map((button) => button.textContent));
       equal(broken, [], `${where}: labels that break`);
       const room = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       check(room <= 0, `${where}: ${room} pixels too wide`);
@@ -108,108 +118,84 @@ async function onPaper(browser, name, file) {
   const printed = await visit(browser, file);
   const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
   check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
+  const folded = () => printed.page.$$eval("details:not(.prompt)", (folds) => folds.filter((fold) => !fold.open).length);
+  const before = await folded();
   await printed.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  const folded = await printed.page.$$eval(".it, .it details:not(.prompt), .phase, .folder", (folds) => folds.filter((fold) => !fold.open).length);
-  equal(folded, 0, `${name}: folds that stay closed on paper`);
+  equal(await folded(), 0, `${name}: folds that stay closed on paper`);
   await printed.page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  equal(await printed.page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, `${name}: folds that stay open`);
+  equal(await folded(), before, `${name}: folds that stay open`);
   equal(printed.wrong, [], `${name}, printed`);
   await printed.page.close();
 }
 
-/** Search, filter and folds, by mouse and by keyboard. */
+/** The first screen, tabs, search, order, folds and keys. */
 async function handling(browser, file) {
   const { page, wrong } = await visit(browser, file);
-  const status = () => page.$eval("#shown", (element) => element.textContent);
-  equal(await status(), "12 shown", "at first");
-  await page.click(".chip.failure");
-  equal([await shown(page), await status()], [7, "7 of 12 shown"], "failures alone");
-  equal(await page.$eval(".chip.failure", (chip) => chip.getAttribute("aria-pressed")), "true", "a chip that is pressed");
-  await page.click(".chip.success");
-  equal(await shown(page), 11, "failures and successes");
-  await page.select("#task", "T004");
-  equal(await shown(page), 3, "of one task");
-  await page.focus("#query");
-  await page.keyboard.press("Escape");
-  equal([await shown(page), await status()], [12, "12 shown"], "after Escape");
+  const focused = () => page.evaluate(() => document.activeElement.closest(".a")?.id ?? document.activeElement.id);
+  const panels = () => page.$$eval(".panel", (panels) => panels.filter((panel) => panel.checkVisibility()).map((panel) => panel.id));
+  const current = () => page.$$eval("nav a[aria-current]", (links) => links.map((link) => link.hash));
+  equal([await panels(), await current()], [[], ["#top"]], "the first screen alone");
+  check(await page.$eval(".card", (card) => card.getBoundingClientRect().top < 500), "what needs somebody is on the first screen");
+  // A command to copy.
+  await page.click(".card button");
+  await page.waitForFunction(() => /^(Copied|Selected)$/.test(document.querySelector(".card button").textContent));
+  // Tabs.
+  for (const [tab, panel] of [["#changes", "changes"], ["#failures", "failures"], ["#attempts", "attempts"], ["#about", "about"]]) {
+    await page.click(`nav a[href='${tab}']`);
+    equal([await panels(), await current()], [[panel], [tab]], `the tab ${tab}`);
+  }
+  const covered = () => page.evaluate(() => {
+    const bar = document.querySelector("nav").getBoundingClientRect().bottom;
+    return document.activeElement.closest(".a").firstElementChild.getBoundingClientRect().top < bar;
+  });
+  await page.click("nav a[href='#top']");
+  equal(await panels(), [], "back at the top");
+  // A link leads to its attempt, which the bar does not cover.
+  await page.click(".card a[href^='#i']");
+  await page.waitForFunction(() => document.querySelector(".a[open]") !== null);
+  equal([await panels(), await covered()], [["attempts"], false], "a link to an attempt");
+  equal(await page.$$eval(".a[open]", (open) => open.length), 1, "one attempt is open");
+  await page.evaluate(() => { document.querySelector(".a[open]").open = false; });
+  // Below their tasks in the order of the list, or as they came.
+  const order = () => page.$$eval(".a", (attempts) => attempts.map((attempt) => Number(attempt.id.slice(1))));
+  const byTask = await order();
+  const sorted = [...byTask].sort((one, other) => one - other);
+  equal(await page.$$eval(".task", (tasks) => tasks.map((task) => `${task.querySelector("h3 b").textContent} ${task.querySelectorAll(".a").length}`)), ["T002 3", "T003 2", "T004 3", "T005 2"], "tasks with several attempts");
+  await page.click("#order");
+  equal([await order(), await page.$eval("#order", (button) => button.getAttribute("aria-pressed"))], [sorted, "true"], "by time");
+  await page.click("#order");
+  equal(await order(), byTask, "by task again");
+  // Search, in texts that are not packed.
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("/");
-  equal(await page.evaluate(() => document.activeElement.id), "query", "what / leads to");
+  equal(await focused(), "query", "what / leads to");
   await page.keyboard.type("MOON opinion");
   // The page searches in pauses of the typing, and a busy machine types with pauses.
-  await page.waitForFunction(() => document.getElementById("shown").textContent === "2 of 12 shown");
-  equal(await shown(page), 2, "found outside of prompts");
+  await page.waitForFunction((all) => document.getElementById("shown").textContent === `5 of ${all} match`, {}, byTask.length);
+  equal(await shown(page), 5, "found, in titles too");
   await page.keyboard.type(" nowhere-at-all");
-  await page.waitForFunction(() => !document.getElementById("none").hidden);
-  equal(await shown(page), 0, "nothing found");
+  await page.waitForFunction((all) => document.getElementById("shown").textContent === `0 of ${all} match`, {}, byTask.length);
   await page.keyboard.press("Escape");
-  // The address keeps search and filter. What is found is marked and quoted; prompts are searched if that is asked for.
-  await page.focus("#query");
-  await page.keyboard.type("Pads");
-  await page.waitForFunction(() => location.hash === "#q=Pads");
-  const found = () => page.evaluate(() => [document.querySelector(".snippet mark")?.textContent, CSS.highlights.get("found").size > 0]);
-  equal([await shown(page), ...(await found())], [1, "pads", true], "what is found in answers");
-  await page.click(".chip.success");
-  await page.reload();
-  equal([await shown(page), await page.$eval("#query", (input) => input.value), await page.evaluate(() => location.hash)], [1, "Pads", "#q=Pads&o=success"], "after a reload");
-  await page.click("#prompts");
-  check((await shown(page)) > 1, "prompts are searched");
-  await page.click("#prompts");
-  await page.focus("#query");
-  await page.keyboard.press("Escape");
-  equal([await shown(page), await page.evaluate(() => CSS.highlights.get("found").size)], [12, 0], "nothing is marked any more");
-  // What is not done comes first, the attempts at a task together.
-  equal(await page.$$eval(".group", (groups) => groups.map((group) => `${group.dataset.t} ${group.querySelectorAll(".it").length}`)), ["T004 4", "T002 3", "T003 2", "T005 2"], "groups");
-  await page.select("#task", "T001");
-  equal(await page.$$eval(".group", (groups) => groups.filter((group) => !group.hidden).length), 0, "a group without iterations is hidden");
-  await page.select("#task", "");
-  await page.click(".copy");
-  await page.waitForFunction(() => /^(Copied|Selected)$/.test(document.querySelector(".copy").textContent));
-  // Attempts are tabs: the last failure first, the others by arrows and by mouse.
-  await page.reload();
-  const tabs = () => page.$$eval(".group[data-t=T002] [role=tab]", (tabs) => tabs.map((tab) => `${tab.textContent} ${tab.ariaSelected} ${tab.tabIndex}`));
-  const seen = () => page.$$eval(".group[data-t=T002] .it", (turns) => turns.filter((turn) => turn.checkVisibility()).map((turn) => turn.id));
-  equal([await tabs(), await seen()], [["✘ #2 false -1", "✘ #3 true 0", "✔ #4 false -1"], ["i3"]], "tabs");
-  await page.focus("#t3");
-  await page.keyboard.press("ArrowRight");
-  equal([await page.evaluate(() => document.activeElement.id), await seen()], ["t4", ["i4"]], "arrow right");
-  await page.keyboard.press("ArrowRight");
-  equal([await page.evaluate(() => document.activeElement.id), await seen()], ["t2", ["i2"]], "round to the first");
-  // By keyboard: onto a line, open it, on to the next.
-  await page.focus("#i2 > summary");
+  equal([await shown(page), await page.$eval("#shown", (line) => line.textContent)], [byTask.length, ""], "after Escape");
+  // By keyboard, from attempt to attempt.
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("j");
+  equal(await focused(), `i${byTask[0]}`, "j");
+  await page.keyboard.press("j");
+  equal(await focused(), `i${byTask[1]}`, "j again");
   await page.keyboard.press("Enter");
-  equal(await page.$eval("#i2", (turn) => turn.open), true, "Enter opens");
-  check(await page.$eval("#i2", (turn) => turn.innerText.includes("FAILED count")), "the output is seen");
-  await page.keyboard.press("ArrowDown");
-  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i3", "arrow down");
+  equal(await page.$eval(`#i${byTask[1]}`, (attempt) => attempt.open), true, "Enter opens");
   await page.keyboard.press("k");
-  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i2", "k");
-  await page.keyboard.press("Space");
-  equal(await page.$eval("#i2", (turn) => turn.open), false, "Space closes");
-  // By mouse.
-  await page.click("#t3");
-  await page.click("#i3 > summary");
-  equal(await page.$eval("#i3", (turn) => turn.open), true, "a click opens");
-  await page.click("#next");
-  equal(await page.evaluate(() => document.activeElement.parentElement.id), "i5", "the next failure");
-  await page.click("#fold");
-  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 0, "all folded");
-  await page.click("#unfold");
-  equal(await page.$$eval(".it", (turns) => turns.filter((turn) => turn.open).length), 12, "all unfolded");
-  equal(await seen(), ["i2", "i3", "i4"], "unfolded, the attempts stand below each other");
-  await page.click("#fold");
-  // A link leads to its iteration, also where a filter hides it.
-  await page.click(".chip.success");
-  await page.click(".need a[href='#i9']");
-  await page.waitForFunction(() => document.getElementById("i9").open);
-  equal(await page.$eval("#i9", (turn) => turn.hidden), false, "a link shows what was filtered away");
-  // The strip: what is under the pointer, and from cell to cell by keyboard.
-  await page.hover("#strip a[href='#i3']");
-  check(/^#3 T002 failed/.test(await page.$eval("#readout", (element) => element.textContent)), "the strip names the iteration");
-  await page.evaluate(() => document.querySelector("#strip a").focus());
-  await page.keyboard.press("ArrowRight");
-  await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.getElementById("i2").open);
+  equal(await focused(), `i${byTask[0]}`, "k");
+  // A prompt comes out of the page itself.
+  await page.evaluate((n) => { const attempt = document.getElementById(`i${n}`); attempt.open = true; attempt.querySelector(".prompt").open = true; }, byTask[1]);
+  await page.waitForFunction((n) => document.querySelector(`#i${n} .prompt pre`) !== null, {}, byTask[1]);
+  check((await page.$eval(`#i${byTask[1]} .prompt pre`, (pre) => pre.textContent)).includes("T002"), "the prompt of the attempt");
+  // The strip: what is under the pointer, and where a click leads.
+  await page.hover("#strip rect");
+  check(/T001/.test(await page.$eval("#readout", (element) => element.textContent)), "the strip names the attempt");
+  await page.click("#strip rect");
+  await page.waitForFunction((n) => document.getElementById(`i${n}`).open, {}, sorted[0]);
   // Light and dark by the button, also after a reload.
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   await page.click("#theme");
@@ -221,31 +207,43 @@ async function handling(browser, file) {
   equal(wrong, [], "handling");
   await page.close();
   const bare = await visit(browser, file, { script: false });
-  equal(await bare.page.$eval("h1", (title) => title.textContent), "4 of 5 tasks done · stopped: T004 could not be done", "without scripts");
-  check(!(await bare.page.$eval("#filter", (form) => form.checkVisibility())), "no filter that does nothing");
+  equal(await bare.page.$eval("h1", (title) => title.textContent), "4 of 5 tasks done. One needs you.", "without scripts");
+  equal(await bare.page.$$eval("button, input", (controls) => controls.filter((control) => control.checkVisibility()).length), 0, "no control that does nothing");
+  equal(await bare.page.$$eval(".panel", (panels) => panels.filter((panel) => !panel.checkVisibility()).length), 0, "all parts are there without scripts");
+  check(await bare.page.$eval(".card .command", (code) => code.checkVisibility()), "the command without scripts");
   await bare.page.close();
   const linked = await browser.newPage();
   await linked.goto(`${pathToFileURL(file).href}#i5`);
-  equal(await linked.$eval("#i5", (turn) => turn.open), true, "an address leads to an iteration");
+  equal(await linked.$eval("#i5", (attempt) => attempt.open), true, "an address leads to an attempt");
   await linked.close();
 }
 
-/** The page of a session whose record grows: what the reader unfolded, folded or chose stays as it was. */
+/** A question: the answer becomes one word of the command. */
+async function answering(browser, file) {
+  const { page, wrong } = await visit(browser, file);
+  const command = () => page.$eval(".answer ~ .command", (code) => code.textContent);
+  equal(await command(), "specify ralph hint --task T001 'TEXT' && specify ralph resume", "without an answer");
+  await page.type(".answer input", "it's $& `semicolons`");
+  equal(await command(), "specify ralph hint --task T001 'it'\\''s $& `semicolons`' && specify ralph resume", "with one");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /^(Copied|Selected)$/.test(document.querySelector(".go").textContent));
+  equal(wrong, [], "answering");
+  await page.close();
+}
+
+/** The page of a session whose record grows: what the reader unfolded or folded stays as it was. */
 async function growing(browser, address, grow) {
-  const { page, wrong } = await visit(browser, address);
+  const { page, wrong } = await visit(browser, `${address}#attempts`);
   const state = () => page.evaluate(() => document.documentElement.dataset.state);
   const seen = () => page.evaluate(() => [
-    document.querySelector(".phase").open,
-    document.querySelector("details.file").open,
-    [...document.querySelectorAll("section > .part")].map((part) => part.open),
+    [...document.querySelectorAll(".panel")].filter((panel) => !panel.hidden).map((panel) => panel.id),
+    document.querySelector(".files details").open,
+    document.querySelector(".settings").open,
     document.querySelector("#i1").open,
     [...document.querySelectorAll("#i1 .part")].map((part) => part.open),
-    document.querySelector("#t1").ariaSelected,
   ]);
-  await page.click("#t1");
   await page.evaluate(() => {
-    document.getElementById("i1").open = true;
-    for (const fold of document.querySelectorAll(".phase, details.file, section > .part:first-of-type, #i1 .part:nth-of-type(odd)")) fold.open = !fold.open;
+    for (const fold of document.querySelectorAll("#i1, .files details, .settings, #i1 .part:nth-of-type(odd)")) fold.open = !fold.open;
   });
   for (let time = 0; time < 2; time += 1) {
     const [before, known] = [await seen(), await state()];
@@ -304,6 +302,10 @@ async function main() {
       server.kill("SIGINT");
     }
     await handling(browser, path.join(pages, "demo.html"));
+    asking(specify, path.join(work, "asking"));
+    const question = path.join(pages, "asking.html");
+    ralph(specify, path.join(work, "asking"), ["report", "-o", question]);
+    await answering(browser, question);
   } finally {
     await browser.close();
     rmSync(work, { recursive: true, force: true, maxRetries: 5 });

@@ -123,6 +123,12 @@ pub fn named(tasks: &[&str]) -> Option<String> {
     }
 }
 
+/// Returns `text` with its first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// Returns how a session is stuck: `2 tasks ask`, `T019 could not be done`; `None` if no task was tried in vain.
 pub fn stuck(not_done: &[NotDone]) -> Option<String> {
     let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;

@@ -15,6 +15,11 @@ pub fn local_minute(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M")
 }
 
+/// Formats `23 Nov 02:15`.
+pub fn day_minute(at: Timestamp) -> String {
+    shown(at, zone(), "%-d %b %H:%M")
+}
+
 /// Formats `02:15`.
 pub fn clock(at: Timestamp) -> String {
     shown(at, zone(), "%H:%M")

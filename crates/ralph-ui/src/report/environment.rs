@@ -20,7 +20,7 @@ pub enum Medium<'a> {
 /// Returns an environment without templates that escapes all values.
 pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
     let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     // The one gate: whatever is not markup of ours is made harmless on its way into the page.
     environment.set_formatter(|out, _, value| {

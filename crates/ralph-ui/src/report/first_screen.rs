@@ -1,233 +1,413 @@
-//! What a reader sees first: the figures of a session in a line, and what only a person can settle.
+//! What a reader sees first: the verdict, four facts, what needs somebody with its command, and where the tasks stand.
 
-use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::ending::cost;
-use crate::local_time::span_of;
-use crate::style::{Count, cut, duration, grouped};
-use ralph_core::record::{NotDone, RALPH_ELSEWHERE, Status, hint_command};
+use minijinja::{Value, context};
 
+use crate::ending::{self, capital};
+use crate::local_time::clock;
+use crate::style::{Count, brief_duration, cut, duration, grouped};
+use ralph_core::history::clusters::message;
+use ralph_core::judge::is_test_file;
+use ralph_core::record::{
+    Cost, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
+    hint_command, join_truncated,
+};
+
+use super::attempts::{first_sentence, given_up};
 use super::harmless::one_line;
-use super::page_parts::{links, quote};
-use super::task_rows::signs;
-use super::units::short;
-use super::{Attention, Level, Report, ReportIteration};
+use super::strip::gaps;
+use super::{Report, ReportIteration, State, TaskRow};
 
-/// Most tasks that need somebody; the rest are counted.
-const MAX_TASKS: usize = 20;
-/// Most items that an agent tried, and names that wait for a task.
-const MAX_ITEMS: usize = 6;
-/// Longest of them, in characters.
-const MAX_ITEM_CHARS: usize = 120;
+/// Most tasks that need somebody; most attempts and links of one, and of other lists.
+const MAX_NEEDS: usize = 20;
+const MAX_LINKS: usize = 6;
+const MAX_NAMES: usize = 6;
+/// Longest words of a card, in characters.
+const MAX_CHARS: usize = 300;
+/// Most cells of tasks; phases behind them have their counts alone.
+const MAX_CELLS: usize = 500;
 
-/// Cost, time, iterations, changes and when, as far as they are known: what it is, the figure, and more of it.
-pub(super) fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
-    let Report { session, headline, totals, .. } = report;
-    let tokens = || totals.tokens.total().map(|total| format!("{} tokens", short(total)));
-    let changes = report.changes.as_ref().map(|changes| {
+/// The first numbers as words.
+const WORDS: [&str; 11] =
+    ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+fn in_words(count: usize) -> String {
+    WORDS.get(count).map_or_else(|| grouped(count as u64), |word| (*word).to_owned())
+}
+
+/// `Two questions`
+fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", in_words(count), if count == 1 { "" } else { "s" })
+}
+
+/// How many tasks are done, and how many things need somebody: `31 of 35 tasks done. Two need you.`
+pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> String {
+    let all = Count(states.total() as u64, "task");
+    let done = match (states.done, states.total()) {
+        (_, 0) => "No tasks".to_owned(),
+        (done, total) if done == total && total > 1 => format!("All {all} done"),
+        (done, _) => format!("{} of {all} done", grouped(done as u64)),
+    };
+    let so_far = if is_running { " so far" } else { "" };
+    match needs {
+        0 => format!("{done}{so_far}."),
+        1 => format!("{done}{so_far}. One needs you."),
+        several => format!("{done}{so_far}. {} need you.", capital(&in_words(several))),
+    }
+}
+
+/// What needs somebody, and why it stopped otherwise, in sentences.
+fn more(report: &Report, needs: &[&Need]) -> String {
+    let count = |why: NeedKind| needs.iter().filter(|need| need.why == why).count();
+    let asks = (count(NeedKind::Asks) > 0)
+        .then(|| format!("{} to answer", counted(count(NeedKind::Asks), "question")));
+    let fails = match count(NeedKind::Fails) {
+        0 => None,
+        1 => {
+            let need = needs.iter().find(|need| need.why == NeedKind::Fails);
+            let tries = need.map_or(0, |need| attempts_of(report, need).len());
+            let is_test =
+                need.is_some_and(|need| need.cause.as_deref().is_some_and(|cause| cause.contains('›')));
+            let what = if is_test { "test" } else { "check" };
+            Some(format!("one {what} that {} did not pass", counted(tries.max(1), "attempt")))
+        }
+        several => Some(format!("{} given up", counted(several, "task"))),
+    };
+    let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
+    let parts: Vec<String> = [asks, fails].into_iter().flatten().chain(others).collect();
+    let mut sentences: Vec<String> = Vec::new();
+    if !parts.is_empty() {
+        sentences.push(format!("{}.", capital(&parts.join(", "))));
+    }
+    let waiting = report.summary.waiting.len();
+    if report.is_latest && waiting > 0 && count(NeedKind::Fails) + count(NeedKind::Asks) > 0 {
+        let for_one =
+            report.summary.waiting.iter().all(|one| one.dependency == report.summary.waiting[0].dependency);
+        let (wait, it) = (if waiting == 1 { "waits" } else { "wait" }, if for_one { "it" } else { "them" });
+        sentences.push(format!("{} {wait} for {it}.", capital(&counted(waiting, "more task"))));
+    }
+    let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
+    let is_running = report.session.status == Status::Running;
+    let stop = ending::stop(&report.session, ending::stuck(&report.not_done).as_deref());
+    sentences.extend(stop.filter(|_| !is_said && !is_running).map(|stop| format!("{}.", capital(&stop))));
+    if needs.is_empty() && !is_running {
+        sentences.push("Nothing needs you.".to_owned());
+    }
+    sentences.join(" ")
+}
+
+pub(super) fn verdict(report: &Report) -> Value {
+    let needs = report.needs();
+    let title = title(report.states(), needs.len(), report.session.status == Status::Running);
+    context! { title, more => more(report, &needs) }
+}
+
+/// Cost, changes, time and attempts: what it is, the figure, and more of it with classes of the style.
+pub(super) fn facts(report: &Report) -> Vec<Value> {
+    let totals = report.session_totals();
+    let dollars = |usd: f64| format!("${usd:.2}");
+    let mut notes: Vec<(&str, String)> = Vec::new();
+    notes.extend(totals.cost.failed_usd.map(|usd| ("", format!("{} in failed attempts", dollars(usd)))));
+    if let Some(lost) = totals.cost.not_done_usd.filter(|usd| *usd > 0.0) {
+        let is_part = totals.cost.failed_usd.is_some_and(|failed| lost <= failed);
+        notes.push(("", if notes.is_empty() { String::new() } else { ", ".to_owned() }));
+        notes.push(("lost", dollars(lost)));
+        notes.push(("", if is_part { " of it lost" } else { " in tasks that are not done" }.to_owned()));
+    }
+    let without = totals.cost.unreported;
+    if totals.cost.usd.is_some() && without > 0 {
+        notes.push(("", format!(" ({} reported no cost)", counted(without, "attempt"))));
+    }
+    let tokens = report.totals.tokens.total().map(|tokens| format!("{} tokens", short(tokens)));
+    let cost = Cost { usd: totals.cost.usd, is_partial: false }
+        .shown()
+        .or(tokens)
+        .unwrap_or_else(|| "unknown".to_owned());
+    let mut facts = vec![context! { name => "Cost", value => cost, notes, link => false }];
+    if let Some(changes) = &report.changes {
         let (added, removed) = changes.lines();
-        let lines = format!("+{} −{}", grouped(added), grouped(removed));
-        (Count(changes.files.len() as u64, "file").to_string(), lines)
+        let value = format!(
+            "{}, +{} −{}",
+            Count(changes.files.len() as u64, "file"),
+            grouped(added),
+            grouped(removed)
+        );
+        let notes = match report.uncommitted {
+            Some(0) if changes.files.is_empty() => ("", "nothing".to_owned()),
+            Some(0) => ("", "committed".to_owned()),
+            Some(some) if some < changes.files.len() => {
+                ("am", format!("{} not committed", grouped(some as u64)))
+            }
+            Some(_) => ("am", "not committed".to_owned()),
+            None => ("", String::new()),
+        };
+        let link = !changes.files.is_empty();
+        facts.push(context! { name => "Changed", value, notes => [notes], link });
+    }
+    let mut idle: Vec<(&str, u64)> = Vec::new();
+    for gap in gaps(report) {
+        match idle.iter_mut().find(|(name, _)| *name == gap.names[1]) {
+            Some((_, ms)) => *ms += gap.ms,
+            None => idle.push((gap.names[1], gap.ms)),
+        }
+    }
+    let idle =
+        idle.into_iter().map(|(name, ms)| format!("{} {name}", minutes(ms))).collect::<Vec<_>>().join(", ");
+    facts.push(context! { name => "Time", value => minutes(report.headline.span_ms), notes => [("", idle)], link => false });
+    let solved: usize =
+        report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
+    let failed = match (totals.failed, solved) {
+        (0, _) => "none failed".to_owned(),
+        (failed, 0) => format!("{} failed", grouped(failed as u64)),
+        (failed, solved) => format!(
+            "{} failed, {} of them solved by later ones",
+            grouped(failed as u64),
+            grouped(solved as u64)
+        ),
+    };
+    let value = grouped(totals.attempts as u64);
+    facts.push(context! { name => "Attempts", value, notes => [("", failed)], link => false });
+    facts
+}
+
+/// `5 h 49 min`, `42 min`
+fn minutes(ms: u64) -> String {
+    let text = duration(ms);
+    if ms < 60_000 {
+        text
+    } else {
+        text.split_once(" min").map_or(text.clone(), |(minutes, _)| format!("{minutes} min"))
+    }
+}
+
+/// `12.3 M`
+pub(super) fn short(number: u64) -> String {
+    match number {
+        0..10_000 => grouped(number),
+        10_000..1_000_000 => format!("{} k", number / 1000),
+        _ => format!("{}.{} M", grouped(number / 1_000_000), number % 1_000_000 / 100_000),
+    }
+}
+
+fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
+    let is_meant = |one: &&ReportIteration| one.record.is_run() && one.record.task == need.task;
+    report.iterations.iter().filter(is_meant).collect()
+}
+
+/// The cards of what needs somebody.
+pub(super) fn needs(report: &Report) -> Vec<Value> {
+    let mut needs = report.needs();
+    needs.sort_by_key(|need| need.why != NeedKind::Asks);
+    needs.into_iter().take(MAX_NEEDS).map(|need| card(report, need)).collect()
+}
+
+fn card(report: &Report, need: &Need) -> Value {
+    let cause = need.cause.as_deref().map(|cause| cut(&one_line(cause), MAX_CHARS)).unwrap_or_default();
+    let resume = resume(report);
+    let Some(task) = &need.task else {
+        let command = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
+        return context! {
+            class => "bad", tag => format!("! {}", capital(&need.subject())), err => context! { id => cause, file => "", lines => Vec::<String>::new() },
+            command, last => need.iteration, meta => "", undone => "",
+        };
+    };
+    let attempts = attempts_of(report, need);
+    let cost = report.summary.totals.task_costs.get(task).map(|usd| format!("${usd:.2}"));
+    let blocked = report.summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
+    let blocked: Vec<String> = blocked.map(|waiting| one_line(&waiting.task)).collect();
+    let waits = (!blocked.is_empty()).then(|| {
+        let names = join_truncated(&blocked, MAX_NAMES).replace(", ", " and ");
+        format!("{names} {} for it", if blocked.len() == 1 { "waits" } else { "wait" })
     });
-    let (files, lines) = changes.unwrap_or_default();
-    let totals_of_session = report.session_totals();
-    let attempts = Count(totals_of_session.attempts as u64, "attempt").to_string();
-    let figures = [
-        ("Cost", cost(&totals_of_session.cost).or_else(tokens).unwrap_or_default(), String::new()),
-        ("From start to end", duration(headline.span_ms), String::new()),
-        ("Attempts", attempts, String::new()),
-        ("Changed", files, lines),
-        ("When", span_of(session.started_at, headline.ended_at), String::new()),
-    ];
-    figures.into_iter().filter(|(_, value, _)| !value.is_empty()).collect()
+    let is_question = need.why == NeedKind::Asks;
+    let asked =
+        attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question)).count();
+    let times = match (is_question, asked) {
+        (true, 0 | 1) => "asked once".to_owned(),
+        (true, 2) => "asked twice".to_owned(),
+        (true, times) => format!("asked {times} times"),
+        (false, _) => Count(attempts.len().max(1) as u64, "attempt").to_string(),
+    };
+    let meta = [Some(times), cost, waits].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let (question, rest) = match cause.split_once("? ") {
+        Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
+        _ => (capital(&cause), String::new()),
+    };
+    let last = attempts.last().map(|one| one.record.iteration);
+    let undone = attempts.iter().rev().find_map(|one| given_up(report, &one.record)).map(|words| {
+        if words.contains("undone") {
+            "Its changes were undone."
+        } else {
+            "Its changes are in the work tree."
+        }
+    });
+    let files = report.changes.iter().flat_map(|changes| &changes.files);
+    let unfinished: Vec<_> = files.filter(|file| file.is_unfinished && file.tasks.contains(task)).collect();
+    let lines: u64 = unfinished.iter().filter_map(|file| file.change.added).sum();
+    let hint = hint_command(RALPH_ELSEWHERE, task);
+    let shown = attempts.iter().skip(attempts.len().saturating_sub(MAX_LINKS)).map(|one| {
+        let spent = [Some(brief_duration(super::headline::time(one))), one.record.cost().shown()];
+        let spent = spent.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let said = first_sentence(&one.record.facts.final_message).unwrap_or_else(|| message(&one.record));
+        let tried = one.record.approaches.join(", ");
+        let what = if tried.is_empty() { said } else { format!("{tried} — {said}") };
+        context! { n => one.record.iteration, spent, what => cut(&one_line(&what), MAX_CHARS) }
+    });
+    context! {
+        class => if is_question { "ask" } else { "bad" },
+        tag => if is_question { "? Question" } else { "✘ Fails" },
+        task, meta, rest, undone, last,
+        title => report.tasks.iter().find(|row| row.name == *task).map(|row| one_line(&row.text)),
+        question => is_question.then_some(question),
+        err => error(attempts.last().copied(), cause),
+        attempts => shown.collect::<Vec<_>>(),
+        unfinished => (lines > 0).then(|| Count(lines, "unfinished line").to_string()),
+        folder => unfinished.first().map(|file| file.change.path.rsplit_once('/').map_or(file.change.path.as_str(), |(folder, _)| folder)),
+        command => match resume.filter(|_| is_question) {
+            Some(resume) => format!("{hint} && {resume}"),
+            None => hint,
+        },
+    }
 }
 
-/// What needs somebody.
-#[derive(Serialize)]
-pub(super) struct Needs<'a> {
-    title: &'static str,
-    tasks: Vec<TaskNeed<'a>>,
-    /// Tasks that have no room.
-    more: Option<String>,
-    others: Vec<Other<'a>>,
-    commands: Vec<String>,
+/// What failed, where, and what was expected.
+fn error(last: Option<&ReportIteration>, cause: String) -> Value {
+    let first = last.and_then(|last| last.record.facts.errors.first()).filter(|error| !error.id.is_empty());
+    let Some(error) = first else {
+        return context! { id => cause, file => "", lines => Vec::<String>::new() };
+    };
+    let line = |text: &String| cut(&one_line(text), MAX_CHARS);
+    // The cause has the line, too.
+    let place = cause.rsplit_once('(').map(|(_, place)| place.trim_end_matches(')'));
+    let file = place.filter(|place| place.starts_with(&error.file)).unwrap_or(&error.file);
+    context! { id => line(&error.id), file => one_line(file), lines => [&error.message].into_iter().chain(&error.values).map(line).collect::<Vec<_>>() }
 }
 
-#[derive(Serialize)]
-struct TaskNeed<'a> {
-    name: &'a str,
-    title: &'a str,
-    signs: String,
-    /// How its iterations ended, cost, and what waits for it.
-    facts: String,
-    cause: Option<String>,
-    tried: Vec<String>,
-    question: Option<String>,
-    links: Vec<u32>,
-    older: Option<usize>,
+/// How to go on; `None` while it runs, and where all is done.
+pub(super) fn resume(report: &Report) -> Option<String> {
+    let is_over = !matches!(report.session.status, Status::Running | Status::Completed);
+    let id = if report.is_latest { String::new() } else { format!(" {}", report.session.id) };
+    is_over.then(|| format!("{RALPH_ELSEWHERE} resume{id}{}", report.session.budget().flags_to_go_on()))
 }
 
-#[derive(Serialize)]
-struct Other<'a> {
-    level: &'static str,
-    what: String,
-    quote: Option<String>,
-    links: &'a [u32],
-    older: Option<usize>,
-}
-
-pub(super) fn needs(report: &Report) -> Option<Needs<'_>> {
-    let left = || report.not_done.iter().filter(|task| task.needs_you());
-    let tasks: Vec<TaskNeed<'_>> = left().take(MAX_TASKS).map(|task| task_need(task, report)).collect();
-    let is_of_task = |found: &Attention| left().any(|task| found.task.as_ref() == Some(&task.task));
-    let others = report.attention.iter().filter(|found| found.level != Level::Bad || !is_of_task(found));
-    let others: Vec<Other<'_>> = others
-        .map(|found| {
-            let (links, older) = links(&found.iterations);
-            let quote = found.quote.as_deref().map(quote);
-            let task = found.task.as_ref().map_or(String::new(), |task| format!("{task} "));
-            Other { level: found.level.into(), what: format!("{task}{}", found.what), quote, links, older }
-        })
-        .collect();
-    let is_urgent = !tasks.is_empty() || report.attention.iter().any(|found| found.level == Level::Bad);
-    let left_out = left().count().saturating_sub(MAX_TASKS);
-    (is_urgent || !others.is_empty()).then(|| Needs {
-        title: if is_urgent { "Needs you" } else { "Worth a look" },
-        tasks,
-        more: (left_out > 0).then(|| format!("{} are not done", Count(left_out as u64, "more task"))),
-        others,
-        commands: commands(report),
+/// What runs.
+pub(super) fn now(report: &Report) -> Option<Value> {
+    let begin = report.begin.as_ref()?;
+    let task = &begin.task.name;
+    let is_failure = |one: &&ReportIteration| {
+        one.record.outcome == Outcome::Failure && one.record.task.as_ref() == Some(task)
+    };
+    let failures: Vec<&ReportIteration> = report.iterations.iter().filter(is_failure).collect();
+    let last = failures.last().map(|last| {
+        let times = match failures.len() {
+            1 => "failed once".to_owned(),
+            count => format!("failed {count} times"),
+        };
+        cut(&one_line(&format!("{times}: {}", message(&last.record))), MAX_CHARS)
+    });
+    Some(context! {
+        task, last,
+        text => one_line(&begin.task.text),
+        attempt => begin.attempt,
+        since => begin.started_at.seconds(),
+        clock => clock(begin.started_at),
+        hint => hint_command(RALPH_ELSEWHERE, task),
     })
 }
 
-/// How to go on.
-fn commands(report: &Report) -> Vec<String> {
-    let id = &report.session.id;
-    let hint = match report.not_done.iter().max_by_key(|task| task.needs_you()) {
-        Some(task) => hint_command(RALPH_ELSEWHERE, &task.task),
-        None => format!("{RALPH_ELSEWHERE} hint 'TEXT'"),
+/// The phases with a cell for each task.
+pub(super) fn phases(report: &Report) -> Vec<Value> {
+    let mut needs: HashMap<&str, NeedKind> = HashMap::new();
+    needs.extend(report.needs().into_iter().filter_map(|need| Some((need.task.as_deref()?, need.why))));
+    let waiting: HashMap<&str, &str> =
+        report.summary.waiting.iter().map(|one| (one.task.as_str(), one.dependency.as_str())).collect();
+    let state = |task: &TaskRow| match (needs.get(task.name.as_str()), waiting.get(task.name.as_str())) {
+        _ if is_done(task) => ("", String::new()),
+        (Some(NeedKind::Asks), _) => ("q", format!("{} asks", task.name)),
+        (Some(_), _) => ("x", format!("{} fails", task.name)),
+        (None, Some(dependency)) => ("w", format!("{} waits for {dependency}", task.name)),
+        (None, None) => ("o", format!("{} is open", task.name)),
     };
-    let resume = format!("{RALPH_ELSEWHERE} resume {id}{}", report.session.budget().flags_to_go_on());
-    match report.session.status {
-        Status::Completed => Vec::new(),
-        Status::Running => vec![hint],
-        Status::Failed | Status::Interrupted | Status::Later(_) if report.not_done.is_empty() => vec![resume],
-        Status::Failed | Status::Interrupted | Status::Later(_) => vec![hint, resume],
-    }
+    let mut room = MAX_CELLS;
+    let phases = report.tasks.chunk_by(|one, other| one.phase == other.phase).map(|tasks| {
+        let done = tasks.iter().filter(|task| is_done(task)).count();
+        let cells: Vec<_> = if tasks.len() <= room { tasks.iter().map(state).collect() } else { Vec::new() };
+        room -= cells.len();
+        let open: Vec<&str> =
+            cells.iter().map(|(_, words)| words.as_str()).filter(|words| !words.is_empty()).collect();
+        let label = format!("{done} of {} done. {}", tasks.len(), join_truncated(&open, MAX_NAMES));
+        let name = tasks[0].phase.as_deref().map_or("Tasks", phase_name);
+        context! { name, done, all => tasks.len(), cells, label }
+    });
+    phases.take(MAX_CELLS).collect()
 }
 
-fn task_need<'a>(task: &'a NotDone, report: &'a Report) -> TaskNeed<'a> {
-    let iterations =
-        report.iterations.iter().filter(|iteration| iteration.record.task.as_ref() == Some(&task.task));
-    let iterations: Vec<&ReportIteration> = iterations.collect();
-    let outcomes: Vec<_> = iterations.iter().map(|iteration| iteration.record.outcome).collect();
-    let numbers: Vec<u32> = iterations.iter().map(|iteration| iteration.record.iteration).collect();
-    let (signs, signs_in_words) = signs(&outcomes);
-    let mut facts = vec![signs_in_words];
-    facts.retain(|ended| !ended.is_empty());
-    facts.extend(task.cost_usd.map(|usd| format!("${usd:.2}")));
-    facts.extend(blocks(&task.blocks));
-    let mut tried: Vec<String> = Vec::new();
-    for item in iterations.iter().flat_map(|iteration| &iteration.record.approaches) {
-        let item = cut(&one_line(item), MAX_ITEM_CHARS);
-        if !tried.contains(&item) {
-            tried.push(item);
-        }
-    }
-    tried.truncate(MAX_ITEMS);
-    let (links, older) = links(&numbers);
-    let last = iterations.iter().rfind(|iteration| iteration.record.is_run());
-    let question = last.and_then(|iteration| question(&iteration.record.facts.final_message));
-    TaskNeed {
-        name: &task.task,
-        title: &task.title,
-        signs,
-        facts: facts.join(" · "),
-        cause: task
-            .cause
-            .as_deref()
-            .map(|cause| quote(without_question(cause, question.as_deref())))
-            .filter(|cause| !cause.is_empty()),
-        tried,
-        question,
-        links: links.to_vec(),
-        older,
-    }
+fn is_done(task: &TaskRow) -> bool {
+    matches!(task.state, State::Done | State::DoneBefore)
 }
 
-/// Returns a cause without the question at its end, which is shown below it.
-fn without_question<'a>(cause: &'a str, question: Option<&str>) -> &'a str {
-    let rest = question.and_then(|question| cause.strip_suffix(question));
-    rest.map_or(cause, |rest| rest.trim_end().trim_end_matches("Question:").trim_end_matches([' ', ':']))
+/// `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`
+fn phase_name(phase: &str) -> &str {
+    let name =
+        phase.strip_prefix("Phase ").and_then(|rest| rest.split_once(": ")).map_or(phase, |(_, name)| name);
+    let name = name
+        .strip_prefix("User Story ")
+        .and_then(|rest| rest.split_once(" - "))
+        .map_or(name, |(_, name)| name);
+    name.rsplit_once(" (P").map_or(name, |(name, _)| name)
 }
 
-/// `blocks T020 and T023`
-fn blocks(names: &[String]) -> Option<String> {
-    let names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
-    match names.as_slice() {
-        [] => None,
-        [one] => Some(format!("blocks {one}")),
-        [first @ .., last] if names.len() <= MAX_ITEMS => {
-            Some(format!("blocks {} and {last}", first.join(", ")))
-        }
-        all => Some(format!("blocks {} and {} more", all[..MAX_ITEMS].join(", "), all.len() - MAX_ITEMS)),
+/// What else is worth a look.
+pub(super) fn also(report: &Report) -> Vec<Value> {
+    let mut items = Vec::new();
+    let numbers = |is_meant: fn(&ReportIteration) -> bool| -> Vec<u32> {
+        report.iterations.iter().filter(|one| is_meant(one)).map(|one| one.record.iteration).collect()
+    };
+    let mut add = |what: String, more: &str, links: &[u32]| {
+        let older = links.len().saturating_sub(MAX_LINKS);
+        items.push(context! { what, more, links => links[older..].to_vec(), href => "", link => "" });
+    };
+    let claims = numbers(|one| !one.record.false_claim.is_empty());
+    if !claims.is_empty() {
+        add(
+            format!("{} wrong “done”", claims.len()),
+            if claims.len() == 1 { "was caught and reopened:" } else { "were caught and reopened:" },
+            &claims,
+        );
     }
-}
-
-/// The last sentence of an agent's words that asks something.
-fn question(words: &str) -> Option<String> {
-    let line = words.lines().rev().find(|line| line.trim_end().ends_with('?'))?;
-    let sentence = line.trim().rsplit(". ").next()?.trim_start_matches(['-', '*', '#', '>', ' ']);
-    let sentence = sentence.trim_start_matches("Question:").trim_start();
-    (sentence.len() > 1).then(|| quote(sentence))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::samples::{iterations, report};
-    use super::*;
-
-    #[test]
-    fn a_task_that_is_not_done_has_its_attempts_what_it_blocks_and_what_was_tried() {
-        let mut iterations = iterations("T1-a T1-b T1!");
-        for iteration in &mut iterations {
-            iteration.record.approaches =
-                vec!["a lock".to_owned(), format!("\u{1b}#{}", iteration.record.iteration)];
-        }
-        iterations[1].record.facts.final_message = "It fails.\nQuestion: Semicolons or commas?\n".to_owned();
-        let report = report(iterations, "");
-        let needs = needs(&report).unwrap();
-        let task = &needs.tasks[0];
-        let facts = "2 failed, 1 skipped · $1.50 · blocks T9";
-        assert_eq!((task.signs.as_str(), task.facts.as_str()), ("✘✘»", facts));
-        assert_eq!(task.tried, ["a lock", "␛#1", "␛#2", "␛#3"]);
-        assert_eq!(task.question.as_deref(), Some("Semicolons or commas?"));
-        let commands: Vec<_> =
-            needs.commands.iter().filter_map(|command| command.split(' ').nth(2)).collect();
-        assert_eq!(commands, ["hint", "resume"]);
+    for task in report.summary.flagged.iter().take(MAX_NAMES) {
+        let links: Vec<u32> =
+            task.iteration.filter(|_| task.session == report.session.id).into_iter().collect();
+        let text = task.text.as_deref().unwrap_or("flagged");
+        add(
+            format!("⚑ {}", one_line(&task.task)),
+            &format!("is done, but look: {}", cut(&one_line(text), MAX_CHARS)),
+            &links,
+        );
     }
-
-    #[test]
-    fn a_question_stands_once() {
-        for (cause, expected) in [
-            ("the agent left the box open: Question: a or b?", "the agent left the box open"),
-            ("the agent left the box open: a or b?", "the agent left the box open"),
-            ("FAILED a or b? no", "FAILED a or b? no"),
-        ] {
-            assert_eq!(without_question(cause, Some("a or b?")), expected);
-            assert_eq!(without_question(cause, None), cause);
+    let secrets = numbers(|one| !one.record.redactions.is_empty());
+    if !secrets.is_empty() {
+        add(
+            Count(secrets.len() as u64, "attempt").to_string(),
+            "had secrets, which were taken out of the record:",
+            &secrets,
+        );
+    }
+    if !report.session.hints.is_empty() {
+        add(Count(report.session.hints.len() as u64, "hint").to_string(), "of yours: no prompt took it", &[]);
+    }
+    let files = report.changes.iter().flat_map(|changes| &changes.files);
+    let tests = files.filter(|file| is_test_file(&file.change.path)).count();
+    let learnings: BTreeSet<&String> =
+        report.iterations.iter().flat_map(|one| &one.record.learnings).collect();
+    for (count, noun, more, href, link) in [
+        (tests, "test file", "written or changed by the agent:", "#tests", "review first"),
+        (learnings.len(), "learning", "for the next night:", "#learned", "show"),
+    ] {
+        if count > 0 {
+            items.push(context! { what => Count(count as u64, noun).to_string(), more, links => Vec::<u32>::new(), href, link });
         }
     }
-
-    #[test]
-    fn nothing_is_asked_of_anybody_where_there_is_nothing() {
-        let mut done = report(iterations("T1-a T1+"), "");
-        done.session.status = Status::Completed;
-        assert!(needs(&done).is_none());
-        assert_eq!(question("Done."), None);
-        for (count, expected) in [(0, None), (1, Some("blocks T1")), (2, Some("blocks T1 and T2"))] {
-            let names: Vec<String> = (1..=count).map(|number| format!("T{number}")).collect();
-            assert_eq!(blocks(&names).as_deref(), expected);
-        }
-    }
+    items
 }

@@ -14,7 +14,7 @@ const SHOWN: usize = 300;
 pub struct Omissions {
     /// The oldest.
     pub iterations: usize,
-    /// Texts.
+    /// How many texts are cut, and at how many bytes.
     pub cut: usize,
     pub cut_at: usize,
     /// True if the size of the page is why.

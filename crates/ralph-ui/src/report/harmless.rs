@@ -61,6 +61,7 @@ pub fn width(c: char) -> usize {
 }
 
 /// How many bytes a text takes in a page.
+#[cfg(test)]
 pub fn escaped_len(text: &str) -> usize {
     text.chars().map(width).sum()
 }

@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use strum::IntoStaticStr;
 
-use crate::ending;
+use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
-use crate::needs;
 use crate::status::InFlight;
 use crate::style::{Count, grouped};
 use ralph_core::record::{
-    FailureClass, FlaggedTask, Iteration, NeedKind, NotDone, Outcome, Session, Status, StopReason, Summary,
-    TaskName, Timestamp,
+    FlaggedTask, Iteration, Need, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
 };
 use ralph_store::RemoteRun;
 
-use super::{Outcomes, ReportIteration, TaskRow};
+use super::{ReportIteration, TaskRow};
 
 /// Most things to look at.
 const MAX_FINDINGS: usize = 8;
@@ -116,11 +114,6 @@ pub fn of(
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
-}
-
 /// How many tasks were closed in how many runs, and what happened since.
 fn course(iterations: &[ReportIteration]) -> String {
     let runs: Vec<&ReportIteration> =
@@ -145,14 +138,18 @@ pub fn time(iteration: &ReportIteration) -> u64 {
     iteration.record.duration_ms.total().unwrap_or_default()
 }
 
-/// An open task that was tried: how its iterations ended, and why it failed.
+/// An open task that was tried.
 fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
     let row = rows.iter().find(|row| row.name == task.task);
-    let ended: Outcomes = row.iter().flat_map(|row| row.tries.iter().copied()).collect();
+    let after = Count(u64::from(task.attempts), "attempt");
     Attention {
         level: if task.needs_you() { Level::Bad } else { Level::Note },
         task: Some(task.task.clone()),
-        what: format!("is not done: {ended}."),
+        what: if task.attempts > 0 {
+            format!("is not done after {after}.")
+        } else {
+            "is not done.".to_owned()
+        },
         quote: task.cause.clone(),
         iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
     }
@@ -171,19 +168,14 @@ fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
     }
 }
 
-/// What attempts left behind, and only a person can settle.
-fn left_behind(session: &Session, summary: &Summary) -> Option<Attention> {
-    let texts = needs::left_behind(summary);
-    let of_session = summary
-        .needs_you
-        .iter()
-        .filter(|need| matches!(need.why, NeedKind::Git | NeedKind::Files) && need.session == session.id);
-    (!texts.is_empty()).then(|| Attention {
+/// What only a person can settle, beside tasks.
+fn fault(need: &Need, session: &Session) -> Option<Attention> {
+    need.task.is_none().then(|| Attention {
         level: Level::Bad,
         task: None,
-        what: "Left behind by an attempt.".to_owned(),
-        quote: Some(texts.join("; ")),
-        iterations: of_session.filter_map(|need| need.iteration).collect(),
+        what: format!("{}.", capital(&need.subject())),
+        quote: need.cause.clone(),
+        iterations: need.iteration.filter(|_| need.session == session.id).into_iter().collect(),
     })
 }
 
@@ -194,20 +186,20 @@ fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
         (
             Level::Warning,
             |record| !record.false_claim.is_empty(),
-            "false claim caught: the agent said done, and it was not.",
-            "false claims caught: the agent said done, and it was not.",
+            "wrong “done” caught and reopened.",
+            "wrong “done” caught and reopened.",
         ),
         (
             Level::Warning,
             |record| record.outcome == Outcome::Interrupted,
-            "iteration was interrupted.",
-            "iterations were interrupted.",
+            "attempt was cut short.",
+            "attempts were cut short.",
         ),
         (
             Level::Note,
             |record| !record.redactions.is_empty(),
-            "iteration had secrets, which were taken out of the record.",
-            "iterations had secrets, which were taken out of the record.",
+            "attempt had secrets, which were taken out of the record.",
+            "attempts had secrets, which were taken out of the record.",
         ),
     ];
     kinds.into_iter().filter_map(|(level, is_meant, one, several)| {
@@ -230,33 +222,9 @@ pub fn attention(
     summary: &Summary,
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
-    let mut found = Vec::new();
-    let last = iterations.last().filter(|_| session.status != Status::Completed);
-    if let (Some(StopReason::AgentUnusable), Some(iteration)) = (session.stop_reason, last) {
-        let class =
-            iteration.record.failure_class.as_ref().map_or("unknown", FailureClass::as_str).replace('_', " ");
-        found.push(Attention {
-            level: Level::Bad,
-            task: None,
-            what: format!("The agent could not go on ({class})."),
-            quote: iteration.record.error.clone(),
-            iterations: vec![iteration.record.iteration],
-        });
-    }
-    found.extend(not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)));
-    found.extend(left_behind(session, summary));
-    // A loop that is about a file has no open task.
-    if let (true, Some(iteration)) =
-        (found.is_empty(), last.filter(|iteration| iteration.record.outcome == Outcome::Failure))
-    {
-        found.push(Attention {
-            level: Level::Bad,
-            task: iteration.record.task.clone(),
-            what: "failed in the last iteration.".to_owned(),
-            quote: Some(iteration.record.cause().into_owned()),
-            iterations: vec![iteration.record.iteration],
-        });
-    }
+    let mut found: Vec<Attention> =
+        not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)).collect();
+    found.extend(summary.needs_you.iter().filter_map(|need| fault(need, session)));
     found.extend(summary.flagged.iter().map(|task| of_flagged(task, session)));
     found.extend(notable(iterations));
     if !session.hints.is_empty() {
@@ -277,7 +245,7 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
     use ralph_core::record::samples::session;
-    use ralph_core::record::{FlagCode, Need};
+    use ralph_core::record::{FlagCode, NeedKind};
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
@@ -335,17 +303,14 @@ mod tests {
             session: session.id.clone(),
             iteration: Some(iteration),
         };
-        let needs_you = vec![
-            left(NeedKind::Git, "a merge is in progress", &session, 2),
-            left(NeedKind::Fails, "not left behind", &session, 1),
-        ];
+        let needs_you = vec![left(NeedKind::Git, "a merge is in progress", &session, 2)];
         let summary = Summary { needs_you, flagged, ..Summary::default() };
         let found = attention(&session, &iterations("T1+ T2+"), &[], &summary, &[]);
         let merge = Attention {
             level: Level::Bad,
             task: None,
-            what: "Left behind by an attempt.".to_owned(),
-            quote: Some("git: a merge is in progress".to_owned()),
+            what: "Git.".to_owned(),
+            quote: Some("a merge is in progress".to_owned()),
             iterations: vec![2],
         };
         let expected = Attention {
@@ -390,10 +355,10 @@ mod tests {
         for (words, expected) in [
             ("T1+ T2+", ""),
             ("T1-a T1+", ""),
-            ("T1-a T1-b T1-c T1! T2-a", "T1 is not done: 3 failed, 1 skipped.|T2 is not done: 1 failed."),
+            ("T1-a T1-b T1-c T1! T2-a", "T1 is not done after 1 attempt.|T2 is not done after 1 attempt."),
             (
                 "T1! T2? T2?",
-                "T1 is not done: 1 skipped.|T2 is not done: 2 interrupted.|2 iterations were interrupted.",
+                "T1 is not done after 1 attempt.|T2 is not done after 1 attempt.|2 attempts were cut short.",
             ),
         ] {
             let told: Vec<String> = report(iterations(words), "")

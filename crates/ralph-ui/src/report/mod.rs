@@ -1,23 +1,22 @@
 //! A session as one page to send to somebody, as a summary for a pull request, and as data.
 
-mod call_strip;
+mod attempts;
 mod changes;
 mod environment;
-mod file_tree;
 mod first_screen;
 mod fit;
+mod frame;
 mod harmless;
 mod headline;
 mod iteration;
-mod iteration_view;
 mod markdown;
 mod outcomes;
+mod packed;
 mod page;
-mod page_parts;
+mod panels;
 mod part;
 mod patch;
 mod patch_html;
-mod plain_page;
 mod rich;
 #[cfg(test)]
 mod samples;
@@ -26,9 +25,7 @@ mod sessions_index;
 mod shared_causes;
 mod strip;
 mod task_rows;
-mod task_table;
 mod terminal_colors;
-mod units;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -40,10 +37,10 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    Cost, Durations, FileChange, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts, Timestamp,
-    Tokens,
+    Cost, Durations, FileChange, Need, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts,
+    TaskStates, Timestamp, Tokens,
 };
-use ralph_store::RemoteRun;
+use ralph_store::{Begin, RemoteRun};
 
 use super::status::InFlight;
 
@@ -95,6 +92,15 @@ pub struct Report {
     pub unreadable: Vec<String>,
     /// The feature over all of its sessions.
     pub summary: Summary,
+    /// How many of the changed files are not in HEAD as the session left them; `None` if that is not known.
+    #[serde(skip)]
+    pub uncommitted: Option<usize>,
+    /// True if no later session of the feature is recorded.
+    #[serde(skip)]
+    pub is_latest: bool,
+    /// The iteration that runs.
+    #[serde(skip)]
+    pub begin: Option<Begin>,
 }
 
 /// What all iterations that are here come to.
@@ -112,7 +118,8 @@ pub struct Totals {
 pub struct ReportInput {
     pub session: Session,
     pub is_whole: bool,
-    pub in_flight: Option<InFlight>,
+    /// The iteration that runs.
+    pub begin: Option<Begin>,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     /// As they stood at the start.
@@ -127,6 +134,9 @@ pub struct ReportInput {
     pub unreadable: Vec<String>,
     pub made_at: Timestamp,
     pub summary: Summary,
+    /// As in [`Report`].
+    pub uncommitted: Option<usize>,
+    pub is_latest: bool,
 }
 
 impl Report {
@@ -134,7 +144,7 @@ impl Report {
         let ReportInput {
             session,
             is_whole,
-            in_flight,
+            begin,
             elsewhere,
             tasks_before,
             tasks,
@@ -144,7 +154,14 @@ impl Report {
             unreadable,
             made_at,
             summary,
+            uncommitted,
+            is_latest,
         } = found;
+        let in_flight = begin.as_ref().map(|begin| InFlight {
+            iteration: begin.iteration,
+            agent: begin.agent.clone(),
+            started_at: begin.started_at,
+        });
         number_tries(&mut iterations);
         // Older records have no cause of their own.
         for task in &mut not_done {
@@ -185,7 +202,25 @@ impl Report {
             iterations,
             unreadable,
             summary,
+            uncommitted,
+            is_latest,
+            begin,
         }
+    }
+
+    /// Returns what needs somebody: of the newest session, all of the feature; of an older one, what it left.
+    fn needs(&self) -> Vec<&Need> {
+        let is_meant = |need: &&Need| self.is_latest || need.session == self.session.id;
+        self.summary.needs_you.iter().filter(is_meant).collect()
+    }
+
+    /// Returns where the tasks stand by now; of an older session, how many were done at its end.
+    fn states(&self) -> TaskStates {
+        if self.is_latest && self.summary.tasks.total() > 0 {
+            return self.summary.tasks;
+        }
+        let (done, open) = (self.session.tasks_done, self.session.tasks_remaining);
+        TaskStates { done, open, ..TaskStates::default() }
     }
 
     /// Returns what its iterations come to.

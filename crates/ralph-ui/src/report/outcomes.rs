@@ -1,10 +1,7 @@
 //! How often iterations ended in which way.
 
-use std::fmt;
-
 use serde::Serialize;
 
-use crate::style::grouped;
 use ralph_core::record::Outcome;
 
 /// How iterations ended.
@@ -29,26 +26,5 @@ impl FromIterator<Outcome> for Outcomes {
             }
         }
         counts
-    }
-}
-
-impl Outcomes {
-    /// What is most worth a look comes first.
-    pub fn named(&self) -> [(Outcome, &'static str, usize); 4] {
-        [
-            (Outcome::Failure, "failed", self.failure),
-            (Outcome::Success, "succeeded", self.success),
-            (Outcome::Skipped, "skipped", self.skipped),
-            (Outcome::Interrupted, "interrupted", self.interrupted),
-        ]
-    }
-}
-
-impl fmt::Display for Outcomes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let there = self.named().into_iter().filter(|(_, _, count)| *count > 0);
-        let words: Vec<String> =
-            there.map(|(_, name, count)| format!("{} {name}", grouped(count as u64))).collect();
-        f.write_str(&words.join(", "))
     }
 }

@@ -1,36 +1,29 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
-use ralph_templates::{GROUP, ITERATION, PAGE, SCRIPT, STYLE};
-use std::collections::{HashMap, HashSet};
-
 use anyhow::{Context, Result};
-use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
+use ralph_templates::{ATTEMPT, PAGE, TASK};
 
-use crate::local_time::local;
-use ralph_core::history::clusters::folded;
-use ralph_core::record::{Outcome, RALPH_ELSEWHERE, Status, TaskName};
+use crate::local_time::span_of;
+use ralph_core::record::{NeedKind, RALPH_ELSEWHERE};
 
-use super::environment::{Medium, environment, hash};
-use super::file_tree::changes;
-use super::first_screen::{figures, needs};
-use super::fit::{self, Omissions};
-use super::iteration_view::{self, Most, NO_TASK, Size, task_text};
-use super::page_parts::{chips, cluster_views, facts, footer, notes, picks, settings};
+use super::attempts::{Attempt, PART_FRAME, attempts, list};
+use super::environment::{Medium, environment};
+use super::fit::{Omissions, level};
+use super::frame::{Frame, framed};
+use super::packed::pack;
 use super::strip::strip;
-use super::task_rows::signs;
-use super::task_table::task_table;
-use super::{Report, ReportIteration};
+use super::{Report, first_screen, panels};
 
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
 
-/// With more iterations than these, only those that are on the screen are laid out.
-const MANY: usize = 150;
 /// The part of a page that the changes of the whole session may take.
 const PATCHES_PART: usize = 10;
-/// How often a page that came out too big is made again.
-const ATTEMPTS: usize = 8;
+/// Room for notes on what was left out, in bytes.
+const NOTES: usize = 1000;
+/// With more attempts, only those that are on the screen are laid out.
+const MANY: usize = 150;
 
 /// How big a page may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,165 +41,106 @@ impl Limits {
     }
 }
 
-/// The whole page.
+/// The whole page. What is too much is left out by size, each part measured once: of texts the longest are cut, and
+/// where rows alone are too many, the oldest attempts go.
 pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
-    let pages = Pages::new(medium, limits.max_patches())?;
-    let frame = pages.frame(report, Omissions::default(), String::new())?.len();
-    // What the note on what was left out takes.
-    let room = limits.max_size.saturating_sub(frame + 1000);
-    let bare = |iteration| pages.iteration(iteration, Most { text: 0 }, false).map(|html| html.len());
-    let frames: Vec<usize> = report.iterations.iter().map(bare).collect::<Result<_>>()?;
+    let mut environment = environment(medium);
+    environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
+    for (name, template) in [("page", PAGE), ("task", TASK), ("attempt", ATTEMPT)] {
+        environment.add_template(name, template).context("read a template of the page")?;
+    }
+    let bare =
+        write(report, &environment, limits, Omissions::default(), [String::new(), String::new()])?.len();
+    let mut room = limits.max_size.saturating_sub(bare + NOTES);
+    let mut attempts = attempts(report, &report.iterations, limits.max_part);
     let mut left = Omissions::default();
-    let mut taken: usize = frames.iter().sum();
-    // Where the lines alone are too many, the oldest iterations go.
-    while taken > room - room / 10 && left.iterations < frames.len() {
-        taken -= frames[left.iterations];
-        left.iterations += 1;
-    }
-    let iterations = &report.iterations[left.iterations..];
-    let groups = groups(report, iterations);
-    let sizes: Vec<Size> = iterations.iter().flat_map(iteration_view::sizes).collect();
-    let wanted = sizes.iter().map(|size| size.bytes.min(limits.max_part)).collect();
-    let mut most = fit::level(wanted, room.saturating_sub(taken)).min(limits.max_part);
-    for _ in 0..ATTEMPTS {
-        left.cut = sizes.iter().filter(|size| size.is_cut || size.bytes > most).count();
-        left.cut_at = most;
-        left.is_for_size = most < limits.max_part;
-        let page = pages.frame(report, left, pages.iterations(&groups, Most { text: most })?)?;
-        if page.len() <= limits.max_size || most == 0 {
-            return Ok(page);
+    loop {
+        let frames: usize = attempts.iter().map(|attempt| PART_FRAME * attempt.parts.len()).sum();
+        let taken = list(report, &environment, &attempts, false)?.len() + frames;
+        let most = room - room / 10;
+        if taken <= most || attempts.is_empty() {
+            room = room.saturating_sub(taken);
+            break;
         }
-        // Markup came on top, as in long lists of short lines.
-        most = if most < 64 { 0 } else { most * 3 / 4 };
+        let left_out = (attempts.len() * (taken - most) / taken).max(1);
+        attempts.drain(..left_out);
+        left.iterations += left_out;
     }
-    pages.frame(report, left, pages.iterations(&groups, Most { text: 0 })?)
-}
-
-/// The iterations of each task: first those of tasks that are not done, then of those that failed at some time, each in
-/// the order of their first iterations.
-fn groups<'a>(report: &Report, iterations: &'a [ReportIteration]) -> Vec<Vec<&'a ReportIteration>> {
-    let mut groups: Vec<Vec<&ReportIteration>> = Vec::new();
-    let mut places: HashMap<Option<&TaskName>, usize> = HashMap::new();
-    for iteration in iterations {
-        let place = *places.entry(iteration.record.task.as_ref()).or_insert_with(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        groups[place].push(iteration);
+    let prompts: Vec<&str> = attempts.iter().filter_map(Attempt::text_of_prompt).collect();
+    let (packed, _) = pack(&prompts, limits.max_part, room);
+    room = room.saturating_sub(packed.len());
+    let mut places = 0..;
+    for attempt in &mut attempts {
+        attempt.prompt = attempt.prompt.and_then(|_| if packed.is_empty() { None } else { places.next() });
     }
-    let not_done: HashSet<&TaskName> = report.not_done.iter().map(|task| &task.task).collect();
-    groups.sort_by_key(|group| {
-        let is_not_done = group[0].record.task.as_ref().is_some_and(|task| not_done.contains(task));
-        (!is_not_done, group.iter().all(|iteration| iteration.record.outcome != Outcome::Failure))
-    });
-    groups
-}
-
-struct Pages {
-    environment: Environment<'static>,
-    /// Bytes for the changes of the whole session.
-    max_patches: usize,
-}
-
-impl Pages {
-    fn new(medium: Medium<'_>, max_patches: usize) -> Result<Self> {
-        let mut environment = environment(medium);
-        environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
-        environment.add_template("page", PAGE).context("read the template of the page")?;
-        environment.add_template("group", GROUP).context("read the template of a task's iterations")?;
-        environment.add_template("iteration", ITERATION).context("read the template of an iteration")?;
-        Ok(Self { environment, max_patches })
-    }
-
-    fn iterations(&self, groups: &[Vec<&ReportIteration>], most: Most) -> Result<String> {
-        let mut html = String::new();
-        for group in groups {
-            let is_grouped = group.len() > 1;
-            let iterations: Result<String> =
-                group.iter().map(|iteration| self.iteration(iteration, most, is_grouped)).collect();
-            html.push_str(&if is_grouped { self.group(group, iterations?)? } else { iterations? });
+    let sizes =
+        attempts.iter().flat_map(|attempt| attempt.parts.iter().map(|part| part.html.len())).collect();
+    let most = level(sizes, room);
+    for part in attempts.iter_mut().flat_map(|attempt| &mut attempt.parts) {
+        if part.html.len() > most {
+            part.lay_out(most);
         }
-        Ok(html)
+        left.cut += usize::from(part.is_cut);
     }
-
-    fn group(&self, iterations: &[&ReportIteration], iterations_html: String) -> Result<String> {
-        let outcomes: Vec<Outcome> = iterations.iter().map(|iteration| iteration.record.outcome).collect();
-        let (signs, signs_in_words) = signs(&outcomes);
-        let record = &iterations[0].record;
-        let values = context! {
-            name => record.task.as_deref().unwrap_or(NO_TASK),
-            text => task_text(record),
-            signs, signs_in_words,
-            iterations => Value::from_safe_string(iterations_html),
-        };
-        let template = self.environment.get_template("group").context("find the template")?;
-        template.render(values).context("write the iterations of a task")
-    }
-
-    fn iteration(&self, iteration: &ReportIteration, most: Most, is_grouped: bool) -> Result<String> {
-        let view = iteration_view::of(iteration, most, is_grouped);
-        let template = self.environment.get_template("iteration").context("find the template")?;
-        template.render(Value::from(Serde(&view))).context("write an iteration of the page")
-    }
-
-    fn frame(&self, report: &Report, left: Omissions, iterations_html: String) -> Result<String> {
-        let style = STYLE.trim();
-        let script = SCRIPT.trim();
-        let session = &report.session;
-        let causes = folded(&report.clusters);
-        let (clusters, clusters_left_out) = cluster_views(&causes);
-        let values = context! {
-            classes => classes(report),
-            version => report.tool_version,
-            style_hash => hash(style),
-            script_hash => hash(script),
-            style => Value::from_safe_string(style.to_owned()),
-            script => Value::from_safe_string(script.to_owned()),
-            feature => session.feature.as_str(),
-            session => session.id.as_str(),
-            verdict => report.headline.verdict.as_str(),
-            level => <&str>::from(report.headline.level),
-            made_while => session.status == Status::Running,
-            made => local(report.made_at),
-            figures => Value::from(Serde(figures(report))),
-            strip => Value::from(Serde(strip(report))),
-            notes => Value::from(Serde(notes(report, left))),
-            needs => Value::from(Serde(needs(report))),
-            tasks => Value::from(Serde(task_table(report))),
-            changes => Value::from(Serde(changes(report, self.max_patches))),
-            clusters => Value::from(Serde(clusters)),
-            clusters_left_out => clusters_left_out,
-            has_iterations => !report.iterations.is_empty(),
-            chips => Value::from(Serde(chips(report))),
-            picks => Value::from(Serde(picks(report))),
-            iterations => Value::from_safe_string(iterations_html),
-            facts => Value::from(Serde(facts(report))),
-            settings => Value::from(Serde(settings(report))),
-            footer => footer(left),
-        };
-        let template = self.environment.get_template("page").context("find the template")?;
-        template.render(values).context("write the page")
-    }
+    left.is_for_size = most < limits.max_part;
+    left.cut_at = most.min(limits.max_part);
+    let rows = list(report, &environment, &attempts, true)?;
+    write(report, &environment, limits, left, [rows, packed])
 }
 
-/// What the style must know.
-fn classes(report: &Report) -> String {
-    let is_bare = report.totals.tokens.is_unknown() && report.totals.cost.usd.is_none();
-    let is_long = report.iterations.len() > MANY;
-    [(is_bare, "bare"), (is_long, "many")]
-        .into_iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, class)| class)
-        .collect::<Vec<_>>()
-        .join(" ")
+/// Writes the page around the rows of attempts and their packed prompts.
+fn write(
+    report: &Report,
+    environment: &Environment<'_>,
+    limits: Limits,
+    left: Omissions,
+    [rows, packed]: [String; 2],
+) -> Result<String> {
+    let states = report.states();
+    let verdict = first_screen::verdict(report);
+    let title = verdict.get_attr("title").context("read the title")?;
+    let asks = report.needs().iter().any(|need| need.why == NeedKind::Asks);
+    let values = context! {
+        verdict,
+        facts => first_screen::facts(report),
+        notes => panels::notes(report, left),
+        now => first_screen::now(report),
+        needs => first_screen::needs(report),
+        resume => first_screen::resume(report).filter(|_| !asks),
+        done => format!("{} of {}", states.done, states.total()),
+        phases => first_screen::phases(report),
+        also => first_screen::also(report),
+        strip => strip(report),
+        changes => panels::changes(report, limits.max_patches()),
+        failures => panels::failures(report),
+        attempts => report.session_totals().attempts,
+        class => if report.iterations.len() > MANY { "many" } else { "" },
+        list => Value::from_safe_string(rows),
+        about => panels::about(report),
+        lists => panels::lists(report),
+        settings => panels::settings(report),
+        packed,
+    };
+    let template = environment.get_template("page").context("find the template")?;
+    let body = template.render(values).context("write the page")?;
+    let frame = Frame {
+        title: title.as_str().unwrap_or_default(),
+        subject: report.session.feature.rsplit('/').next().unwrap_or_default(),
+        when: span_of(report.session.started_at, report.headline.ended_at),
+        footer: panels::footer(report, left),
+        has_script: true,
+    };
+    framed(environment, &frame, body)
 }
 
 #[cfg(test)]
 mod tests {
+    use ralph_templates::{SCRIPT, STYLE};
+
     use super::super::samples::{iterations, report};
     use super::super::{Diff, Text};
     use super::*;
-    use ralph_core::record::{Claim, ToolCall, ToolKind};
+    use ralph_core::record::{Claim, FlaggedTask, Need, ToolCall, ToolKind, WaitingTask};
 
     /// Everything that may hold what somebody else wrote.
     fn hostile() -> Report {
@@ -262,6 +196,26 @@ mod tests {
         report.session.branch = Some(BAD.to_owned());
         report.session.configuration = serde_json::json!({BAD: BAD, "list": [BAD]});
         report.session.hints.push(BAD.to_owned());
+        let session = report.session.id.clone();
+        for (why, task) in [(NeedKind::Asks, Some(BAD)), (NeedKind::Fails, Some("T9")), (NeedKind::Git, None)]
+        {
+            let (task, cause) = (task.map(str::to_owned), Some(BAD.to_owned()));
+            report.summary.needs_you.push(Need {
+                why,
+                task,
+                cause,
+                session: session.clone(),
+                iteration: Some(1),
+            });
+        }
+        report.summary.waiting.push(WaitingTask { task: BAD.to_owned(), dependency: "T9".to_owned() });
+        report.summary.flagged.push(FlaggedTask {
+            task: BAD.to_owned(),
+            session,
+            iteration: Some(1),
+            flags: Vec::new(),
+            text: Some(BAD.to_owned()),
+        });
         report.unreadable.push(BAD.to_owned());
         report
     }

@@ -21,6 +21,12 @@ impl Text {
         Self { text: text.to_owned(), bytes: length, is_cut: (bytes.len() as u64) < length }
     }
 
+    /// Returns true if more than blanks at an end is left out.
+    pub fn is_left_out(&self) -> bool {
+        const BLANKS: u64 = 4;
+        self.is_cut && self.bytes > self.text.len() as u64 + BLANKS
+    }
+
     pub fn whole(text: String) -> Self {
         Self { bytes: text.len() as u64, text, is_cut: false }
     }

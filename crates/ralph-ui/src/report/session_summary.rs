@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::ending;
-use crate::style::{duration, grouped};
+use crate::style::Count;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, LogEntry, Session, SessionId, SessionTotals, Status, StopReason, Timestamp, Tokens,
+    Cost, FailureClass, Limit, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason,
+    TaskName, Timestamp, Tokens, join_truncated,
 };
 
-/// What stands in a cell without a value.
-pub(super) const NO_VALUE: &str = "–";
+use super::harmless::one_line;
+
+/// Tasks that are named in a row.
+const MAX_NAMES: usize = 3;
 
 /// What was read of a session.
 pub struct RecordedSession {
@@ -33,9 +36,9 @@ pub struct SessionSummary {
     pub last_at: Timestamp,
     pub status: Status,
     pub stop_reason: Option<StopReason>,
-    /// True if a task was done more than once.
+    /// How it ended, in a few words.
     #[serde(skip)]
-    pub was_reopened: bool,
+    pub ended: String,
     /// The status in words.
     pub state: String,
     /// False if this clone lacks its first records: then the counts are too low.
@@ -81,10 +84,7 @@ impl SessionSummary {
             last_at,
             status: session.status,
             stop_reason: session.stop_reason,
-            was_reopened: session
-                .tasks_completed
-                .max(iterations.iter().map(|entry| entry.closed.len()).sum())
-                > completed,
+            ended: ended(recorded, &given_up),
             state: ending::state(session.status, session.stop_reason, &given_up),
             is_whole: *is_whole,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },
@@ -101,31 +101,32 @@ impl SessionSummary {
             tokens: session.tokens,
         }
     }
-
-    /// `3 of 5`
-    pub(super) fn tasks(&self) -> String {
-        match self.tasks_done + self.tasks_remaining {
-            0 => NO_VALUE.to_owned(),
-            all => format!("{} of {}", grouped(self.tasks_done as u64), grouped(all as u64)),
-        }
-    }
-
-    pub(super) fn rate_in_words(&self) -> String {
-        percent(self.success_rate)
-    }
-
-    pub(super) fn cost_in_words(&self) -> String {
-        self.cost.shown().unwrap_or_else(|| "unknown".to_owned())
-    }
-
-    pub(super) fn span_in_words(&self) -> String {
-        duration(self.span_ms)
-    }
 }
 
-/// `67 %`, or a dash without a value.
-pub(super) fn percent(rate: Option<f64>) -> String {
-    rate.map_or_else(|| NO_VALUE.to_owned(), |rate| format!("{:.0} %", rate * 100.0))
+/// How a session ended, for a column: `limit of 3 attempts`, `T004 asks`.
+fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
+    let session = &recorded.session;
+    let mut asking: Vec<&TaskName> = Vec::new();
+    for entry in recorded.iterations.iter().filter(|entry| entry.outcome.is_some_and(Outcome::is_attempt)) {
+        asking.retain(|task| entry.task.as_ref() != Some(*task));
+        asking.extend(
+            entry.task.as_ref().filter(|_| entry.failure_class.is_some_and(FailureClass::is_question)),
+        );
+    }
+    match (session.stop_reason, session.limit) {
+        (Some(StopReason::LimitReached), Some(Limit::Iterations)) => {
+            format!("limit of {}", Count(u64::from(session.max_iterations), "attempt"))
+        }
+        (Some(StopReason::LimitReached), Some(limit)) => format!("limit of {limit}"),
+        (Some(StopReason::Stuck), _) if !asking.is_empty() || !given_up.is_empty() => {
+            let asking = asking.iter().map(|task| format!("{task} asks"));
+            let words: Vec<String> =
+                asking.chain(given_up.iter().map(|task| format!("{task} fails"))).collect();
+            one_line(&join_truncated(&words, MAX_NAMES))
+        }
+        (Some(StopReason::Completed), _) => "all done".to_owned(),
+        _ => ending::state(session.status, session.stop_reason, given_up),
+    }
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {

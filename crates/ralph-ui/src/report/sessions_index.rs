@@ -1,28 +1,32 @@
 //! The index: all sessions on one page, and what came back in them.
 
 use ralph_templates::INDEX;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use crate::local_time::local_minute;
-use crate::style::{Count, duration, grouped};
-use ralph_core::history::stats::{OfTask, Stats, rate};
-use ralph_core::record::{Cost, RALPH_ELSEWHERE, Timestamp};
+use crate::local_time::{day_minute, local};
+use crate::style::{Count, grouped};
+use ralph_core::history::stats::{OfTask, Stats};
+use ralph_core::record::{
+    CANONICAL, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
+};
 
 use super::environment::{Medium, environment};
-use super::plain_page::{Frame, framed};
-use super::session_summary::{RecordedSession, SessionSummary, percent};
+use super::frame::{Frame, framed};
+use super::harmless::one_line;
+use super::session_summary::{RecordedSession, SessionSummary};
 use super::shared_causes::{SharedCause, causes};
-use super::{Level, MADE_BY};
+use super::{Level, MADE_BY, first_screen};
 
 /// The shape of the JSON.
 const INDEX_SCHEMA: u32 = 1;
-/// Maximum number of sessions with a row on the page; the newest have one.
+/// Maximum number of sessions of a feature with a row on the page; the newest have one.
 const MAX_ROWS: usize = 1000;
+/// Tasks that have a line below the rows.
+const MAX_LINES: usize = 4;
 /// Those of the newest sessions are shown at once; the rest is folded.
 const NEWEST_ROWS: usize = 20;
 /// Maximum numbers of causes and of tasks that are listed.
@@ -45,6 +49,12 @@ pub struct SessionsIndex {
     pub costliest_tasks: Vec<CostlyTask>,
     /// What could not be read, and why.
     pub unreadable: Vec<String>,
+    /// The features, each over all of its sessions.
+    #[serde(skip)]
+    pub features: Vec<Summary>,
+    /// When each task failed last, by its feature and name.
+    #[serde(skip)]
+    asked_at: HashMap<(String, TaskName), Timestamp>,
 }
 
 /// A task over all sessions.
@@ -57,8 +67,16 @@ pub struct CostlyTask {
 
 impl SessionsIndex {
     /// Takes the sessions from the oldest to the newest.
-    pub fn new(recorded: &[RecordedSession], unreadable: Vec<String>, made_at: Timestamp) -> Self {
+    pub fn new(
+        recorded: &[RecordedSession],
+        features: Vec<Summary>,
+        unreadable: Vec<String>,
+        made_at: Timestamp,
+    ) -> Self {
         let entries = || recorded.iter().flat_map(|session| &session.iterations);
+        let failures = entries().filter(|entry| entry.outcome == Some(Outcome::Failure));
+        let asked_at =
+            failures.filter_map(|entry| Some(((entry.feature.clone(), entry.task.clone()?), entry.ended_at)));
         let titles: HashMap<_, _> =
             entries().map(|entry| ((&entry.feature, entry.task.as_ref()), entry.title.clone())).collect();
         let mut tasks: Vec<CostlyTask> = Stats::of(entries())
@@ -88,178 +106,177 @@ impl SessionsIndex {
             recurring_causes: recurring,
             costliest_tasks: tasks,
             unreadable,
+            features,
+            asked_at: asked_at.collect(),
         }
     }
 }
 
-#[derive(Serialize)]
-struct SessionRow {
-    id: String,
-    feature: String,
-    date: String,
-    state: String,
-    level: &'static str,
-    is_whole: bool,
-    tasks: String,
-    attempts: String,
-    rate: String,
-    cost: String,
-    span: String,
-}
-
-impl SessionRow {
-    fn new(session: &SessionSummary) -> Self {
-        Self {
-            id: session.id.to_string(),
-            feature: session.feature.clone(),
-            date: local_minute(session.started_at),
-            state: session.state.clone(),
-            level: Level::of(session.status, session.stop_reason).into(),
-            is_whole: session.is_whole,
-            tasks: session.tasks(),
-            attempts: grouped(session.attempts as u64),
-            rate: session.rate_in_words(),
-            cost: session.cost_in_words(),
-            span: session.span_in_words(),
+/// The sessions of a feature as the template wants them, newest first.
+fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
+    let nights: Vec<&SessionSummary> = index
+        .sessions
+        .iter()
+        .rev()
+        .filter(|session| session.feature == summary.feature)
+        .take(MAX_ROWS)
+        .collect();
+    let states = summary.tasks;
+    let usd = |usd: f64| format!("${usd:.2}");
+    let count = Count(summary.sessions as u64, "night");
+    let cost = summary
+        .totals
+        .cost
+        .usd
+        .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", usd(cost)));
+    let need = summary.needs_you.first().map(|need| {
+        let since =
+            need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
+        let since = since.map_or(String::new(), |at| format!(" since {}", day_minute(*at)));
+        one_line(&format!(
+            "{}{}{since}",
+            need.subject(),
+            if need.why == NeedKind::Fails { " fails" } else { "" }
+        ))
+    });
+    let done = format!("{} of {} done", grouped(states.done as u64), grouped(states.total() as u64));
+    let facts: Vec<String> = [Some(done), Some(cost), need].into_iter().flatten().collect();
+    let rows = nights.iter().map(|night| {
+        context! {
+            id => night.id.as_str(),
+            at => day_minute(night.last_at),
+            level => <&str>::from(Level::of(night.status, night.stop_reason)),
+            done => format!("+{}", grouped(night.tasks_completed as u64)),
+            cost => Cost { is_partial: false, ..night.cost }.shown(),
+            failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
+            ended => night.ended.as_str(),
+            is_whole => night.is_whole,
         }
+    });
+    let lines = summary.needs_you.iter().filter_map(|need| Some((need, need.task.as_ref()?))).take(MAX_LINES);
+    let lines = lines.map(|(need, task)| {
+        let spent = summary.totals.task_costs.get(task).zip(summary.totals.cost.usd);
+        let spent = spent.map_or_else(
+            || task.clone(),
+            |(part, all)| format!("{} of {} went into {task}", usd(*part), usd(all)),
+        );
+        let causes = summary.causes.list.iter().filter(|cause| cause.tasks.contains(task));
+        let times: usize = causes.map(|cause| cause.times).sum();
+        let verb = if need.why == NeedKind::Asks { "asked" } else { "failed" };
+        let times = if times > 1 { format!(" {verb} {times} times") } else { String::new() };
+        let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": “{cause}”"));
+        one_line(&format!("{spent}{cause}{times}"))
+    });
+    let earlier = nights.len().saturating_sub(NEWEST_ROWS);
+    context! {
+        name => summary.feature.rsplit('/').next(),
+        facts => facts.join(" · "),
+        nights => rows.collect::<Vec<_>>(),
+        lines => lines.collect::<Vec<_>>(),
+        earlier => (earlier > 0).then(|| Count(earlier as u64, "earlier night").to_string()),
     }
-}
-
-#[derive(Serialize)]
-struct CauseRow<'a> {
-    times: String,
-    words: &'a str,
-    /// In which sessions and for which tasks.
-    places: String,
-}
-
-fn cause_row(cause: &SharedCause) -> CauseRow<'_> {
-    let tasks = match cause.tasks.as_slice() {
-        [] => String::new(),
-        tasks => format!(", for {}", tasks.join(", ")),
-    };
-    let newest = cause.sessions.last().map_or(String::new(), |(id, _)| format!("; the newest is {id}"));
-    CauseRow {
-        times: format!("{}×", grouped(cause.times as u64)),
-        words: cause.cause.as_deref().or(cause.fingerprint.as_deref()).unwrap_or("no words are recorded"),
-        places: format!("In {}{tasks}{newest}", Count(cause.sessions.len() as u64, "session")),
-    }
-}
-
-#[derive(Serialize)]
-struct TaskLine<'a> {
-    name: &'a str,
-    title: Option<&'a str>,
-    feature: &'a str,
-    is_done: bool,
-    attempts: String,
-    cost: String,
-    time: String,
-}
-
-fn task_line(task: &CostlyTask) -> TaskLine<'_> {
-    let OfTask { feature, task: name, counts, is_done, cost, duration_ms, .. } = &task.figures;
-    TaskLine {
-        name,
-        title: task.title.as_deref(),
-        feature,
-        is_done: *is_done,
-        attempts: grouped(counts.runs as u64),
-        cost: cost.shown().unwrap_or_else(|| "unknown".to_owned()),
-        time: duration(duration_ms.total().unwrap_or_default()),
-    }
-}
-
-fn figures(sessions: &[SessionSummary]) -> Vec<String> {
-    let sum = |count: fn(&SessionSummary) -> usize| sessions.iter().map(count).sum::<usize>();
-    let (attempts, succeeded) = (sum(|session| session.attempts), sum(|session| session.succeeded));
-    let cost = sessions.iter().map(|session| session.cost).fold(Cost::default(), Cost::plus);
-    // A session without a single known cost makes the sum a part.
-    let is_partial =
-        cost.is_partial || sessions.iter().any(|session| session.attempts > 0 && session.cost.usd.is_none());
-    let cost = Cost { is_partial, ..cost };
-    let completed = Count(sum(|session| session.tasks_completed) as u64, "task");
-    let mut figures =
-        vec![format!("{completed} brought to done"), Count(attempts as u64, "attempt").to_string()];
-    figures.extend(rate(succeeded, attempts).map(|rate| format!("{} succeeded", percent(Some(rate)))));
-    figures.push(cost.shown().unwrap_or_else(|| "cost unknown".to_owned()));
-    figures
 }
 
 /// Returns the page.
 pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
     let environment = environment(medium);
-    let SessionsIndex { sessions, recurring_causes, costliest_tasks, unreadable, made_at, .. } = index;
-    let features: BTreeSet<&str> = sessions.iter().map(|session| session.feature.as_str()).collect();
-    let of_features = match features.len() {
-        0 | 1 => String::new(),
-        several => format!(" of {}", Count(several as u64, "feature")),
+    let SessionsIndex { sessions, features, unreadable, made_at, .. } = index;
+    let (title, subject) = match features.as_slice() {
+        [] => ("Nothing is recorded yet".to_owned(), "all features"),
+        [one] => {
+            let is_running = sessions.iter().any(|session| session.status == Status::Running);
+            let subject = one.feature.rsplit('/').next().unwrap_or_default();
+            (first_screen::title(one.tasks, one.needs_you.len(), is_running), subject)
+        }
+        several => {
+            let [features, nights] = [(several.len(), "feature"), (sessions.len(), "night")]
+                .map(|(count, noun)| Count(count as u64, noun));
+            (format!("{features}, {nights}"), "all features")
+        }
     };
-    let title = match sessions.len() {
-        0 => "Nothing is recorded yet".to_owned(),
-        count => format!("{}{of_features}", Count(count as u64, "session")),
-    };
-    let rows: Vec<SessionRow> = sessions.iter().rev().take(MAX_ROWS).map(SessionRow::new).collect();
     let left_out = sessions.len().saturating_sub(MAX_ROWS);
     let values = context! {
-        figures => if sessions.is_empty() { Vec::new() } else { figures(sessions) },
+        title => title.as_str(),
+        more => "",
         ralph => RALPH_ELSEWHERE.as_str(),
         newest => NEWEST_ROWS,
-        earlier => Count(rows.len().saturating_sub(NEWEST_ROWS) as u64, "earlier session").to_string(),
-        rows => Value::from(Serde(&rows)),
-        has_features => features.len() > 1,
+        features => features.iter().map(|summary| feature_view(index, summary)).collect::<Vec<_>>(),
         left_out => (left_out > 0).then(|| Count(left_out as u64, "older session").to_string()),
-        causes => Value::from(Serde(recurring_causes.iter().map(cause_row).collect::<Vec<_>>())),
-        tasks => Value::from(Serde(costliest_tasks.iter().map(task_line).collect::<Vec<_>>())),
         unreadable,
     };
     let body = environment.render_str(INDEX, values).context("write the index")?;
-    let subject = match features.first() {
-        Some(only) if features.len() == 1 => *only,
-        _ => "all features",
-    };
-    framed(&environment, &Frame { title: &title, level: "note", subject, made_at: *made_at }, body)
+    let footer = format!(
+        "The page of one night: `{RALPH_ELSEWHERE} report --session SESSION`. Made {} by {CANONICAL} {}; times are local to where it was made.",
+        local(*made_at),
+        index.tool_version
+    );
+    framed(
+        &environment,
+        &Frame { title: &title, subject, when: String::new(), footer, has_script: false },
+        body,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::samples::recorded;
-    use super::super::session_summary::NO_VALUE;
     use super::*;
+    use ralph_core::record::{Need, SessionTotals, TaskStates};
 
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
-        SessionsIndex::new(sessions, Vec::new(), Timestamp::from_seconds(1_767_275_000))
-    }
-
-    #[test]
-    fn each_session_has_a_row_and_missing_figures_are_named() {
-        for (words, usd, rate, cost, each) in [
-            ("T1+ T2+", Some(1.0), "100 %", "$2.00", Some(1.0)),
-            ("T1-a T1+", Some(1.5), "50 %", "$3.00", Some(3.0)),
-            ("T1-a", Some(1.0), "0 %", "$1.00", None),
-            ("T1+ T1+", Some(1.0), "100 %", "$2.00", Some(2.0)),
-            ("T1+", None, "100 %", "unknown", None),
-            ("", None, NO_VALUE, "unknown", None),
-        ] {
-            let summary = SessionSummary::new(&recorded(1, words, usd));
-            assert_eq!(
-                (summary.rate_in_words().as_str(), summary.cost_in_words().as_str()),
-                (rate, cost),
-                "{words}"
-            );
-            assert_eq!(summary.cost_per_task, each, "{words}");
+        let mut totals = SessionTotals::default();
+        for session in sessions {
+            totals.add(&SessionTotals::fold(&session.session.id, &session.iterations));
         }
-        let page = index_page(&index(&[recorded(1, "T1+", Some(1.0)), recorded(2, "", None)]), Medium::File)
-            .unwrap();
-        assert_eq!(page.matches("<tr class=\"session ").count(), 2);
-        assert!(page.contains("<h1>2 sessions</h1>"), "{page}");
+        let need = |session: &RecordedSession| Need {
+            why: NeedKind::Asks,
+            task: Some("T1".to_owned()),
+            cause: Some("Which one?".to_owned()),
+            session: session.session.id.clone(),
+            iteration: Some(1),
+        };
+        let summary = Summary {
+            feature: sessions.first().map(|session| session.session.feature.clone()).unwrap_or_default(),
+            sessions: sessions.len(),
+            totals,
+            tasks: TaskStates { done: 3, asks: 1, ..TaskStates::default() },
+            needs_you: sessions.first().map(need).into_iter().collect(),
+            ..Summary::default()
+        };
+        let features = if sessions.is_empty() { Vec::new() } else { vec![summary] };
+        SessionsIndex::new(sessions, features, Vec::new(), Timestamp::from_seconds(1_767_275_000))
     }
 
     #[test]
-    fn a_sum_with_an_unknown_cost_is_a_lower_bound() {
-        let sessions =
-            [recorded(1, "T1+", Some(1.0)), recorded(2, "T1+", None)].map(|one| SessionSummary::new(&one));
-        assert!(figures(&sessions).contains(&"≥ $1.00".to_owned()), "{:?}", figures(&sessions));
+    fn each_session_has_a_row_and_the_feature_says_what_needs_somebody() {
+        for (words, usd, failed, cost, each) in [
+            ("T1+ T2+", Some(1.0), "0 of 2", "$2.00", Some(1.0)),
+            ("T1-a T1+", Some(1.5), "1 of 2", "$3.00", Some(3.0)),
+            ("T1-a", Some(1.0), "1 of 1", "$1.00", None),
+            ("T1+ T1+", Some(1.0), "0 of 2", "$2.00", Some(2.0)),
+            ("T1+", None, "0 of 1", "", None),
+            ("", None, "0 of 0", "", None),
+        ] {
+            let sessions = [recorded(1, words, usd)];
+            let index = index(&sessions);
+            assert_eq!(index.sessions[0].cost_per_task, each, "{words}");
+            let page = index_page(&index, Medium::File).unwrap();
+            assert!(page.contains(&format!("<td>{cost}</td><td>{failed}</td>")), "{words}: {page}");
+        }
+        let page = index_page(
+            &index(&[recorded(1, "T1-a", Some(1.0)), recorded(2, "T1+", Some(2.0))]),
+            Medium::File,
+        )
+        .unwrap();
+        assert_eq!(page.matches("<tr class=\"session ").count(), 2);
+        for part in [
+            "<h1>3 of 4 tasks done. One needs you.</h1>",
+            "3 of 4 done · $3.00 over 2 nights · T1 asks since 1 Jan 00:00",
+            "$3.00 of $3.00 went into T1: “Which one?”",
+        ] {
+            assert!(page.contains(part), "no `{part}` in {page}");
+        }
+        assert!(index_page(&index(&[]), Medium::File).unwrap().contains("<h1>Nothing is recorded yet</h1>"));
     }
 
     #[test]
@@ -293,15 +310,17 @@ mod tests {
         const BAD: &str = "\"'><script>x()</script><a href=\"javascript:x()\" onclick=x()>\u{202e}\u{1b}[2J";
         let mut sessions = [recorded(1, "T1-a T2+", Some(1.0)), recorded(2, "T1-a", None)];
         for one in &mut sessions {
-            BAD.clone_into(&mut one.session.feature);
+            one.session.feature = format!("specs/{BAD}");
             for entry in &mut one.iterations {
-                BAD.clone_into(&mut entry.feature);
+                entry.feature = format!("specs/{BAD}");
                 for text in [&mut entry.task, &mut entry.title, &mut entry.cause, &mut entry.agent] {
                     *text = Some(BAD.to_owned());
                 }
             }
         }
         let mut index = index(&sessions);
+        index.features[0].needs_you[0].cause = Some(BAD.to_owned());
+        index.features[0].needs_you[0].task = Some(BAD.to_owned());
         index.unreadable.push(BAD.to_owned());
         let page = index_page(&index, Medium::File).unwrap();
         assert!(!page.contains("<script") && !page.contains("<a "), "{page}");
@@ -315,7 +334,7 @@ mod tests {
         let page = index_page(&index(&sessions), Medium::File).unwrap();
         assert_eq!(page.matches("<tr class=\"session ").count(), MAX_ROWS);
         assert!(page.contains("3 older sessions"), "{}", page.len());
-        let (shown, folded) = page.split_once("<summary>980 earlier sessions</summary>").unwrap();
+        let (shown, folded) = page.split_once("<summary>980 earlier nights</summary>").unwrap();
         assert_eq!(shown.matches("<tr class=\"session ").count(), NEWEST_ROWS);
         assert!(folded.split_once("</details>").unwrap().0.contains("<thead>"));
         let few = index_page(&index(&sessions[..NEWEST_ROWS]), Medium::File).unwrap();

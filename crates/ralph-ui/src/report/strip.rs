@@ -1,178 +1,280 @@
-//! The iterations of a session side by side, each as wide as the time that it took.
+//! The attempts of a session side by side, each as wide as the time that it took. Shape says how it ended (full, low, full
+//! with a notch, a frame), and colour repeats it; what is waited for is short and named.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
-use crate::ending::attempts;
-use crate::style::duration;
+use crate::local_time::clock;
+use crate::style::{brief_duration, duration};
 use ralph_core::record::{FailureClass, Outcome, Timestamp};
 
+use super::attempts::{Kind, kind_of};
 use super::headline::time;
 use super::{Report, ReportIteration};
 
-/// With more iterations, a cell stands for several.
-const MAX_CELLS: usize = 200;
-/// The narrowest cell, as a part of the whole.
-const MIN_SHARE: f64 = 0.004;
-/// Shorter pauses stay blank, in milliseconds, and so do those that are less than so small a part of the session.
-const MIN_PAUSE_MS: u64 = 60_000;
-const MIN_PAUSE_PART: u64 = 100;
-/// The class of a pause in the style.
-const PAUSE: &str = "pause";
+/// With more attempts, a cell stands for several.
+const MAX_CELLS: usize = 150;
+/// In pixels.
+const WIDTH: f64 = 1072.0;
+const GAP_WIDTH: f64 = 96.0;
+const BETWEEN: f64 = 2.0;
+const MIN_WIDTH: f64 = 3.0;
+const LABEL_WIDTH: f64 = 48.0;
+/// Shorter gaps are not drawn: of waits, and of other times, which agents and git need between attempts.
+const MIN_WAIT_MS: u64 = 120_000;
+const MIN_STOP_MS: u64 = 900_000;
+/// More gaps have no room.
+const MAX_GAPS: usize = 4;
 
-#[derive(Serialize)]
-pub(super) struct Strip {
-    /// All of it in words.
-    label: String,
-    /// How many of the cells count as iterations, if not all.
-    note: Option<String>,
-    /// True if any cell is a pause.
-    has_pauses: bool,
-    cells: Vec<Cell>,
+/// A time in which no attempt ran.
+pub(super) struct Gap {
+    /// The iteration in front of it.
+    pub after: u32,
+    /// Why, short and at length.
+    pub names: [&'static str; 2],
+    pub ms: u64,
 }
 
-#[derive(Serialize)]
-struct Cell {
-    /// The iteration that it leads to; none for a pause.
-    iteration: Option<u32>,
-    class: String,
-    /// In percent.
-    x: String,
-    width: String,
-    label: String,
-}
-
-/// A piece of time.
-struct Piece {
-    iteration: Option<u32>,
-    class: String,
-    label: String,
-    ms: u64,
-}
-
-pub(super) fn strip(report: &Report) -> Option<Strip> {
-    let step = report.iterations.len().div_ceil(MAX_CELLS).max(1);
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut last: Option<&ReportIteration> = None;
-    for iterations in report.iterations.chunks(step) {
-        pieces.extend(
-            last.and_then(|last| pause(last, iterations[0].record.started_at, report.headline.span_ms)),
-        );
-        pieces.push(piece(iterations));
-        last = iterations.last();
-    }
-    let total: u64 = pieces.iter().map(|piece| piece.ms).sum::<u64>().max(1);
-    let share = |piece: &Piece| (float(piece.ms) / float(total)).max(MIN_SHARE);
-    let all: f64 = pieces.iter().map(share).sum();
-    let mut x = 0.0;
-    let cells = pieces.iter().map(|piece| {
-        let width = share(piece) / all * 100.0;
-        x += width;
-        Cell {
-            iteration: piece.iteration,
-            class: piece.class.clone(),
-            x: format!("{:.2}", x - width),
-            width: format!("{width:.2}"),
-            label: piece.label.clone(),
-        }
-    });
-    let cells: Vec<Cell> = cells.collect();
-    let note = note(report);
-    let label = note.clone().map_or(String::new(), |note| format!("; {note}"));
-    let label = format!("{}{label}", report.counts);
-    let has_pauses = cells.iter().any(|cell| cell.class == PAUSE);
-    (!cells.is_empty()).then_some(Strip { label, note, has_pauses, cells })
-}
-
-/// Why the last number is greater than the count; `None` if it is not.
-fn note(report: &Report) -> Option<String> {
-    let last = report.iterations.last()?.record.iteration;
-    let totals = report.session_totals();
-    (totals.attempts != last as usize).then(|| format!("{}, numbered up to #{last}", attempts(&totals)))
-}
-
-/// The time between two iterations.
-fn pause(last: &ReportIteration, next: Timestamp, span_ms: u64) -> Option<Piece> {
-    let ms = last.record.ended_at.ms_until(next);
-    let is_wait = last.record.failure_class.is_some_and(FailureClass::is_transient);
-    let what = if is_wait { "waited" } else { "nothing ran for" };
-    let label = format!("{what} {}", duration(ms));
-    let is_long = ms >= MIN_PAUSE_MS && ms.saturating_mul(MIN_PAUSE_PART) >= span_ms;
-    let class = if is_long { PAUSE } else { "blank" }.to_owned();
-    (ms > 1000).then_some(Piece { iteration: None, class, label, ms })
-}
-
-/// One iteration, or several in a row.
-fn piece(iterations: &[ReportIteration]) -> Piece {
-    let count =
-        |outcome: Outcome| iterations.iter().filter(|iteration| iteration.record.outcome == outcome).count();
-    let outcomes = [Outcome::Failure, Outcome::Success, Outcome::Interrupted, Outcome::Skipped];
-    let most = outcomes.into_iter().rev().max_by_key(|outcome| count(*outcome)).unwrap_or(Outcome::Failure);
-    let (first, ms) = (&iterations[0], iterations.iter().map(time).sum());
-    let (from, to) = (first.record.iteration, iterations[iterations.len() - 1].record.iteration);
-    let label = if from == to {
-        format!("#{from} {}, {}", first.story, duration(ms))
-    } else {
-        format!("#{from} to #{to}, {} failed, {}", count(Outcome::Failure), duration(ms))
+/// Returns all gaps that are worth a word.
+pub(super) fn gaps(report: &Report) -> Vec<Gap> {
+    let gap = |pair: &[ReportIteration]| {
+        let [before, next] = [&pair[0].record, &pair[1].record];
+        let ms = before.ended_at.ms_until(next.started_at);
+        let names = match (before.outcome, before.failure_class) {
+            (Outcome::Interrupted, Some(FailureClass::Network)) => ["offline", "without network"],
+            (Outcome::Interrupted, Some(_)) => ["quota", "waiting for quota"],
+            (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", "down"],
+            _ => ["stopped", "stopped"],
+        };
+        let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
+        (ms >= least).then_some(Gap { after: before.iteration, names, ms })
     };
-    Piece { iteration: Some(from), class: most.to_string(), label, ms }
+    report.iterations.windows(2).filter_map(gap).collect()
+}
+
+/// Returns the picture as the template wants it, or `None` if there is no attempt.
+pub(super) fn strip(report: &Report) -> Option<Value> {
+    let mut drawn = gaps(report);
+    drawn.sort_by_key(|gap| std::cmp::Reverse(gap.ms));
+    drawn.truncate(MAX_GAPS);
+    let attempts: Vec<(&ReportIteration, Kind)> = report
+        .iterations
+        .iter()
+        .filter_map(|iteration| Some((iteration, kind_of(report, iteration)?)))
+        .filter(|(_, kind)| *kind != Kind::CutShort)
+        .collect();
+    let chunks: Vec<&[(&ReportIteration, Kind)]> =
+        attempts.chunks(attempts.len().div_ceil(MAX_CELLS).max(1)).collect();
+    let ms = |chunk: &[(&ReportIteration, Kind)]| float(chunk.iter().map(|(one, _)| time(one)).sum());
+    let room =
+        WIDTH - GAP_WIDTH * float(drawn.len() as u64) - (BETWEEN + MIN_WIDTH) * float(chunks.len() as u64);
+    let scale = room.max(0.0) / chunks.iter().map(|chunk| ms(chunk)).sum::<f64>().max(1.0);
+    let mut picture = Picture { svg: String::new(), x: 0.0, hour: String::new(), label_end: -LABEL_WIDTH };
+    let mut last = 0;
+    for chunk in &chunks {
+        let first = &chunk[0].0.record;
+        let before = drawn.iter().find(|gap| (last..first.iteration).contains(&gap.after));
+        if let Some(gap) = before.filter(|_| last > 0) {
+            picture.gap(gap);
+        }
+        last = first.iteration;
+        picture.hour(first.started_at);
+        // What is worst is seen.
+        let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Kind::Done);
+        picture.cell(kind, first.iteration, ms(chunk) * scale + MIN_WIDTH);
+    }
+    let legend = [Kind::Done, Kind::Solved, Kind::Asks, Kind::Fails].into_iter();
+    let legend = legend
+        .filter(|kind| attempts.iter().any(|(_, one)| one == kind))
+        .map(|kind| (kind.cell(), kind.words()));
+    let waiting = (!drawn.is_empty()).then_some(("wait", "waiting"));
+    let label = format!("{} attempts in {}", attempts.len(), duration(report.headline.span_ms));
+    (!attempts.is_empty()).then(|| {
+        context! { svg => Value::from_safe_string(picture.svg), legend => legend.chain(waiting).collect::<Vec<_>>(), label }
+    })
+}
+
+struct Picture {
+    svg: String,
+    x: f64,
+    hour: String,
+    /// Where the last label ends.
+    label_end: f64,
+}
+
+impl Picture {
+    fn rect(&mut self, class: &str, n: u32, [x, y, width, height]: [f64; 4]) {
+        self.svg.push_str(&format!(
+            "<rect class=\"{class}\" data-n=\"{n}\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{height}\"/>"
+        ));
+    }
+
+    fn cell(&mut self, kind: Kind, n: u32, width: f64) {
+        let x = self.x;
+        match kind {
+            Kind::Solved => self.rect(kind.cell(), n, [x, 24.0, width, 12.0]),
+            Kind::Asks => self.rect(kind.cell(), n, [x + 1.0, 5.0, (width - 2.0).max(1.0), 30.0]),
+            Kind::Done | Kind::CutShort => self.rect(kind.cell(), n, [x, 4.0, width, 32.0]),
+            Kind::Fails => {
+                self.rect(kind.cell(), n, [x, 4.0, width, 32.0]);
+                let notch = (width / 2.0).min(8.0);
+                self.rect("notch", n, [x + (width - notch) / 2.0, 18.0, notch, 3.0]);
+            }
+        }
+        self.x += width + BETWEEN;
+    }
+
+    fn gap(&mut self, gap: &Gap) {
+        let (from, to) = (self.x + 4.0, self.x + GAP_WIDTH - 8.0);
+        let middle = f64::midpoint(from, to);
+        self.svg.push_str(&format!(
+            "<line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"30\" y2=\"30\"/>\
+             <text x=\"{middle:.1}\" y=\"22\" text-anchor=\"middle\">{} {}</text>",
+            gap.names[0],
+            brief_duration(gap.ms)
+        ));
+        self.x += GAP_WIDTH;
+        self.hour.clear();
+    }
+
+    /// Names the time at the start, behind a gap, and at each full hour, where there is room.
+    fn hour(&mut self, at: Timestamp) {
+        let time = clock(at);
+        let hour = time.get(..2).unwrap_or_default();
+        if hour == self.hour || self.x < self.label_end || self.x > WIDTH - LABEL_WIDTH {
+            return;
+        }
+        let words = if self.hour.is_empty() { time.clone() } else { format!("{hour}:00") };
+        self.svg.push_str(&format!("<text x=\"{:.1}\" y=\"52\">{words}</text>", self.x));
+        self.label_end = self.x + LABEL_WIDTH;
+        hour.clone_into(&mut self.hour);
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a width in a small picture")]
-fn float(ms: u64) -> f64 {
-    ms as f64
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use ralph_templates::STYLE;
+
     use super::super::samples::{iterations, report};
     use super::*;
 
-    /// Class, iteration and width of each cell, and where it begins.
-    fn cells(report: &Report) -> Vec<(String, Option<u32>, String, String)> {
-        let cells = strip(report).map(|strip| strip.cells).unwrap_or_default();
-        cells.into_iter().map(|cell| (cell.class, cell.iteration, cell.x, cell.width)).collect()
+    /// `g 0.0 4 534.0 32` for each cell: class, place and size; and `quota 10m00 0.0` for each text with its place.
+    fn drawn(report: &Report) -> Vec<String> {
+        let svg = strip(report).map(|strip| strip.get_attr("svg").unwrap().to_string()).unwrap_or_default();
+        let rect = regex::Regex::new("<rect class=\"(\\w+)\" data-n=\"\\d+\" x=\"([^\"]+)\" y=\"(\\d+)\" width=\"([^\"]+)\" height=\"(\\d+)\"/>|<text x=\"([^\"]+)\"[^>]*>([^<]+)").unwrap();
+        let found = rect.captures_iter(&svg).map(|found| {
+            let parts = found.iter().skip(1).flatten().map(|part| part.as_str());
+            parts.collect::<Vec<_>>().join(" ")
+        });
+        found.collect()
     }
 
     #[test]
-    fn cells_are_as_wide_as_their_time_and_pauses_lie_between_them() {
-        let mut iterations = iterations("T1- T1+");
-        iterations[1].record.started_at =
-            Timestamp::from_seconds(iterations[0].record.ended_at.seconds() + 60);
-        let mut report = report(iterations, "");
-        report.headline.span_ms = 80_000;
-        let cells = cells(&report);
-        let cell = |class: &str, iteration, x: &str, width: &str| {
-            (class.to_owned(), iteration, x.to_owned(), width.to_owned())
+    fn shapes_say_how_it_ended_and_a_wait_takes_little_room() {
+        let mut iterations = iterations("T1-a T1+ T2-b");
+        let second = iterations[1].record.ended_at;
+        iterations[2].record.started_at = Timestamp::from_seconds(second.seconds() + 8 * 3600);
+        let found = drawn(&report(iterations, ""));
+        let classes = |shapes: &[String]| {
+            shapes
+                .iter()
+                .map(|shape| shape.split(' ').next().unwrap().to_owned())
+                .filter(|class| class.len() < 6 && !class.contains('.'))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
-        assert_eq!(
-            cells,
-            [
-                cell("failure", Some(1), "0.00", "12.50"),
-                cell("pause", None, "12.50", "75.00"),
-                cell("success", Some(2), "87.50", "12.50"),
-            ]
-        );
+        assert_eq!(classes(&found), "r g x notch", "{found:?}");
+        let [low, full] = [&found[1], &found[2]];
+        assert!(low.ends_with(" 12") && low.contains(" 24 ") && full.ends_with(" 32"), "{found:?}");
+        let gap = found.iter().find(|shape| shape.ends_with("stopped 8h00")).expect("a gap");
+        let after: f64 = found
+            .iter()
+            .find(|shape| shape.starts_with("x "))
+            .unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
+        let middle: f64 = gap.split(' ').next().unwrap().parse().unwrap();
+        assert!(after - middle < GAP_WIDTH, "{found:?}");
     }
 
     #[test]
-    fn what_has_a_number_and_is_not_counted_is_named() {
-        for (words, expected) in [
-            ("T1- T1+", None),
-            ("T1- T1!", Some("1 attempt, numbered up to #2")),
-            ("T1? T1- T1! T2!", Some("1 attempt (usage limit, went on at 12:00), numbered up to #4")),
-        ] {
-            assert_eq!(note(&report(iterations(words), "")).as_deref(), expected, "{words}");
-        }
-    }
-
-    #[test]
-    fn what_took_no_time_is_seen_and_of_many_iterations_a_cell_has_several() {
+    fn of_many_attempts_a_cell_has_several_and_all_fit() {
         assert!(strip(&report(Vec::new(), "")).is_none());
-        let skipped = cells(&report(iterations("T1- T1!"), ""));
-        assert_eq!(skipped[1].0, "skipped");
-        assert!(skipped[1].3.parse::<f64>().unwrap() > 0.3, "{skipped:?}");
-        let many: Vec<&str> = (0..450).map(|at| if at % 3 == 0 { "T1-" } else { "T1+" }).collect();
-        let many = cells(&report(iterations(&many.join(" ")), ""));
-        assert_eq!((many.len(), many[1].0.as_str(), many[1].1), (150, "success", Some(4)));
+        let many: Vec<&str> = (0..1000).map(|at| if at % 7 == 0 { "T1-" } else { "T1+" }).collect();
+        let cells = drawn(&report(iterations(&many.join(" ")), ""));
+        let rects: Vec<&String> = cells.iter().filter(|cell| cell.starts_with(['g', 'r', 'x'])).collect();
+        assert!(rects.len() <= MAX_CELLS, "{}", rects.len());
+        let last: Vec<f64> =
+            rects[rects.len() - 1].split(' ').skip(1).map(|number| number.parse().unwrap()).collect();
+        assert!(last[0] + last[2] <= WIDTH + 1.0, "{last:?}");
+    }
+
+    /// The colours of the style by their names, light and dark.
+    fn colors() -> HashMap<&'static str, [[f64; 3]; 2]> {
+        let rule = regex::Regex::new("--([a-z-]+):light-dark\\(#([0-9a-f]{6}),#([0-9a-f]{6})\\)").unwrap();
+        let color = |hex: &str| {
+            [0, 2, 4].map(|at| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0)
+        };
+        let found = rule.captures_iter(STYLE).map(|found| {
+            let (_, [name, light, dark]) = found.extract();
+            (name, [color(light), color(dark)])
+        });
+        found.collect()
+    }
+
+    fn linear(color: [f64; 3]) -> [f64; 3] {
+        color.map(|part| if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) })
+    }
+
+    /// As seen without the cones for green (Machado, Oliveira and Fernandes, 2009, severity 1), in linear light.
+    fn deuteranopia([red, green, blue]: [f64; 3]) -> [f64; 3] {
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ]
+        .map(|[r, g, b]| (r * red + g * green + b * blue).clamp(0.0, 1.0))
+    }
+
+    fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
+        let luminance = |[red, green, blue]: [f64; 3]| 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+        let (one, other) = (luminance(one), luminance(other));
+        one.max(other) / one.min(other)
+    }
+
+    #[test]
+    fn what_fails_stands_out_for_every_eye_in_light_and_dark() {
+        let colors = colors();
+        for (one, other, least) in [
+            ("cell-bad", "cell-ok", 3.0),
+            ("cell-bad", "cell-re", 3.0),
+            ("cell-bad", "paper", 4.5),
+            ("ask", "paper", 4.5),
+            ("ask", "cell-ok", 3.0),
+            ("soft", "paper", 4.5),
+            ("bad", "bad-wash", 4.5),
+            ("act", "paper", 4.5),
+        ] {
+            for theme in [0, 1] {
+                let [one_color, other_color] = [one, other].map(|name| linear(colors[name][theme]));
+                let seen = [
+                    contrast(one_color, other_color),
+                    contrast(deuteranopia(one_color), deuteranopia(other_color)),
+                ];
+                assert!(
+                    seen.iter().all(|contrast| *contrast >= least),
+                    "{one} on {other}, {theme}: {seen:?}"
+                );
+            }
+        }
     }
 }

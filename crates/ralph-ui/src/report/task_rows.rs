@@ -5,11 +5,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tasklist::TaskList;
 
-use crate::style::sign;
 use ralph_core::record::{Cost, Outcome, TaskName};
 
 use super::ReportIteration;
-use super::outcomes::Outcomes;
 
 /// Where a task stands at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -41,12 +39,6 @@ pub struct TaskRow {
     pub tokens: Option<u64>,
     #[serde(flatten)]
     pub cost: Cost,
-}
-
-/// A sign for each outcome, and how many there are of each in words.
-pub(super) fn signs(outcomes: &[Outcome]) -> (String, String) {
-    let counts: Outcomes = outcomes.iter().copied().collect();
-    (outcomes.iter().map(|outcome| sign(*outcome).1).collect(), counts.to_string())
 }
 
 /// The tasks of the list in its order, and behind them what was worked on and is not in it.

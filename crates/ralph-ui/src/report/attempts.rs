@@ -1,0 +1,432 @@
+//! The attempts of a session below their tasks, as the template of the page wants them.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use minijinja::{Environment, Value, context};
+
+use crate::evidence::{EvidenceWords, FLAG, compared};
+use crate::left_behind;
+use crate::local_time::clock;
+use crate::style::{Count, brief_duration, cut, duration, grouped, one_line as plain};
+use ralph_core::history::clusters::message;
+use ralph_core::record::{
+    Claim, Cost, FailureClass, Interruption, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName,
+    join_truncated,
+};
+
+use super::harmless::{escape, one_line};
+use super::headline::time;
+use super::patch_html::html;
+use super::rich::rich;
+use super::terminal_colors::{colored, has_colors};
+use super::{Diff, Report, ReportIteration, Text, fit, patch};
+
+/// Longest title or reason in a row, in characters.
+const MAX_ROW_CHARS: usize = 160;
+/// Items of a list of an agent's words, and the longest, in characters.
+const MAX_ITEMS: usize = 20;
+const MAX_ITEM_CHARS: usize = 400;
+/// Files that are named where a snapshot is missing.
+const MAX_FILES: usize = 50;
+/// What stands around a part, and the note where it is cut, in bytes of the page.
+pub(super) const PART_FRAME: usize = 300;
+
+/// How an agent run ended, as it is seen by now. What is worse is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Done,
+    CutShort,
+    /// It failed, and that was solved later.
+    Solved,
+    /// It asked what is not answered.
+    Asks,
+    Fails,
+}
+
+impl Kind {
+    /// Class of the style in the list, and the sign.
+    fn look(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Done => ("done", "✔"),
+            Self::CutShort => ("cut", "‖"),
+            Self::Solved => ("old", "✘"),
+            Self::Asks => ("ask", "?"),
+            Self::Fails => ("bad", "✘"),
+        }
+    }
+
+    /// Class of the style in the strip.
+    pub fn cell(self) -> &'static str {
+        match self {
+            Self::Done | Self::CutShort => "g",
+            Self::Solved => "r",
+            Self::Asks => "q",
+            Self::Fails => "x",
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::CutShort => "cut short",
+            Self::Solved => "failed, solved later",
+            Self::Asks => "asks",
+            Self::Fails => "failed, still open",
+        }
+    }
+}
+
+/// Returns how an iteration ended; `None` for one in which no agent ran.
+pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Kind> {
+    let record = &iteration.record;
+    let is_open =
+        || report.clusters.iter().any(|one| one.is_open && one.iterations.contains(&record.iteration));
+    match record.outcome {
+        Outcome::Success => Some(Kind::Done),
+        Outcome::Interrupted => Some(Kind::CutShort),
+        Outcome::Failure if !is_open() => Some(Kind::Solved),
+        Outcome::Failure if record.failure_class.is_some_and(FailureClass::is_question) => Some(Kind::Asks),
+        Outcome::Failure => Some(Kind::Fails),
+        Outcome::Skipped | Outcome::Later(_) => None,
+    }
+}
+
+/// An attempt, or an agent run that was cut short.
+pub(super) struct Attempt<'a> {
+    iteration: &'a ReportIteration,
+    kind: Kind,
+    what: String,
+    pub parts: Vec<Part<'a>>,
+    /// Its place among the packed prompts.
+    pub prompt: Option<usize>,
+}
+
+/// Returns what the page shows of `iterations`, with at most so many bytes of each text.
+pub(super) fn attempts<'a>(
+    report: &Report,
+    iterations: &'a [ReportIteration],
+    most: usize,
+) -> Vec<Attempt<'a>> {
+    let mut counts: HashMap<Option<&TaskName>, usize> = HashMap::new();
+    for iteration in iterations {
+        *counts.entry(iteration.record.task.as_ref()).or_default() +=
+            usize::from(kind_of(report, iteration).is_some());
+    }
+    let attempt = |iteration: &'a ReportIteration| {
+        let kind = kind_of(report, iteration)?;
+        let is_lone = counts.get(&iteration.record.task.as_ref()) == Some(&1);
+        // A place that is as long as any.
+        let prompt = iteration.prompt.as_ref().map(|_| iterations.len());
+        let mut parts = parts(iteration, kind);
+        for part in &mut parts {
+            part.lay_out(most);
+        }
+        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), parts, prompt })
+    };
+    iterations.iter().filter_map(attempt).collect()
+}
+
+impl Attempt<'_> {
+    pub fn text_of_prompt(&self) -> Option<&str> {
+        self.iteration.prompt.as_ref().map(|text| text.text.as_str())
+    }
+
+    pub fn write(&self, environment: &Environment<'_>, has_parts: bool) -> Result<String> {
+        let (iteration, record) = (self.iteration, &self.iteration.record);
+        let (class, mark) = self.kind.look();
+        let parts = self.parts.iter().filter(|_| has_parts).map(|part| {
+            context! {
+                class => part.class, title => part.title, note => part.note.as_str(), command => part.command.as_str(),
+                is_open => part.is_open, html => Value::from_safe_string(part.html.clone()),
+                cut => part.is_cut.then_some("Only a part of it is shown. All of it:"),
+            }
+        });
+        let values = context! {
+            class, mark,
+            n => record.iteration,
+            no => if record.is_run() { record.iteration.to_string() } else { String::new() },
+            task => record.task.as_deref().unwrap_or("no task"),
+            what => self.what.as_str(),
+            time => record.duration_ms.total().map(brief_duration).unwrap_or_default(),
+            cost => record.cost().shown().unwrap_or_default(),
+            end => clock(record.ended_at),
+            facts => facts(record),
+            warnings => warnings(record),
+            lists => lists(iteration),
+            parts => parts.collect::<Vec<_>>(),
+            prompt => self.prompt,
+            name => iteration.name.as_str(),
+        };
+        let template = environment.get_template("attempt").context("find the template")?;
+        template.render(values).context("write an attempt")
+    }
+}
+
+/// Returns the rows, those of one task together, the tasks in the order of their list; without parts, to measure them.
+pub(super) fn list(
+    report: &Report,
+    environment: &Environment<'_>,
+    attempts: &[Attempt<'_>],
+    has_parts: bool,
+) -> Result<String> {
+    let places: HashMap<&TaskName, usize> =
+        report.tasks.iter().enumerate().map(|(place, task)| (&task.name, place)).collect();
+    let place = |attempt: &Attempt<'_>| {
+        attempt
+            .iteration
+            .record
+            .task
+            .as_ref()
+            .and_then(|task| places.get(task))
+            .copied()
+            .unwrap_or(usize::MAX)
+    };
+    let mut sorted: Vec<&Attempt<'_>> = attempts.iter().collect();
+    sorted.sort_by_key(|attempt| place(attempt));
+    let mut html = String::new();
+    for group in sorted.chunk_by(|one, other| one.iteration.record.task == other.iteration.record.task) {
+        let rows: String =
+            group.iter().map(|attempt| attempt.write(environment, has_parts)).collect::<Result<_>>()?;
+        if group.len() == 1 {
+            html.push_str(&rows);
+            continue;
+        }
+        let records = || group.iter().map(|attempt| &attempt.iteration.record);
+        let attempts =
+            Count(records().filter(|record| record.is_run()).count() as u64, "attempt").to_string();
+        let usd = records().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
+        let cost = Cost { usd, is_partial: false }.shown();
+        let ms = group.iter().map(|attempt| time(attempt.iteration)).sum();
+        let spent: Vec<String> = [Some(attempts), cost, Some(duration(ms))].into_iter().flatten().collect();
+        let record = &group[0].iteration.record;
+        let values = context! {
+            task => record.task.as_deref(),
+            text => if record.task.is_some() { title(record) } else { "Attempts".to_owned() },
+            spent => spent.join(" · "),
+            attempts => Value::from_safe_string(rows),
+        };
+        let template = environment.get_template("task").context("find the template")?;
+        html.push_str(&template.render(values).context("write the attempts at a task")?);
+    }
+    Ok(html)
+}
+
+fn title(record: &Iteration) -> String {
+    cut(&one_line(record.task_text.as_deref().unwrap_or_default()), MAX_ROW_CHARS)
+}
+
+/// What a row says: of a failure the cause, of a success what it did.
+fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool) -> String {
+    let record = &iteration.record;
+    let words = match kind {
+        Kind::Done if is_lone => title(record),
+        Kind::Done => first_sentence(&record.facts.final_message).unwrap_or_else(|| title(record)),
+        Kind::CutShort => cut_short(report, record),
+        Kind::Asks => format!("asks: {}", record.cause()),
+        Kind::Solved | Kind::Fails => match iteration.repeated {
+            Some(first) => format!("same as #{first}"),
+            None => message(record),
+        },
+    };
+    let beside = record.closed_beside().cloned().collect::<Vec<_>>();
+    let beside = (!beside.is_empty()).then(|| format!("closed {}", beside.join(", ")));
+    let undone = given_up(report, record).map(str::to_owned);
+    let evidence = Some(EvidenceWords::of_record(record).flag).filter(|flag| !flag.is_empty());
+    let parts = [Some(cut(&one_line(&words), MAX_ROW_CHARS)), beside, undone, evidence];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Returns what became of a task after this attempt, if it was given up then.
+pub(super) fn given_up(report: &Report, record: &Iteration) -> Option<&'static str> {
+    let place = report.iterations.iter().position(|one| one.record.iteration == record.iteration)?;
+    let next = report.iterations.get(place + 1).map(|next| &next.record)?;
+    let is_skip = next.outcome == Outcome::Skipped && next.task == record.task;
+    is_skip.then_some(match (&next.restored_to, next.kept_paths.is_empty()) {
+        (None, _) => "given up after it",
+        (Some(_), true) => "given up after it, changes undone",
+        (Some(_), false) => "given up after it, most changes undone",
+    })
+}
+
+/// `usage limit, went on at 00:58`
+fn cut_short(report: &Report, record: &Iteration) -> String {
+    let totals = report.session_totals();
+    let Some(found) = totals.cut_short.iter().find(|one| one.iteration == record.iteration) else {
+        return "cut short".to_owned();
+    };
+    let why = match (found.by, found.failure_class) {
+        (Interruption::Person, _) => "stopped by you",
+        (Interruption::Crash, _) => "the loop was killed during this attempt",
+        (Interruption::Limit, Some(FailureClass::Network)) => "no network",
+        (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
+        (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
+        (Interruption::Limit, _) => "usage limit",
+    };
+    found.resumed_at.map_or_else(|| why.to_owned(), |at| format!("{why}, went on at {}", clock(at)))
+}
+
+/// The first sentence of an agent's words.
+pub(super) fn first_sentence(words: &str) -> Option<String> {
+    let line = words
+        .lines()
+        .map(|line| line.trim_start_matches(['#', '*', '-', '>', ' ']))
+        .find(|line| !line.is_empty())?;
+    Some(line.split_inclusive(['.', '!']).next().unwrap_or(line).trim_end_matches('*').to_owned())
+}
+
+fn facts(record: &Iteration) -> String {
+    let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
+    let mut facts = vec![format!("{}–{}", clock(record.started_at), clock(record.ended_at))];
+    facts.push(format!("{}{model}", one_line(&record.agent)));
+    if let Some(code) = record.exit.agent.filter(|code| *code != 0) {
+        facts.push(format!("agent exited {code}"));
+    }
+    facts.extend(record.exit_reason.map(|reason| reason.description().to_owned()));
+    let took = record.duration_ms.validation.map_or(String::new(), |ms| format!(" after {}", duration(ms)));
+    facts.push(match record.exit.validation {
+        Some(0) => format!("validation passed{took}"),
+        Some(code) => format!("validation exited {code}{took}"),
+        None => "validation not run".to_owned(),
+    });
+    facts.extend(record.evidence.as_deref().and_then(compared));
+    let captured = record.facts.captured.iter();
+    facts.extend(captured.map(|(name, values)| format!("{name} = {}", cut(&values.join(", "), 100))));
+    facts.join(" · ")
+}
+
+fn warnings(record: &Iteration) -> Vec<String> {
+    let said = |words: &str| cut(&one_line(words), MAX_ITEM_CHARS);
+    let mut warnings = Vec::new();
+    if record.false_claim.contains(&Claim::Ticked) {
+        warnings
+            .push(format!("Said done, and was not: {}. Reopened.", said(&record.claims.ticked.join(", "))));
+    }
+    if record.false_claim.contains(&Claim::Promise) {
+        warnings.push("Said that all is done, and it was not.".to_owned());
+    }
+    warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", said(words))));
+    let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
+    warnings.extend(flags.map(|flag| format!("{FLAG} {}", said(&flag.text))));
+    warnings.extend(left_behind::lines(record).iter().map(|line| one_line(line)));
+    if !record.reopened.is_empty() {
+        warnings.push(format!("Reopened: {}.", said(&record.reopened.join(", "))));
+    }
+    warnings.extend(record.stream.and_then(StreamCounts::complaint));
+    let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
+    if redacted > 0 {
+        warnings.push(format!("{} taken out of what is shown here.", Count(redacted, "secret")));
+    }
+    warnings
+}
+
+/// Titles and lines. An agent's own words are in its answer, where there is one.
+fn lists(iteration: &ReportIteration) -> Vec<(&'static str, Vec<String>)> {
+    let record = &iteration.record;
+    let own = [("Learned", &record.learnings), ("Decided", &record.decisions), ("Tried", &record.approaches)];
+    let own = own.into_iter().filter(|_| iteration.answer.is_none());
+    let lists = [("Your hints", &record.hints)].into_iter().chain(own).filter(|(_, items)| !items.is_empty());
+    let shown = |items: &[String]| {
+        items.iter().take(MAX_ITEMS).map(|item| cut(&plain(item), MAX_ITEM_CHARS)).collect()
+    };
+    lists.map(|(title, items)| (title, shown(items))).collect()
+}
+
+/// A fold below an attempt.
+pub(super) struct Part<'a> {
+    class: &'static str,
+    title: &'static str,
+    note: String,
+    command: String,
+    is_open: bool,
+    body: Body<'a>,
+    /// As it stands in the page.
+    pub html: String,
+    /// True if the page does not have all of it.
+    pub is_cut: bool,
+}
+
+enum Body<'a> {
+    Markdown(&'a Text),
+    /// Its end counts.
+    Output(&'a Text),
+    Patch(&'a Text),
+    Lines(String),
+}
+
+impl Part<'_> {
+    /// Writes it in at most so many bytes beside [`PART_FRAME`].
+    pub fn lay_out(&mut self, most: usize) {
+        let (text, was_cut) = match &self.body {
+            Body::Markdown(text) | Body::Output(text) | Body::Patch(text) => {
+                (text.text.as_str(), text.is_left_out())
+            }
+            Body::Lines(text) => (text.as_str(), false),
+        };
+        let narrow = if matches!(self.body, Body::Markdown(_)) { None } else { fit::narrow(text) };
+        let text = narrow.as_deref().unwrap_or(text);
+        let is_output = matches!(self.body, Body::Output(_));
+        let shown = if is_output { fit::tail(text, most) } else { fit::head(text, most) };
+        let rich_text = match self.body {
+            Body::Markdown(_) if !has_colors(shown) => format!("<div class=\"md\">{}</div>", rich(shown)),
+            Body::Patch(_) => format!("<pre class=\"diff\">\n{}</pre>", html(shown)),
+            _ => format!("<pre>\n{}</pre>", colored(shown)),
+        };
+        // Markup on top is too much in a long list of short lines.
+        let has_room = rich_text.len() <= most + 30;
+        self.html = if has_room { rich_text } else { format!("<pre>\n{}</pre>", escape(shown)) };
+        self.is_cut = was_cut || shown.len() < text.len();
+    }
+}
+
+fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
+    let record = &iteration.record;
+    let mut parts = Vec::new();
+    let mut add = |class, title, note, flag: &str, is_open, body| {
+        let command = format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name);
+        parts.push(Part { class, title, note, command, is_open, body, html: String::new(), is_cut: false });
+    };
+    if let Some(text) = &iteration.answer {
+        add("answer", "What the agent said last", String::new(), "--agent", true, Body::Markdown(text));
+    }
+    if let Some(text) = &iteration.validation {
+        let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
+        let is_open = kind != Kind::Done;
+        add(
+            "validation",
+            "Validation",
+            cut(&command, MAX_ROW_CHARS),
+            "--stdout",
+            is_open,
+            Body::Output(text),
+        );
+    }
+    let files = &record.files_changed;
+    let count = Count(files.len() as u64, "file");
+    match &iteration.diff {
+        Diff::Patch(text) => {
+            let (added, removed) = patch::counts(&text.text);
+            let least = if text.is_cut { " at least" } else { "" };
+            let note = format!("{count},{least} +{} −{}", grouped(added), grouped(removed));
+            add("changes", "Changes", note, "--patch", false, Body::Patch(text));
+        }
+        Diff::Nothing => {}
+        Diff::Missing(why) => {
+            let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));
+            add("changes", "Changes", count.to_string(), "--patch", false, Body::Lines(text));
+        }
+    }
+    if !record.tool_calls.is_empty() {
+        let failed = record.tool_calls.iter().filter(|call| call.is_error).count();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let note = format!("{}{failed}", grouped(record.tool_calls.len() as u64));
+        let lines = record.tool_calls.iter().map(|call| {
+            let sign = if call.is_error { "✘ " } else { "" };
+            let result = if call.result_summary.is_empty() { "" } else { "\n    " };
+            format!("{sign}{} {}{result}{}", call.tool_name, call.arguments_summary, call.result_summary)
+        });
+        let lines = Body::Lines(lines.collect::<Vec<_>>().join("\n"));
+        add("tools", "Tool calls", note, "--json", false, lines);
+    }
+    parts
+}

@@ -1,0 +1,225 @@
+//! What stands behind the tabs of a page: changes, failures, and what is known of the session.
+
+use std::collections::BTreeSet;
+
+use minijinja::value::Serde;
+use minijinja::{Value, context};
+
+use crate::local_time::local;
+use crate::style::{Count, cut, grouped, size};
+use ralph_core::history::clusters::folded;
+use ralph_core::judge::is_test_file;
+use ralph_core::record::{CANONICAL, FileStatus, RALPH_ELSEWHERE, join_truncated};
+
+use super::first_screen::short;
+use super::fit::{Omissions, head};
+use super::harmless::one_line;
+use super::patch::by_file;
+use super::patch_html::html;
+use super::{ChangedFile, Diff, Report};
+
+/// Rows of files, and of causes; links and names in a row.
+const MAX_FILES: usize = 400;
+const MAX_CAUSES: usize = 100;
+const MAX_LINKS: usize = 6;
+const MAX_NAMES: usize = 12;
+/// Longest patch of a file, in bytes of the page.
+const MAX_PATCH_BYTES: usize = 32 << 10;
+/// Longest quote, in characters.
+const MAX_QUOTE_CHARS: usize = 300;
+
+fn quote(text: &str) -> String {
+    cut(&one_line(text), MAX_QUOTE_CHARS)
+}
+
+/// The files that changed, tests first, with at most so many bytes of their patches.
+pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
+    let changes = report.changes.as_ref().filter(|changes| !changes.files.is_empty())?;
+    let patches = changes.patch.as_ref().map(|patch| by_file(&patch.text)).unwrap_or_default();
+    let (tests, others): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
+        changes.files.iter().take(MAX_FILES).partition(|file| is_test_file(&file.change.path));
+    let mut room = max_patches;
+    let mut row = |file: &ChangedFile| {
+        let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
+        let patch = html(head(whole, room.min(MAX_PATCH_BYTES)));
+        room = room.saturating_sub(patch.len());
+        let notes = [
+            (file.change.status == FileStatus::Deleted).then(|| "deleted".to_owned()),
+            file.is_unfinished.then(|| "unfinished".to_owned()),
+            (!file.tasks.is_empty()).then(|| one_line(&join_truncated(&file.tasks, MAX_NAMES))),
+        ];
+        context! {
+            path => one_line(&file.change.path),
+            note => notes.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+            added => file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines))),
+            removed => file.change.removed.filter(|lines| *lines > 0).map(|lines| format!("−{}", grouped(lines))),
+            patch => Value::from_safe_string(patch),
+        }
+    };
+    let mut groups = Vec::new();
+    for (id, title, files) in [("tests", "Tests: review them first", tests), ("files", "Files", others)] {
+        let files: Vec<Value> = files.into_iter().map(&mut row).collect();
+        if !files.is_empty() {
+            groups.push(context! { id, title, files });
+        }
+    }
+    let more = changes.files.len().saturating_sub(MAX_FILES);
+    let id = if report.is_latest {
+        [String::new(), String::new()]
+    } else {
+        [format!("{}:", report.session.id), format!("{}:@", report.session.id)]
+    };
+    let [from, to] = id;
+    Some(context! {
+        count => Count(changes.files.len() as u64, "file").to_string(),
+        command => format!("{RALPH_ELSEWHERE} diff {from}0 {}", if to.is_empty() { ".." } else { &to }),
+        more => (more > 0).then(|| Count(more as u64, "more file").to_string()),
+        groups,
+    })
+}
+
+/// The causes of failures, open ones first.
+pub(super) fn failures(report: &Report) -> Option<Value> {
+    let causes = folded(&report.clusters);
+    let open = causes.iter().filter(|cause| cause.is_open).count();
+    let counts = [(open, "open"), (causes.len() - open, "solved")];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let list = causes.iter().take(MAX_CAUSES).map(|cause| {
+        context! {
+            is_open => cause.is_open,
+            message => quote(&cause.message),
+            state => if cause.is_open { "still fails" } else { "solved" },
+            times => Count(cause.times as u64, "time").to_string(),
+            tasks => join_truncated(&cause.tasks, MAX_NAMES),
+            links => cause.iterations[cause.iterations.len().saturating_sub(MAX_LINKS)..].to_vec(),
+            solved_in => cause.solved_in,
+        }
+    });
+    (!causes.is_empty()).then(|| context! { count => counts.join(", "), list => list.collect::<Vec<_>>() })
+}
+
+/// What is known of the session, by its name.
+pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
+    let session = &report.session;
+    let of = |name: fn(&super::ReportIteration) -> Option<&str>| -> String {
+        let names: BTreeSet<&str> = report.iterations.iter().filter_map(name).collect();
+        join_truncated(&names.into_iter().collect::<Vec<_>>(), MAX_NAMES)
+    };
+    let agents = of(|one| Some(&one.record.agent));
+    let agents = if agents.is_empty() { session.agent.clone() } else { agents };
+    let input = report
+        .totals
+        .tokens
+        .input
+        .unwrap_or_default()
+        .saturating_add(report.totals.tokens.cache_read.unwrap_or_default());
+    let cached = report
+        .totals
+        .tokens
+        .cache_read
+        .unwrap_or_default()
+        .saturating_mul(100)
+        .checked_div(input)
+        .unwrap_or_default();
+    let tokens = report.totals.tokens.total().map(|_| {
+        let output = report.totals.tokens.output.unwrap_or_default();
+        format!("{} in, {cached} % cached; {} out", short(input), short(output))
+    });
+    let facts = [
+        ("Session", session.id.to_string()),
+        ("Started", local(session.started_at)),
+        ("Branch", session.branch.clone().unwrap_or_else(|| "detached HEAD".to_owned())),
+        (
+            "Agent",
+            format!("{agents} {}", session.agent_version.as_deref().unwrap_or_default()).trim().to_owned(),
+        ),
+        ("Model", of(|one| one.record.model.as_deref())),
+        ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),
+        ("Tokens", tokens.unwrap_or_default()),
+        ("Machine", session.host.clone()),
+        ("Recorded by", format!("{CANONICAL} {}", session.tool_version)),
+    ];
+    facts.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// What the agents learned and decided, each once with the attempt that said it first.
+pub(super) fn lists(report: &Report) -> Value {
+    let of = |list: fn(&super::ReportIteration) -> &[String]| {
+        let mut seen = BTreeSet::new();
+        let items = report
+            .iterations
+            .iter()
+            .flat_map(|one| list(one).iter().map(|item| (one.record.iteration, item)));
+        items
+            .filter(|(_, item)| seen.insert(*item))
+            .map(|(n, item)| (n, quote(item)))
+            .take(MAX_CAUSES)
+            .collect::<Vec<_>>()
+    };
+    let lists = [
+        ("Learned", "learned", of(|one| &one.record.learnings)),
+        ("Decided", "decided", of(|one| &one.record.decisions)),
+    ];
+    Value::from(Serde(lists))
+}
+
+/// The settings that say something.
+pub(super) fn settings(report: &Report) -> Vec<(String, String)> {
+    let settings = report.session.configuration.as_object().into_iter().flatten();
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let settings = settings.filter(|(_, value)| !value.is_null());
+    settings.map(|(key, value)| (quote(key), quote(&text(value)))).collect()
+}
+
+/// What the reader must know to judge the page. What stands in backticks is code.
+pub(super) fn notes(report: &Report, left: Omissions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !report.is_whole {
+        notes.push(
+            "This clone is shallow and has only the end of the session. `git fetch --unshallow origin \
+             'refs/ralph/*:refs/ralph/*'` fetches the rest."
+                .to_owned(),
+        );
+    }
+    if report.iterations.iter().any(|iteration| iteration.diff == Diff::Missing(Diff::NOT_HERE)) {
+        notes.push(format!(
+            "Some snapshots are not here, so what those attempts changed cannot be shown. `{RALPH_ELSEWHERE} sync \
+             --snapshots` fetches them where somebody has them."
+        ));
+    }
+    if left.iterations > 0 {
+        notes.push(format!(
+            "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `{RALPH_ELSEWHERE} log \
+             --session {}` lists all.",
+            Count(left.iterations as u64, "attempt"),
+            report.session.id
+        ));
+    }
+    notes.extend(report.unreadable.iter().take(10).map(|why| format!("Left out: {}", one_line(why))));
+    notes
+}
+
+/// What is cut, where the page is from, and where the record is. What stands in backticks is code.
+pub(super) fn footer(report: &Report, left: Omissions) -> String {
+    let cut = match left.cut {
+        0 => String::new(),
+        cut => {
+            let texts = Count(cut as u64, "text");
+            let verb = if cut == 1 { "is" } else { "are" };
+            let at = size(left.cut_at as u64);
+            let flag = if left.is_for_size { "--max-size 50MiB" } else { "--max-part 1MiB" };
+            format!("{texts} {verb} cut at {at}; `{RALPH_ELSEWHERE} report {flag}` shows more. ")
+        }
+    };
+    format!(
+        "{cut}Made {} by {CANONICAL} {}; times are local to where it was made. The record is in git: \
+         `git log --glob='refs/ralph/*'`, `{RALPH_ELSEWHERE} log --session {}`.",
+        local(report.made_at),
+        report.tool_version,
+        report.session.id
+    )
+}

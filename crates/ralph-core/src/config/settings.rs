@@ -60,7 +60,7 @@ macro_rules! settings {
 settings! {
     agent: Vec<String> =
         Key::new("agent", Widens, ValueKind::Names, "none",
-            "Agent to run, or several: the next takes over if a quota is used up")
+            "Agent to run, or several: the next takes over when one cannot go on")
             .or_none().unset("detected").flag("agent", "NAME");
     model: Option<String> =
         Key::new("model", Plain, ValueKind::Text, "none", "Model for the agent to use")

@@ -1,8 +1,8 @@
-"""The tables that a script writes into docs/prompt-and-memory.md."""
+"""The tables that a script writes into README.md beside it."""
 
 import pathlib
 
-DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/prompt-and-memory.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parent / "README.md"
 END = "<!-- end of the table -->"
 
 

@@ -9,7 +9,7 @@ Plays every scenario of scenarios/ through the real program, in a repository of 
 baseline.py) and `ours` (the defaults). The agent is a script: it succeeds if and only if the facts of the scenario stand in its prompt.
 A scenario is refused if its facts stand in no stream or hint of the record before, or if it can be done without memory.
 `--missing` prints the last prompt of each scenario that our memory did not bring to an end; `--keep` leaves the repositories in a folder;
-`--write` writes the table of docs/prompt-and-memory.md, from all scenarios and modes.
+`--write` writes the table of README.md beside it, from all scenarios and modes.
 """
 
 import argparse

@@ -7,7 +7,7 @@ usage: scripts/memory/sizes.py [--write] [--keep FOLDER]
 
 Plays one session through the real program: eight tasks succeed at once, with learnings and decisions; the ninth fails five times, each time with a long output
 of another failure, a final message, commands that failed and changed files. Its prompts are cut at their headings. `--write` writes the table of
-docs/prompt-and-memory.md.
+README.md beside it.
 """
 
 import argparse

@@ -8,7 +8,7 @@ usage: scripts/nights/run.py [--jobs N] [--keep FOLDER] [--write] [--show] [NIGH
 Each night of nights.py is a repository of its own, with scripted agents and what else happens: crashes, limits, people. For each it
 prints how much of the work that an agent did as it should was recognised (goal 100 %, with a flaky validation 90 %), how many runs
 could not have brought anything after those that showed it (goal 0), and whether the closing lines name the true reason. It fails if a goal is
-missed. `--show` prints what the program said, `--keep` leaves the repositories in a folder, `--write` writes the table of docs/nights.md.
+missed. `--show` prints what the program said, `--keep` leaves the repositories in a folder, `--write` writes the table of README.md beside it.
 """
 
 import argparse
@@ -34,7 +34,7 @@ import streams  # noqa: F401 (it adds its nights)
 from night import CHECK, PRELUDE
 
 HERE = pathlib.Path(__file__).resolve().parent
-DOCUMENT = HERE.parent.parent / "docs/nights.md"
+DOCUMENT = HERE / "README.md"
 BEGIN = "<!-- written by: just nights --write -->\n"
 END = "<!-- end of the table -->"
 PATIENCE = 120

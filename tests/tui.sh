@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # The screen on a real terminal: tmux starts `specify ralph --tui` and `specify ralph tui` on a project like that of the demo, and looks.
 #
-# usage: tests/tui.sh [PROGRAM]        PROGRAM is target/debug/specify by default
+# usage: tests/tui.sh [PROGRAM]        PROGRAM is target/debug/specify-ralph by default
 #
 # It waits for what must appear, each time for at most a minute, and for nothing else.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 fixtures=$PWD/fixtures/demo
-program=$(realpath "${1:-target/debug/specify}")
+program=$(realpath "${1:-target/debug/specify-ralph}")
 [[ -x $program ]] || { echo "tui.sh: build $program first" >&2; exit 1; }
 
 work=$(mktemp -d)
 project=$work/project
+# Called by the name `specify`, it takes `ralph` as its subcommand.
+ln -s "$program" "$work/specify"
+program=$work/specify
 socket=ralph-tui-$$
 export HOME=$work GIT_CONFIG_NOSYSTEM=1 SPECKIT_RALPH_TRUST=always
 unset RALPH_SESSION TMUX NO_COLOR
@@ -102,39 +105,51 @@ wait_for 'The agent begins with T001'
 wait_for 'a sequence: red'
 wait_for 'following'
 wait_for '0/5'
-keys i 'use the fake clock' Enter
-wait_for 'it gets the hint with its next prompt'
+keys h
+wait_for 'answer T001'
+keys 'use the fake clock' Enter
+wait_for "sent; T001's next prompt has it"
+keys 4 h 'use the other clock' Enter
+wait_for 'sent; the next prompt has it'
 keys s
 wait_for 'Stop this session?'
 keys Escape
-wait_for '? help'
-keys y
+wait_for 'hint for T001'
+keys r
+wait_for 'it runs already'
+keys R
+wait_for 'stop the session first'
+keys 1 y
 wait_for 'copied'
 wait_until 'the clipboard has the name' has_copied ':1'
-keys R
-wait_for 'nothing is recorded of it yet'
-echo '  it hints and stops what is selected, and copies its name'
+echo '  it hints and stops what runs, touches none of its files, and copies its name'
 touch "$work/go-T001"
+keys F F
 wait_for 'The agent begins with T002'
-wait_for '✔ T001'
 wait_for '1/5'
-keys P Tab
+keys p
 wait_for 'You are a coding agent'
-keys / 'fake clock' Enter
-wait_for '▌- use the fake clock'
+keys / 'other clock' Enter
+wait_for '▌- use the other clock'
 keys n
-wait_for '▌- use the fake clock'
+wait_for '▌- use the other clock'
 keys / 'no such words' Enter
 wait_for '`no such words` is not in what is shown'
-keys Tab o
+keys Escape
 echo '  it follows, and finds a hint in the prompt that got it'
-for view in 't:Phase 1: Hello' 'P:You are a coding agent' 'd:specs/001-greeting/tasks.md' 'h:next' 'D:recorded'; do
-  keys "${view%%:*}"
-  wait_for "${view#*:}"
-done
-keys j D
-wait_for 'tasks.md  +1 -1'
-keys o F
+keys Escape 4 Up
+wait_for '#1 T001'
+keys Enter d
+wait_for 'work.txt'
+keys Escape o
+wait_for 'what it did'
+keys Escape L
+wait_for 'runs now'
+keys / 'exit:7'
+wait_for 'no attempt matches'
+keys Escape Escape S
+wait_for '1 attempt, 0 failed'
+keys Escape F F
 wait_for 'The agent begins with T002'
 echo '  it shows every view'
 tmux resize-window -t main -x 60 -y 20
@@ -199,20 +214,25 @@ echo 'The end of a loop'
 has_no_loop && fail 'the loop must still be there'
 printf '#!/bin/sh\necho "$1" >%s/browsed\n' "$work" >"$work/browser"
 chmod +x "$work/browser"
-keys "BROWSER=$work/browser $program ralph tui; echo ended with \$?" Enter
+keys "BROWSER=$work/browser EDITOR='echo >$work/edited' $program ralph tui; echo ended with \$?" Enter
 wait_for 'The agent begins with T004'
 touch "$work/go-T004" "$work/go-T005"
 wait_for 'completed'
 wait_for '5/5'
+wait_for 'nothing needs you'
 # The session is recorded as completed a moment before its loop lets go of the work tree.
 wait_until 'the loop has ended' has_no_loop
-keys g j R
-wait_for 'Restore the files of'
+keys 3 Up R
+wait_for 'Restore the files as they were after attempt 5?'
 keys y
 wait_for 'nothing to do: the work tree is already as it was'
+keys r
+wait_for 'nothing to resume: the session is completed'
+keys 2 G e
+wait_until 'the editor is called' test -e "$work/edited"
 keys O
 wait_until 'the browser is called' test -s "$work/browsed"
-echo '  it asks before it restores, and opens the page'
+echo '  it goes to what needs you at the end, asks before it restores, and opens editor and page'
 keys q
 wait_for 'ended with 0'
 check_clean 'a session that has completed'
@@ -223,11 +243,28 @@ wait_for 'The agent begins with T001'
 keys q
 wait_for 'The loop is still running'
 keys n
-wait_for 'the loop has ended'
+wait_for 'the session has ended'
 wait_for 'interrupted'
 keys q
 wait_for 'ended with 0'
 check_clean 'stopping the loop'
+# A key resumes it, in a process that stays when the screen goes.
+rm "$work/at-T001"
+keys "$program ralph tui; echo ended with \$?" Enter
+wait_for 'interrupted'
+keys r
+wait_for 'Resume this session?'
+keys y
+wait_until 'the agent works' test -e "$work/at-T001"
+wait_for 'The agent begins with T001'
+keys q
+wait_for 'the loop continues in the background'
+wait_for 'ended with 0'
+check_clean 'resuming'
+has_no_loop && fail 'the resumed loop went with the screen'
+(cd "$project" && "$program" ralph stop --now) >/dev/null
+wait_until 'the loop has stopped' has_no_loop
+echo '  it resumes a session that outlives it'
 # The window closes: the screen goes, and the loop stays.
 rm "$work/at-T001"
 tmux new-window -d -n other -c "$project" "$program ralph --tui --agent-command 'sh agent.sh' -n 3"
@@ -253,11 +290,12 @@ END
 (cd "$project" && exec "$program" ralph --agent mine -n 1 >/dev/null 2>&1) &
 wait_until 'the loop has begun' eval '! has_no_loop'
 keys "$program ralph tui; echo ended with \$?" Enter
-wait_for '→ Bash  cargo test'
+wait_for 'Bash  cargo test'
 touch "$work/go-mine"
 wait_until 'the loop has stopped' has_no_loop
-wait_for 'limit reached'
-wait_for '→ Bash  cargo test'
+wait_for 'stopped'
+keys 3 Up o
+wait_for 'Bash  cargo test'
 picture | grep -qF '"type"' && fail 'it shows JSON'
 keys q
 wait_for 'ended with 0'

@@ -15,10 +15,10 @@ use super::Context;
 pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
     let store = context.store()?;
     let sessions = store.entries_of(feature)?;
-    let list = present_list(context, feature).or_else(|| recorded_list(store, &sessions));
+    let list = list(context, store, feature, &sessions);
     let hints = hints(store, feature);
     let remains = ralph_engine::remains(store, context.work_tree().ok(), &sessions);
-    Ok(summarize(feature, &sessions, &list.unwrap_or_default(), &hints, remains.as_ref(), shown))
+    Ok(summarize(feature, &sessions, &list, &hints, remains.as_ref(), shown))
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the
@@ -36,6 +36,11 @@ pub fn of_newest(context: &Context, newest: Option<(&str, &SessionId)>) -> Resul
 /// Returns the hints that wait for a prompt; none if they cannot be read.
 pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
     Hints::of(store.repository(), feature).list().unwrap_or_default()
+}
+
+/// Returns the task list of a feature: as it is now, else as the newest record has it, else an empty one.
+pub fn list(context: &Context, store: &Store, feature: &str, sessions: &[Vec<LogEntry>]) -> TaskList {
+    present_list(context, feature).or_else(|| recorded_list(store, sessions)).unwrap_or_default()
 }
 
 fn present_list(context: &Context, feature: &str) -> Option<TaskList> {

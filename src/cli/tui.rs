@@ -1,6 +1,7 @@
 //! `specify ralph tui`, and `specify ralph --tui`: the screen, and the loop beside it.
 
-use std::cell::RefCell;
+mod records;
+
 use std::ffi::OsString;
 use std::fs::File as Talk;
 use std::io::{BufWriter, IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
@@ -9,42 +10,25 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
-use serde_json::Value;
 
-use ralph_agent::answer::recorded_parser;
-use ralph_core::history::clusters::{clusters, folded};
-use ralph_core::progress::historical::Mode;
-use ralph_core::record::{
-    AgentEvent, DiffStat, IterationName, LogEntry, RALPH, Refusal, Scope, SessionId, Timestamp, Which,
-};
-use ralph_engine::{Reason, Recalled, RecalledHistory};
+use ralph_core::record::{RALPH, Refusal, Timestamp};
 use ralph_os::clock::Clock;
 use ralph_os::process::{Detached, ShutdownSignal, Tool};
-use ralph_store::{Control, Hints, LoopLock, Scratch, Spool, Store, folders};
+use ralph_store::{Scratch, Spool, Store, folders};
 use ralph_ui::style::inert;
-use ralph_ui::tui::{
-    DiffTarget, ExternalData, File, Host, Left, Opened, OwnLoop, Palette, Patch, Place, Program,
-    PromptMemory, Records, Source, Steer, Subcommand,
-};
+use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Palette, Place, Program, is_in_foreground};
 
-use super::hint::{asking_task, feature_of};
 use super::own_command::own_program;
 use super::resume::{ResumeArgs, Resumption};
-use super::session_changes::changes;
 use super::sessions::{OnlySessions, ResolvedChoice};
 use super::settings::{load_in, terminal_redactor};
-use super::setup::Settings;
 use super::trust::{self, load_to_read};
-use super::{Context, ExitCode, Flags, SessionChoice, iterations, note, output, sessions};
+use super::{Context, ExitCode, Flags, note, output};
+
+use records::Records;
 
 /// The signal of a terminal that has gone.
 const SIGHUP: i32 = 1;
-
-/// Lines of a patch that are shown; a pager takes more.
-const MAX_LINES: u64 = 20_000;
-
-/// Iterations that clusters of failures are looked for in.
-const MAX_ITERATIONS: usize = 1000;
 
 /// Maximum bytes of a loop's output that are repeated when the screen closes.
 const MAX_REPEATED_LOG_BYTES: u64 = 64 * 1024;
@@ -56,6 +40,7 @@ pub fn run(only: &OnlySessions, context: &Context) -> Result<ExitCode> {
     let wanted = only.choice.settle(context.store()?)?;
     let mut host = TuiHost::new(context)?;
     let left = show(&mut host, wanted)?;
+    host.say_what_runs();
     Ok(left_by(left))
 }
 
@@ -86,7 +71,6 @@ fn with_loop(
     // Asks at the terminal while there still is one: a loop beside a screen has none.
     ask(&context)?;
     let mut host = TuiHost::new(context)?;
-    let (path, talk) = folders::talk(host.context.work_tree()?)?;
     let mut argv = own_program()?;
     for argument in arguments.iter().filter(|argument| *argument != "--tui") {
         let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
@@ -94,20 +78,16 @@ fn with_loop(
     }
     let here = std::env::current_dir().context("find the current folder")?;
     let here = Utf8PathBuf::from_path_buf(here).ok().context("read the name of the current folder")?;
-    let said = talk.try_clone().context("share what the loop says")?;
-    let detached = Detached::start_loop(&argv, &here, said).context("start the loop")?;
-    host.own = Some(RefCell::new(detached));
+    host.start_loop(&argv, &here, true)?;
     let left = show(&mut host, ResolvedChoice::default())?;
-    if let OwnLoop::Ended { code } = host.own_loop() {
-        repeat(talk, code)?;
+    if let (OwnLoop::Ended { code, .. }, Some(own)) = (host.own_loop(), &mut host.own) {
+        repeat(&mut own.talk, code)?;
         return Ok(match left {
             Left::Signal(_) | Left::Gone => left_by(left),
             Left::Quit | Left::NothingBegun(_) => ExitCode::Passed(code),
         });
     }
-    note(format_args!(
-        "the loop continues in the background; its output is in {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
-    ));
+    host.say_what_runs();
     Ok(left_by(left))
 }
 
@@ -121,16 +101,8 @@ fn left_by(left: Left) -> ExitCode {
 }
 
 /// Prints the loop's output, as if it had run here.
-fn repeat(mut talk: Talk, code: i32) -> Result<()> {
-    let length = talk.metadata().context("read what the loop said")?.len();
-    let start = length.saturating_sub(MAX_REPEATED_LOG_BYTES);
-    let mut bytes = Vec::new();
-    talk.seek(SeekFrom::Start(start))
-        .and_then(|_| talk.read_to_end(&mut bytes))
-        .context("read what the loop said")?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = if start > 0 { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
-    let text = inert(text);
+fn repeat(talk: &mut Talk, code: i32) -> Result<()> {
+    let text = end_of(talk)?;
     // A refusal is talk, and the story of a session is data.
     let _closed = match code {
         3 => stderr().write_all(text.as_bytes()).is_err(),
@@ -139,14 +111,31 @@ fn repeat(mut talk: Talk, code: i32) -> Result<()> {
     Ok(())
 }
 
+/// Returns the end of what a loop said, in whole lines that are safe on a terminal.
+fn end_of(talk: &mut Talk) -> Result<String> {
+    let length = talk.metadata().context("read what the loop said")?.len();
+    let start = length.saturating_sub(MAX_REPEATED_LOG_BYTES);
+    let mut bytes = Vec::new();
+    talk.seek(SeekFrom::Start(start))
+        .and_then(|_| talk.read_to_end(&mut bytes))
+        .context("read what the loop said")?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = if start > 0 { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
+    Ok(inert(text))
+}
+
 fn check_terminal(context: &Context) -> Result<()> {
     let is_dumb = context.environment.value("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    if stdin().is_terminal() && stdout().is_terminal() && !is_dumb {
-        return Ok(());
+    if !stdin().is_terminal() || !stdout().is_terminal() || is_dumb {
+        return Err(Refusal::new("the terminal UI needs a terminal")
+            .with_hint(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
+            .into());
     }
-    Err(Refusal::new("the terminal UI needs a terminal")
-        .with_hint(format!("`{RALPH} log` and `{RALPH} status` print what there is"))
-        .into())
+    if !is_in_foreground() {
+        let refusal = Refusal::new("the terminal UI cannot run in the background of its terminal");
+        return Err(refusal.with_hint(format!("start `{RALPH} tui` without `&`")).into());
+    }
+    Ok(())
 }
 
 fn show(host: &mut TuiHost, wanted: ResolvedChoice) -> Result<Left> {
@@ -154,10 +143,16 @@ fn show(host: &mut TuiHost, wanted: ResolvedChoice) -> Result<Left> {
     let redactor = load_to_read(&host.context)
         .and_then(|config| terminal_redactor(&config))
         .unwrap_or_else(|_| Some(Redactor::default()));
-    let backend = Backend { store: host.store.clone(), context: host.context.clone(), wanted, redactor };
-    let source: Arc<dyn Source> = Arc::new(Records::new(host.store.clone(), Box::new(backend)));
-    let palette = Palette(host.context.paint);
-    ralph_ui::tui::run(&source, host, palette)
+    let backend: Arc<dyn Backend> = Arc::clone(host.records.insert(Arc::new(Records::new(
+        host.store.clone(),
+        host.context.clone(),
+        wanted,
+        redactor,
+    )))) as Arc<dyn Backend>;
+    // The console of Linux writes the address, too.
+    let has_links = host.context.environment.value("TERM").is_some_and(|term| term != "linux");
+    let palette = Palette { paint: host.context.paint, has_links };
+    ralph_ui::tui::run(&backend, host, palette)
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.
@@ -166,7 +161,18 @@ struct TuiHost {
     context: Context,
     clock: Clock,
     shutdown_signal: ShutdownSignal,
-    own: Option<RefCell<Detached>>,
+    records: Option<Arc<Records>>,
+    own: Option<StartedLoop>,
+}
+
+/// A loop that was started here.
+struct StartedLoop {
+    process: Detached,
+    /// What it says.
+    path: Utf8PathBuf,
+    talk: Talk,
+    /// True if it was started with the screen, and not by a key.
+    is_beside: bool,
     ended: Option<i32>,
 }
 
@@ -176,10 +182,29 @@ impl TuiHost {
             store: context.store()?.clone(),
             clock: context.clock()?,
             shutdown_signal: ShutdownSignal::install()?,
+            records: None,
             own: None,
-            ended: None,
             context,
         })
+    }
+
+    /// Starts a loop in a process of its own, whose words go into a file of the git directory.
+    fn start_loop(&mut self, argv: &[String], directory: &Utf8Path, is_beside: bool) -> Result<()> {
+        let (path, talk) = folders::talk(self.context.work_tree()?)?;
+        let said = talk.try_clone().context("share what the loop says")?;
+        let process = Detached::start_loop(argv, directory, said).context("start the loop")?;
+        self.own = Some(StartedLoop { process, path, talk, is_beside, ended: None });
+        Ok(())
+    }
+
+    /// Says where the loop is that goes on, if there is one.
+    fn say_what_runs(&mut self) {
+        if let (OwnLoop::Runs { .. }, Some(own)) = (self.own_loop(), &self.own) {
+            let path = &own.path;
+            note(format_args!(
+                "the loop continues in the background; its output is in {path}\nhint: `{RALPH} tui` shows it, `{RALPH} stop` ends it"
+            ));
+        }
     }
 
     /// Opens a file in the program that git would take for this.
@@ -209,27 +234,23 @@ impl TuiHost {
                     spool.slot(&number.to_string()).copy_file(stream.spool_name(), to)?;
                 }
             }
-            Opened::Diff(change) => {
-                let changes = diff(&self.store, &self.context, change, u64::MAX)?;
-                to.write_all(changes.text.as_bytes()).context("write the changes")?;
+            Opened::Diff(target) => {
+                let records = self.records.as_ref().context("read the records")?;
+                to.write_all(records.diff(target, u64::MAX)?.text.as_bytes()).context("write the changes")?;
             }
             Opened::Text(text) => to.write_all(text.as_bytes()).context("write the text")?,
+            Opened::Own(_) => {}
         }
         Ok(())
     }
-}
 
-impl TuiHost {
-    fn add_hint(&self, session: &SessionId, text: &str) -> Result<()> {
-        let holders = LoopLock::holders(self.store.repository())?;
-        let holder = holders.iter().find(|holder| holder.session == *session);
-        let Some(feature) = holder.and_then(|holder| feature_of(&self.store, holder)) else {
-            bail!("session {session} has just ended");
-        };
-        let here = self.context.recorded_feature(&feature).ok();
-        let answered = asking_task(&self.store, &feature, here.as_ref());
-        let tasks: Vec<_> = answered.map(|(task, _)| task).into_iter().collect();
-        Hints::of(self.store.repository(), &feature).add(text, &tasks, self.clock.now()).map(drop)
+    /// Returns the path of a file of the work tree that is there.
+    fn own_file(&self, path: &str) -> Result<Utf8PathBuf> {
+        let work_tree = self.context.work_tree()?;
+        if !work_tree.has_file(path) {
+            bail!("{path} is not in this work tree");
+        }
+        Ok(work_tree.top().join(path))
     }
 }
 
@@ -243,50 +264,50 @@ impl Host for TuiHost {
     }
 
     fn own_loop(&mut self) -> OwnLoop {
-        let Some(own) = &self.own else { return OwnLoop::None };
-        let mut own = own.borrow_mut();
-        self.ended = self.ended.or_else(|| own.code());
-        match self.ended {
-            Some(code) => OwnLoop::Ended { code },
-            None => OwnLoop::Runs { pid: own.pid() },
+        let Some(own) = &mut self.own else { return OwnLoop::None };
+        own.ended = own.ended.or_else(|| own.process.code());
+        match own.ended {
+            Some(code) => OwnLoop::Ended { code, is_beside: own.is_beside },
+            None => OwnLoop::Runs { pid: own.process.pid(), is_beside: own.is_beside },
         }
     }
 
-    fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()> {
-        let control = Control::of(self.store.repository(), session);
-        match steer {
-            Steer::Stop(stop) => control.ask_to_stop(*stop)?,
-            Steer::Hint(text) => self.add_hint(session, text)?,
-        }
-        let holders = LoopLock::holders(self.store.repository())?;
-        if !holders.iter().any(|holder| holder.session == *session) {
-            control.clear()?;
-            bail!("session {session} has just ended");
-        }
-        Ok(())
-    }
-
-    fn run(&self, command: &Subcommand) -> Result<String> {
+    fn run(&self, arguments: &[String]) -> Result<String> {
         let [program, words @ ..] = &own_program()?[..] else { bail!("our own program has no name") };
-        let tool = Tool::new(program, &self.context.directory).args(words);
-        let tool = match command {
-            Subcommand::Restore(name) => tool.args(["restore", name]),
-            Subcommand::Report(session) => tool.args(["report", "--open", "--session", session.as_str()]),
-        };
-        let ran = tool.run()?;
+        let ran = Tool::new(program, &self.context.directory).args(words).args(arguments).run()?;
         if !ran.is_success() {
             bail!("{}", ran.complaint());
         }
-        let said = String::from_utf8_lossy(&ran.stdout);
-        Ok(said.lines().next().unwrap_or_default().to_owned())
+        Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+    }
+
+    fn start(&mut self, arguments: &[String]) -> Result<()> {
+        if let OwnLoop::Runs { .. } = self.own_loop() {
+            bail!("a loop that was started here still runs");
+        }
+        let mut argv = own_program()?;
+        argv.extend_from_slice(arguments);
+        let here = self.context.directory.clone();
+        self.start_loop(&argv, &here, false)
+    }
+
+    fn last_words(&mut self) -> String {
+        let Some(own) = &mut self.own else { return String::new() };
+        let text = end_of(&mut own.talk).unwrap_or_default();
+        // An error and its hint are the last two lines.
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(2)..].join("\n")
     }
 
     fn open(&self, program: Program, opened: &Opened) -> Result<()> {
+        if let Opened::Own(path) = opened {
+            return self.open_file(program, &self.own_file(path)?);
+        }
         let scratch = Scratch::create(self.store.repository())?;
         let path = match opened {
             Opened::File(file) => scratch.path(&file.stream.path().replace('/', "-")),
             Opened::Diff(_) => scratch.path("changes.diff"),
-            Opened::Text(_) => scratch.path("view.txt"),
+            Opened::Text(_) | Opened::Own(_) => scratch.path("view.txt"),
         };
         let file = BufWriter::new(Talk::create(&path).with_context(|| format!("create {path}"))?);
         // A pager hands the terminal what it reads; an editor shows it by itself, and may want the bytes.
@@ -295,112 +316,15 @@ impl Host for TuiHost {
         copy.finish().with_context(|| format!("write {path}"))?;
         self.open_file(program, &path)
     }
-}
 
-/// What is not in the store: agents' output formats, git's answers, the next prompt's memory.
-struct Backend {
-    store: Store,
-    context: Context,
-    wanted: ResolvedChoice,
-    /// `None` if the user wants to see everything.
-    redactor: Option<Redactor>,
-}
-
-impl ExternalData for Backend {
-    fn redacted(&self, before: &[u8], bytes: Vec<u8>) -> Vec<u8> {
-        match &self.redactor {
-            Some(redactor) => redactor.redact_bytes_after(before, &bytes),
-            None => bytes,
-        }
+    fn address(&self, path: &str) -> Option<String> {
+        let path = self.own_file(path).ok()?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+        let escaped: String = path
+            .as_str()
+            .bytes()
+            .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .collect();
+        Some(format!("file://{escaped}"))
     }
-
-    fn parse_transcript(&self, configuration: &Value, agent: &str, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        let mut events = ralph_agent::parse_transcript(recorded_parser(configuration, agent), output)?;
-        let root = self.context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
-        for event in &mut events {
-            match (event, &self.redactor) {
-                // What came in pieces is whole only now.
-                (AgentEvent::Text { text }, Some(redactor)) => *text = redactor.redact_text(text).0,
-                (AgentEvent::ToolStarted { arguments_summary, .. }, _) if !root.is_empty() => {
-                    *arguments_summary = arguments_summary.replace(&root, "");
-                }
-                _ => {}
-            }
-        }
-        Some(events)
-    }
-
-    fn diff(&self, change: &DiffTarget) -> Result<Patch> {
-        diff(&self.store, &self.context, change, MAX_LINES)
-    }
-
-    fn changes(&self, session: &SessionId) -> Result<Option<DiffStat>> {
-        let choice = SessionChoice { session: Some(session.clone().into()), feature: None };
-        let (listing, _) = sessions::listing(&self.store, &choice)?;
-        let Some(session) = listing.sessions().next() else { return Ok(None) };
-        changes(&self.store, &session, &session.rows().collect::<Vec<_>>())
-    }
-
-    fn history(&self, feature: &str) -> Result<PromptMemory> {
-        let store = &self.store;
-        let entries: Vec<LogEntry> = store.iterations_of(feature, MAX_ITERATIONS)?;
-        let clusters = folded(&clusters(&store.read_iterations(&entries)?));
-        let feature = self.context.recorded_feature(feature)?;
-        let settings = Settings::read(&feature, &self.context, Flags::default(), &Scope::default())?;
-        let Some(task) = settings.next_task(&feature, None)? else {
-            let budget = ralph_engine::history_policy(&settings.config).settings.budget;
-            return Ok(PromptMemory { budget, clusters, ..PromptMemory::default() });
-        };
-        let Recalled { history, budget, .. } = settings.recalled(store, &feature, &task, None)?;
-        let (mode, why, context) = match history {
-            None => (Mode::Off, "nothing turned it on for this task", None),
-            Some(RecalledHistory { context, mode, why: Reason::Asked }) => (mode, "as set", Some(context)),
-            Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
-                (mode, "turned on by failures in a row", Some(context))
-            }
-        };
-        Ok(PromptMemory {
-            task: Some(task),
-            mode: mode.as_str().to_owned(),
-            why: why.to_owned(),
-            budget,
-            context,
-            clusters,
-        })
-    }
-
-    fn is_wanted(&self, session: &SessionId, feature: &str) -> bool {
-        self.wanted.takes(session, feature)
-    }
-}
-
-/// Returns the patch of an iteration, or of all of a session; how much changed where it has more than `most` lines.
-fn diff(store: &Store, context: &Context, change: &DiffTarget, most: u64) -> Result<Patch> {
-    let choice = SessionChoice { session: Some(change.session.clone().into()), feature: None };
-    let which = change.iteration.map_or(Which::Last { back: 0 }, Which::Number);
-    let point = iterations::find(store, &IterationName { session: None, which }, &choice)?;
-    let after = point.snapshot(store)?;
-    let before = match change.iteration {
-        Some(_) => point.snapshot_before(store)?,
-        None => point.at(Which::Start)?.snapshot(store)?,
-    };
-    store.require_comparable(&before, &after)?;
-    let journal = point.files(store).progress;
-    let git = |option: &str| {
-        Tool::git(&context.directory)
-            .args(["diff", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", option])
-            .args([before.as_str(), after.as_str(), "--"])
-            .arg(":(top)")
-            .arg(format!(":(top,exclude,literal){journal}"))
-    };
-    let counts = git("--numstat").read()?;
-    let counts = String::from_utf8_lossy(&counts);
-    let numbers = counts.lines().flat_map(|line| line.split('\t').take(2));
-    let lines: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
-    if lines > most {
-        let text = String::from_utf8_lossy(&git("--stat=100").read()?).into_owned();
-        let why = format!("{lines} lines changed: this is how much in each file, v opens all of it");
-        return Ok(Patch { text, left_out: Some(why) });
-    }
-    Ok(Patch { text: String::from_utf8_lossy(&git("--patch").read()?).into_owned(), left_out: None })
 }

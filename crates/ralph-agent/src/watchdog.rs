@@ -63,7 +63,7 @@ mod tests {
             let tool_name = "Bash".to_owned();
             watchdog.observe(&match event {
                 '(' => AgentEvent::ToolStarted { tool_name, arguments_summary: String::new() },
-                ')' => AgentEvent::ToolEnded { tool_name, is_error: false },
+                ')' => AgentEvent::ToolEnded { tool_name, is_error: false, result: String::new() },
                 'r' => AgentEvent::Retry { message: "again".to_owned() },
                 'e' => AgentEvent::Error { message: "no".to_owned() },
                 _ => AgentEvent::Text { text: "I try.".to_owned() },

@@ -218,12 +218,12 @@ fn redact_start(redactor: &Redactor, event: &mut Event) {
 fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {
     match event {
         AgentEvent::Text { text: words }
-        | AgentEvent::ToolEnded { tool_name: words, is_error: _ }
         | AgentEvent::Retry { message: words }
         | AgentEvent::Error { message: words } => plain(words),
-        AgentEvent::ToolStarted { tool_name, arguments_summary } => {
+        AgentEvent::ToolStarted { tool_name, arguments_summary: words }
+        | AgentEvent::ToolEnded { tool_name, is_error: _, result: words } => {
             plain(tool_name);
-            plain(arguments_summary);
+            plain(words);
         }
         AgentEvent::Usage { tokens: _ } => {}
     }

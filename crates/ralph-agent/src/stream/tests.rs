@@ -105,7 +105,8 @@ fn a_tool_that_failed_is_marked_and_the_run_is_good() {
         let is_gemini = agent == "gemini";
         assert_eq!(call.exit_code, (!is_gemini).then_some(101), "{agent}");
         assert_eq!(call.last_line, if is_gemini { "Path not in workspace" } else { "2 failed" }, "{agent}");
-        let ended = AgentEvent::ToolEnded { tool_name: call.tool_name.clone(), is_error: true };
+        let (tool_name, result) = (call.tool_name.clone(), call.last_line.clone());
+        let ended = AgentEvent::ToolEnded { tool_name, is_error: true, result };
         assert!(said.contains(&ended), "{agent}");
     }
 }

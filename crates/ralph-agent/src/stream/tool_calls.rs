@@ -76,14 +76,19 @@ impl ToolCalls {
             }
         }
         let tool_name = call.tool_name.clone();
-        is_pending.then_some(AgentEvent::ToolEnded { tool_name, is_error: call.is_error })
+        let result = match call.exit_code {
+            _ if !call.last_line.is_empty() => call.last_line.clone(),
+            Some(code) if code != 0 => format!("exit {code}"),
+            _ => call.result_summary.clone(),
+        };
+        is_pending.then_some(AgentEvent::ToolEnded { tool_name, is_error: call.is_error, result })
     }
 
     /// Reports the end of all that are pending. A result that comes later is still taken.
     pub(super) fn release_pending(&mut self) -> Vec<AgentEvent> {
         let ended = |place: &usize| {
             let tool_name = self.list.get(*place)?.tool_name.clone();
-            Some(AgentEvent::ToolEnded { tool_name, is_error: false })
+            Some(AgentEvent::ToolEnded { tool_name, is_error: false, result: String::new() })
         };
         let events = self.pending.values().filter_map(ended).collect();
         self.released.extend(self.pending.drain());

@@ -191,10 +191,27 @@ impl Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum AgentEvent {
-    Text { text: String },
-    ToolStarted { tool_name: String, arguments_summary: String },
-    ToolEnded { tool_name: String, is_error: bool },
-    Usage { tokens: Tokens },
-    Retry { message: String },
-    Error { message: String },
+    Text {
+        text: String,
+    },
+    ToolStarted {
+        tool_name: String,
+        arguments_summary: String,
+    },
+    ToolEnded {
+        tool_name: String,
+        is_error: bool,
+        /// What came of it, in short. For people who look on: in NDJSON the record has it.
+        #[serde(skip)]
+        result: String,
+    },
+    Usage {
+        tokens: Tokens,
+    },
+    Retry {
+        message: String,
+    },
+    Error {
+        message: String,
+    },
 }

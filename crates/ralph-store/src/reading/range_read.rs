@@ -11,7 +11,7 @@ use crate::local::disk;
 use crate::{Slot, Store};
 
 /// Which part of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ask {
     /// What begins at this byte.
     From(u64),

@@ -249,7 +249,9 @@ impl<W: Write> Lines<W> {
             AgentEvent::ToolStarted { tool_name, arguments_summary } => {
                 self.words(&format!("{tool_name} {arguments_summary}"))
             }
-            AgentEvent::ToolEnded { tool_name, is_error: true } => format!("{} failed", one_line(tool_name)),
+            AgentEvent::ToolEnded { tool_name, is_error: true, .. } => {
+                format!("{} failed", one_line(tool_name))
+            }
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
             AgentEvent::Retry { message } => format!("tries again: {}", self.words(message)),
             AgentEvent::Error { message } => {

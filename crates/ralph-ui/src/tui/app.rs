@@ -1,44 +1,50 @@
 //! The state of the screen: keys and answers in, requests out. It reads nothing and draws nothing.
 
 mod act;
-mod answers;
-mod first;
-mod jump;
 mod typed;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
-use ralph_core::record::{SessionId, Timestamp};
-use ralph_store::Stop;
+use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
 
-use super::contents::{self, Ordered, View};
-use super::layout::{Areas, Pane};
-use super::list::{Chosen, List};
-use super::page::{Body, Fold, Page, Section};
+use super::contents::{self, Cache, Scene, Subject, View};
+use super::layout::{Areas, Panel, Shape};
+use super::model::{
+    Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PartRequest, Request, Stream,
+};
+use super::page::Page;
 use super::row::{Look, Row, shown};
-use super::source::{DiffTarget, File, InFlight, IterationRow, Overview, Place, SessionRow, Stream};
-use super::window::{PartRequest, WindowPart};
+use super::tree::{Line, Tree};
 
 /// What the keys are for right now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
     Browse,
-    /// The text of the filter is being typed; what it was before.
-    Filter(String),
     Help,
-    /// The text to look for in a view is being typed; what it was before.
+    /// What the log is filtered by is being typed; what it was before.
+    Find(String),
+    /// What is looked for in a view is being typed; what it was before.
     Search(String),
-    /// A hint for the session is being typed.
-    Hint(String),
+    /// A hint is being typed: for this task, or for the next prompt.
+    Hint(Option<TaskName>, String),
     /// The loop that was started with the screen runs: what shall become of it?
     Leave,
-    /// How the chosen session shall stop.
+    /// How the session shall stop.
     Stop,
-    /// Whether the files of this iteration, by its name, are to be restored.
-    Restore(String),
+    /// Something that is done by a command if the user says yes.
+    Confirm(Question),
+}
+
+/// A question to the user, and what is done if the answer is yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub title: String,
+    pub yes: String,
+    pub effect: Box<Effect>,
 }
 
 /// A program for reading or writing.
@@ -49,72 +55,51 @@ pub enum Program {
 }
 
 /// What is opened in it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
+    /// A copy of a file of a record.
     File(File),
     Diff(DiffTarget),
     /// A view that is no file, as it is on the screen.
     Text(String),
-}
-
-/// What a session that runs is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Steer {
-    Hint(String),
-    Stop(Stop),
-}
-
-/// A subcommand of this program that the screen runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subcommand {
-    /// Restore the files of the iteration of this name.
-    Restore(String),
-    /// Write the page of this session and open it in the browser.
-    Report(SessionId),
+    /// A file of the work tree itself, from its top.
+    Own(String),
 }
 
 /// What the terminal has to do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Quit,
     Copy(String),
     Open(Program, Opened),
-    /// Ask a session that runs for something.
-    Steer(SessionId, Steer),
-    Run(Subcommand),
-    Redraw,
+    /// Run this program with these arguments; and what to say if that went well, unless the program says it.
+    Run(Vec<String>, Option<String>),
+    /// Start a loop with these arguments, which outlives the screen.
+    Start(Vec<String>),
 }
 
-/// What is to be read.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Request {
-    Part(PartRequest),
-    View(Arc<SessionRow>, Ordered),
-}
-
-/// What was read.
-#[derive(Debug)]
-pub enum Answer {
-    Part(WindowPart),
-    View(Vec<Section>),
-}
-
-/// The loop that was started with the screen.
+/// A loop that was started here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnLoop {
     None,
-    Runs { pid: u32 },
-    Ended { code: i32 },
+    /// `is_beside` is true if it was started with the screen, and not by a key.
+    Runs {
+        pid: u32,
+        is_beside: bool,
+    },
+    Ended {
+        code: i32,
+        is_beside: bool,
+    },
 }
 
-/// What the page on the right is of.
-#[derive(Debug, Clone, PartialEq)]
+/// What the page is of, and what it was laid out for.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
-    view: View,
-    chosen: Chosen,
+    of: (SessionId, Subject, View),
     is_live: bool,
-    /// Changes where the page must be made anew though the same is chosen.
-    version: String,
+    filter: String,
+    shape: Shape,
 }
 
 /// Many fields: all that keys and answers change, and what is drawn follows from.
@@ -123,31 +108,38 @@ pub struct App {
     pub overview: Overview,
     /// True if the first look has come.
     pub is_known: bool,
-    pub list: List,
-    pub pane: Pane,
+    /// The session that is shown.
+    session: Option<SessionId>,
+    pub panel: Panel,
+    /// The panel that the detail is of.
+    pub left: Panel,
     pub view: View,
+    pub subject: Subject,
+    /// The line of what needs the user.
+    pub need: usize,
+    pub tree: Tree,
     pub page: Page,
+    shown: Option<Shown>,
+    pub cache: Cache,
     pub mode: Mode,
     /// The first line of the help on the screen.
     pub help_top: usize,
     pub follows: bool,
+    /// What the log is filtered by.
+    pub filter: String,
     /// What is looked for in views.
     pub search: String,
-    /// The line of an output that the cursor is on its way to.
-    jump: Option<String>,
     pub is_wrapped: [bool; 2],
     pub message: Option<Row>,
     pub size: Rect,
     pub now: Timestamp,
     pub own_loop: OwnLoop,
-    chosen: Option<Chosen>,
-    shown: Option<Shown>,
-    /// What the page waits for.
-    ordered: Option<(Shown, Ordered)>,
-    /// True if the loop that was started with the screen was ever seen to run a session.
+    /// True if the loop that was started here was ever seen to run a session.
     pub has_begun: bool,
     /// What could not be read, so that it is not asked for again and again.
-    failed: Option<Request>,
+    failed: HashSet<PartRequest>,
+    /// For what turns.
+    pub ticks: usize,
 }
 
 impl App {
@@ -155,26 +147,60 @@ impl App {
         Self {
             overview: Overview::default(),
             is_known: false,
-            list: List::default(),
-            pane: Pane::List,
-            view: View::Output,
+            session: None,
+            panel: Panel::Needs,
+            left: Panel::Needs,
+            view: View::Detail,
+            subject: Subject::Night,
+            need: 0,
+            tree: Tree::default(),
             page: Page::default(),
+            shown: None,
+            cache: Cache::default(),
             mode: Mode::Browse,
             help_top: 0,
             follows: true,
+            filter: String::new(),
             search: String::new(),
-            jump: None,
             is_wrapped: [false, true],
             message: None,
             size,
             now,
             own_loop,
-            chosen: None,
-            shown: None,
-            ordered: None,
             has_begun: false,
-            failed: None,
+            failed: HashSet::new(),
+            ticks: 0,
         }
+    }
+
+    /// The session that is shown, with its feature.
+    pub fn night(&self) -> Option<(&Arc<Feature>, &Night)> {
+        self.overview.night(self.session.as_ref()?)
+    }
+
+    pub fn live(&self) -> Option<&Live> {
+        self.overview.live.get(self.session.as_ref()?)
+    }
+
+    pub fn in_flight(&self) -> Option<&InFlight> {
+        self.live()?.in_flight.as_ref()
+    }
+
+    pub fn needs(&self) -> &[Need] {
+        self.night().map_or(&[], |(feature, _)| &feature.summary.needs_you)
+    }
+
+    pub fn scene(&self) -> Option<Scene<'_>> {
+        let (feature, night) = self.night()?;
+        Some(Scene {
+            overview: &self.overview,
+            feature,
+            night,
+            cache: &self.cache,
+            now: self.now,
+            is_compact: Shape::of(self.size) != Shape::Wide,
+            filter: &self.filter,
+        })
     }
 
     /// Returns true if long lines of this view are wrapped.
@@ -192,230 +218,220 @@ impl App {
             let words = shown(&warning.replace('\n', "; "));
             self.message = Some(Row::of(Look::Warn, format!("left out: {words}")));
         }
+        let was_live = self.live().is_some();
         self.overview = overview;
-        if is_first {
-            // Without anything that runs there is nothing to follow until it is asked for.
-            self.follows = self.own_loop != OwnLoop::None
-                || self.overview.sessions.iter().any(|session| session.live.is_some());
-        }
+        self.failed.clear();
+        self.cache.invalidate();
         self.has_begun |= self.own_session().is_some();
-        self.list.renew(&self.overview, self.chosen.as_ref());
-        if self.follows {
-            self.select_newest();
-        } else if is_first {
-            // Of a session that has ended, the whole is asked for first.
-            self.select_session();
+        if is_first {
+            // Where nothing runs there is nothing to follow until it is asked for.
+            self.follows = self.own_loop != OwnLoop::None || !self.overview.live.is_empty();
         }
-        self.choose();
-        self.failed = None;
+        let is_gone = self.session.as_ref().is_none_or(|id| self.overview.night(id).is_none());
+        if is_gone || self.follows {
+            let followed = self.followed();
+            if followed != self.session {
+                self.session = followed;
+                self.arrive();
+            }
+        }
+        self.renew();
+        match (was_live, self.live().is_some()) {
+            (false, true) if self.follows => self.arrive(),
+            (true, false) if self.follows || self.subject == Subject::Running => {
+                self.arrive();
+                self.message = Some(Row::of(Look::Accent, self.end_words()));
+            }
+            (true, false) => self.message = Some(Row::of(Look::Accent, self.end_words())),
+            _ if is_first => self.arrive(),
+            _ => {}
+        }
+        self.compose();
     }
 
-    /// Makes the page that belongs to what is selected.
-    fn choose(&mut self) {
-        let selected = self.list.selected().and_then(|item| List::chosen(&self.overview, item));
-        // Nothing passes the filter: removing it restores the selection.
-        let is_kept = selected.is_none() && self.list.is_filtered();
-        self.chosen = if is_kept { self.chosen.take() } else { selected };
-        let Some(chosen) = self.chosen.clone() else {
-            (self.page, self.shown, self.ordered) = (Page::default(), None, None);
-            return;
-        };
-        let Some(session) = self.overview.session(chosen.session()).cloned() else { return };
-        let (shown, plan) = self.wanted(&session, &chosen);
-        if self.shown.as_ref() == Some(&shown) {
-            self.ordered = None;
-            self.tell_growth(&session);
-            self.freshen_head(&session);
-            return;
+    fn end_words(&self) -> String {
+        match self.needs().len() {
+            0 => "the session has ended; nothing needs you".to_owned(),
+            1 => "the session has ended: 1 needs you".to_owned(),
+            count => format!("the session has ended: {count} need you"),
         }
-        let is_same = self.shown.as_ref().is_some_and(|old| {
-            (old.view, &old.chosen, old.is_live) == (shown.view, &shown.chosen, shown.is_live)
-        });
-        let mut page = match plan {
-            Plan::Ordered(ordered) => {
-                if !is_same {
-                    self.page = Page::default();
-                    self.shown = None;
-                }
-                if self.ordered.as_ref().is_none_or(|(other, _)| *other != shown) {
-                    self.ordered = Some((shown, ordered));
-                }
-                return;
-            }
-            Plan::Live(running) => contents::live_output(&session.id, running, self.seconds_of(running)),
-            Plan::Output(row) => contents::output(&session, row),
-            Plan::Prompt(place) => contents::prompt(place),
-            Plan::Nothing(words) => Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])]),
+    }
+
+    /// The session to follow: of the loop that was started here, else one that runs, else the newest.
+    fn followed(&self) -> Option<SessionId> {
+        let newest = || self.overview.nights().first().map(|(_, night)| night.id.clone());
+        let runs = |(_, night): &(&Arc<Feature>, &Night)| self.overview.live.contains_key(&night.id);
+        let live = || self.overview.nights().into_iter().find(runs).map(|(_, night)| night.id.clone());
+        self.own_session().or_else(live).or_else(newest)
+    }
+
+    /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
+    fn arrive(&mut self) {
+        (self.view, self.need) = (View::Detail, 0);
+        let panel = match (self.live().is_some(), self.needs().is_empty()) {
+            (true, _) => Panel::Now,
+            (false, false) => Panel::Needs,
+            (false, true) => Panel::Night,
         };
-        if is_same {
+        self.subject = Subject::Night;
+        self.focus(panel);
+    }
+
+    /// Makes the lists anew.
+    fn renew(&mut self) {
+        let running = self.in_flight().map(|running| running.task.name.clone());
+        if let Some((feature, _)) = self.night() {
+            let feature = Arc::clone(feature);
+            self.tree.renew(&feature, running.as_deref());
+        }
+        self.need = self.need.min(self.needs().len().saturating_sub(1));
+        if self.left == Panel::Now && self.live().is_none() {
+            self.left = Panel::Needs;
+        }
+        if self.panel == Panel::Now && self.live().is_none() {
+            self.panel = Panel::Needs;
+        }
+    }
+
+    /// Moves the keys to a panel. A list chooses what the detail is of.
+    fn focus(&mut self, panel: Panel) {
+        self.panel = panel;
+        if panel != Panel::Detail {
+            self.left = panel;
+            self.choose();
+        }
+    }
+
+    /// Makes the detail one of what is chosen in the list.
+    fn choose(&mut self) {
+        let chosen = match self.left {
+            Panel::Now => Subject::Running,
+            Panel::Needs => match self.needs().get(self.need) {
+                Some(Need { task: Some(task), why: NeedKind::Asks | NeedKind::Fails, .. }) => {
+                    Subject::Task(task.clone())
+                }
+                Some(_) => Subject::Need(self.need),
+                None => Subject::Night,
+            },
+            Panel::Tasks => match (self.tree.selected(), self.night()) {
+                (Some(Line::Task(place)), Some((feature, _))) => {
+                    Subject::Task(feature.list.items[place].name.clone())
+                }
+                _ => Subject::Night,
+            },
+            Panel::Night => match &self.subject {
+                Subject::Attempt(number) => Subject::Attempt(*number),
+                _ => Subject::Night,
+            },
+            Panel::Detail => return,
+        };
+        self.subject = chosen;
+    }
+
+    /// Makes the page anew, with what was read and unfolded as it was where it is of the same.
+    pub fn compose(&mut self) {
+        let Some(shown) = self.to_show() else {
+            (self.page, self.shown) = (Page::default(), None);
+            return;
+        };
+        self.cache.forget_wanted();
+        let Some(scene) = self.scene() else { return };
+        // The first line needs it on every page.
+        let _detail = scene.detail().is_some();
+        let mut page = contents::page(&scene, &self.subject, self.view);
+        if self.shown.as_ref().is_some_and(|old| (&old.of, old.is_live) == (&shown.of, shown.is_live)) {
             page.adopt(std::mem::take(&mut self.page));
         }
-        (self.page, self.ordered) = (page, None);
-        self.shown = Some(shown);
-        self.tell_growth(&session);
+        (self.page, self.shown) = (page, Some(shown));
+        self.tell_growth();
+        self.fit();
     }
 
-    /// What shall be on the right, and how it is made.
-    fn wanted<'a>(&self, session: &'a SessionRow, chosen: &Chosen) -> (Shown, Plan<'a>) {
-        let row = match chosen.number() {
-            Some(number) => session.iteration(number),
-            None => session.iterations.last(),
+    fn to_show(&self) -> Option<Shown> {
+        let of = (self.session.clone()?, self.subject.clone(), self.view);
+        let is_live = self.scene()?.is_live(&self.subject);
+        Some(Shown { of, is_live, filter: self.filter.clone(), shape: Shape::of(self.size) })
+    }
+
+    /// Lets the page know how long the files are by now that still grow.
+    fn tell_growth(&mut self) {
+        let (Some(running), Some(session)) = (self.in_flight().cloned(), self.session.clone()) else {
+            return;
         };
-        let in_flight = session.in_flight().filter(|running| match chosen.number() {
-            Some(number) => running.number == number,
-            None => true,
-        });
-        let commit = |row: Option<&IterationRow>| row.map_or(String::new(), |row| row.commit.to_string());
-        let [_, tip] = &session.ends;
-        let (version, plan) = match self.view {
-            View::Output if chosen.number().is_none() => {
-                let running = in_flight.map(|running| running.number);
-                let version = format!("{tip} {:?} {running:?}", session.status);
-                let ordered = Ordered::Dashboard(session.id.clone(), session.with_tasks.clone());
-                (version, Plan::Ordered(ordered))
-            }
-            View::Output => match (in_flight, row) {
-                (Some(running), _) => {
-                    let streams: Vec<bool> = running.lengths.iter().map(Option::is_some).collect();
-                    (format!("{} {streams:?}", running.number), Plan::Live(running))
-                }
-                (None, Some(row)) => (commit(Some(row)), Plan::Output(row)),
-                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
-            },
-            View::Describe => {
-                let live = session.live.as_ref().map(|live| (live.pid, live.waiting.clone()));
-                let version = format!("{tip} {:?} {live:?} {}", session.status, in_flight.is_some());
-                (version, Plan::Ordered(Ordered::Describe(session.id.clone(), chosen.number())))
-            }
-            View::Diff if chosen.number().is_some() && row.is_none() => {
-                (String::new(), Plan::Nothing("what it changes is known when it is recorded"))
-            }
-            View::Diff => {
-                let row = row.filter(|_| chosen.number().is_some());
-                let change = DiffTarget { session: session.id.clone(), iteration: row.map(|row| row.number) };
-                let version = row.map_or(tip, |row| &row.commit).to_string();
-                (version, Plan::Ordered(Ordered::Diff(change)))
-            }
-            View::Prompt => match (in_flight, row) {
-                (Some(running), _) => {
-                    let place = Place::Spool(session.id.clone(), running.number);
-                    (format!("{place:?}"), Plan::Prompt(place))
-                }
-                (None, Some(row)) => (commit(Some(row)), Plan::Prompt(Place::Record(row.commit.clone()))),
-                (None, None) => (String::new(), Plan::Nothing("no iteration is recorded yet")),
-            },
-            View::Tasks => {
-                let past = row.filter(|_| chosen.number().is_some());
-                let at = past.map_or(&session.with_tasks, |row| &row.commit);
-                let running = session.in_flight().map(|running| running.number);
-                (
-                    format!("{at} {tip} {running:?}"),
-                    Plan::Ordered(Ordered::Tasks(session.id.clone(), at.clone(), past.map(|row| row.number))),
-                )
-            }
-            View::History => (tip.to_string(), Plan::Ordered(Ordered::History(session.feature.clone()))),
-        };
-        let is_live = self.view == View::Output && in_flight.is_some() && chosen.number().is_some();
-        // These are of the whole session, whatever is selected.
-        let chosen = match self.view {
-            View::History => Chosen::Session(session.id.clone()),
-            View::Output | View::Describe | View::Diff | View::Prompt | View::Tasks => chosen.clone(),
-        };
-        (Shown { view: self.view, chosen, is_live, version }, plan)
-    }
-
-    /// For how long it has run, in words.
-    pub fn age(&self, running: &InFlight) -> String {
-        contents::age(self.seconds_of(running))
-    }
-
-    /// For how long it has run.
-    pub fn seconds_of(&self, running: &InFlight) -> u64 {
-        u64::try_from(self.now.seconds() - running.started_at.seconds()).unwrap_or(0)
-    }
-
-    /// The first lines of what runs show for how long.
-    fn freshen_head(&mut self, session: &SessionRow) {
-        let Some(running) = session.in_flight() else { return };
-        let is_shown = self.shown.as_ref().is_some_and(|shown| shown.is_live);
-        if is_shown {
-            let head =
-                contents::live_output(&session.id, running, self.seconds_of(running)).sections.swap_remove(0);
-            if let Some(first) = self.page.sections.first_mut() {
-                *first = head;
-            }
-        }
-    }
-
-    fn tell_growth(&mut self, session: &SessionRow) {
-        let Some(running) = session.in_flight() else { return };
         for (stream, length) in Stream::OF_A_RUN.into_iter().zip(running.lengths) {
-            let file = contents::live_file(&session.id, running, stream);
+            let file = contents::live_file(&session, &running, stream);
             self.page.grown(&file, length.unwrap_or_default());
         }
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, now: Timestamp) {
-        if now != self.now {
-            self.now = now;
-            if let Some(session) = self.session().cloned() {
-                self.freshen_head(&session);
+    /// Takes in what was read.
+    pub fn answered(&mut self, request: Request, answer: anyhow::Result<Answer>) {
+        match (request, answer) {
+            (Request::Part(part), Ok(Answer::Part(rows))) => {
+                self.page.take(&part, rows);
+                self.fit();
+            }
+            (Request::Part(part), Err(error)) => {
+                self.message = Some(Row::failure(&error));
+                self.failed.insert(part);
+            }
+            (request, answer) => {
+                if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_))) {
+                    self.message = Some(Row::failure(error));
+                }
+                self.cache.take(request, answer.map_err(|error| format!("{error:#}")));
+                self.compose();
             }
         }
     }
 
-    /// The session that something is chosen of.
-    pub fn session(&self) -> Option<&Arc<SessionRow>> {
-        self.overview.session(self.chosen.as_ref()?.session())
+    /// What to read next. The screen is laid out first.
+    pub fn requests(&mut self) -> Vec<Request> {
+        self.fit();
+        let height = usize::from(self.areas().detail.height);
+        let part = self.page.request(height).filter(|part| !self.failed.contains(part));
+        part.map(Request::Part).into_iter().chain(self.cache.wanted()).collect()
     }
 
-    /// The session of the loop that was started with the screen, while it runs.
+    /// Time has passed.
+    pub fn tick(&mut self, now: Timestamp) {
+        (self.now, self.ticks) = (now, self.ticks + 1);
+    }
+
+    /// The session of the loop that was started here, while it runs.
     pub fn own_session(&self) -> Option<SessionId> {
-        let OwnLoop::Runs { pid } = self.own_loop else { return None };
-        let is_own = |session: &&Arc<SessionRow>| session.live.as_ref().is_some_and(|live| live.pid == pid);
-        self.overview.sessions.iter().find(is_own).map(|session| session.id.clone())
+        let OwnLoop::Runs { pid, .. } = self.own_loop else { return None };
+        self.overview.live.iter().find(|(_, live)| live.pid == pid).map(|(id, _)| id.clone())
     }
 
     /// Returns true if something on the screen changes with time alone.
     pub fn is_moving(&self) -> bool {
-        self.overview.sessions.iter().any(|session| session.live.is_some())
+        !self.overview.live.is_empty()
     }
 
     /// Returns true if something on the right is on its way.
     pub fn is_reading(&self) -> bool {
-        self.ordered.is_some()
-    }
-
-    /// What to read next; `None` if everything is loaded. The screen is laid out first.
-    pub fn request(&mut self) -> Option<Request> {
-        self.fit();
-        let height = usize::from(self.areas().page.height);
-        let session = self.session()?.clone();
-        let request = if let Some((_, ordered)) = &self.ordered {
-            Some(Request::View(session, ordered.clone()))
-        } else if let Some(request) = self.page.request(height) {
-            Some(Request::Part(request))
-        } else {
-            let is_open = |section: &&Section| {
-                !matches!(section.fold, Fold::Closed(_)) && matches!(section.body, Body::Unread)
-            };
-            let about = self.page.sections.iter().find(is_open).and_then(|section| section.about);
-            let row = about.and_then(|number| session.iteration(number));
-            row.map(|row| Request::View(session.clone(), Ordered::Failure(row.commit.clone())))
-        };
-        request.filter(|request| self.failed.as_ref() != Some(request))
+        self.page.sections.is_empty()
     }
 
     pub fn areas(&self) -> Areas {
-        Areas::of(self.size, self.pane)
+        let needs = self.needs().len();
+        let is_wide = Shape::of(self.size) == Shape::Wide;
+        let waiting = self.night().map_or(0, |(feature, _)| {
+            let tasks = feature.summary.needs_you.iter().filter_map(|need| need.task.as_ref());
+            tasks.filter(|task| is_wide && feature.waiting_for(task).next().is_some()).count()
+        });
+        // Rows of attempts and sessions have more to say than fits beside the lists.
+        let is_full = matches!(self.view, View::Log | View::Nights);
+        let panels = (self.panel, self.left);
+        Areas::of(self.size, panels, self.live().is_some(), needs + waiting, is_full)
     }
 
     /// Puts on the screen what the cursors are on.
     pub fn fit(&mut self) {
         let areas = self.areas();
-        self.list.keep_in_view(usize::from(areas.list.height));
-        let height = usize::from(areas.page.height);
+        self.tree.keep_in_view(usize::from(areas.tasks.height.saturating_sub(2)));
+        let height = usize::from(areas.detail.height.saturating_sub(2));
         self.page.keep_in_view(height);
         // Wrapped lines take more room than one each.
         if height > 0 {
@@ -439,20 +455,13 @@ impl App {
                 self.size = Rect::new(0, 0, *width, *height);
                 None
             }
-            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => None,
+            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => return None,
         };
-        self.choose();
-        self.fit();
+        if self.shown == self.to_show() {
+            self.fit();
+        } else {
+            self.compose();
+        }
         effect
     }
-}
-
-/// How a page is made.
-enum Plan<'a> {
-    Live(&'a InFlight),
-    Output(&'a IterationRow),
-    Prompt(Place),
-    Nothing(&'static str),
-    /// Of what must be read first.
-    Ordered(Ordered),
 }

@@ -1,174 +1,257 @@
 //! The first line of the screen, which says how it goes, and the last, which says what the keys do.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Rect;
+use ratatui::text::Line;
 
-use crate::local_time::local;
-use crate::style::{bar, columns, cut};
-use ralph_core::record::Status;
+use crate::style::{brief_duration, columns, grouped};
 
 use super::app::{App, Mode, OwnLoop};
-use super::contents::{status_sign, words_of};
+use super::contents::{Subject, View, brief, state_of, usd};
 use super::help;
-use super::layout::Pane;
+use super::layout::{Panel, Shape};
 use super::page::reading;
 use super::row::{Look, Row, shown};
-use super::source::SessionRow;
 
-/// Cells of the bar in the first line.
-const BAR: usize = 12;
-
-/// The keys of a page and what they do, the most needed first: what has no room is not shown.
-const PAGE_KEYS: &[(&str, &str)] = &[
-    ("?", "help"),
-    ("q", "quit"),
-    ("Esc", "list"),
-    ("Space", "fold"),
-    ("/", "search"),
-    ("w", "wrap"),
-    ("v", "pager"),
-    ("y", "copy"),
-    ("] [", "failures"),
-    ("j k g G", "move"),
-];
-
-/// The same for the list.
-const LIST_KEYS: &[(&str, &str)] = &[
-    ("?", "help"),
-    ("q", "quit"),
-    ("⏎", "open"),
-    ("/", "filter"),
-    ("f", "failed"),
-    ("] [", "failures"),
-    ("F", "follow"),
-    ("y", "copy"),
-    ("v", "pager"),
-    ("j k g G", "move"),
-];
-
-/// Draws the name of the program, the state of the session, and how many of its tasks are done.
+/// Draws the feature, the state of the session, how many of its tasks are done, and what it took.
 pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let right = app.session().map_or_else(Row::new, |session| tasks(session));
-    let right_width = if usize::from(area.width) > right.width() + 29 { right.width() + 2 } else { 0 };
-    let columns = [Constraint::Length(8), Constraint::Fill(1), Constraint::Length(width(right_width))];
-    let [name, left, right_area] = Layout::horizontal(columns).areas(area);
-    let look = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
-    frame.render_widget(Span::styled(" ralph ", look), name);
-    let row = match app.session() {
-        Some(session) => state_of(app, session),
-        None if app.is_known => Row::new(),
+    let width = usize::from(area.width);
+    let row = match app.scene() {
+        Some(_) => line(app).fitted(0, width.saturating_sub(2)),
+        None if app.is_known => Row::of(Look::Bold, "ralph"),
         None => reading(),
     };
-    frame.render_widget(Line::from(row.cut(0, usize::from(left.width))), left);
-    frame.render_widget(Line::from(right.and(Look::Plain, " ")).right_aligned(), right_area);
+    frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row)), area);
 }
 
-fn width(columns: usize) -> u16 {
-    u16::try_from(columns).unwrap_or(u16::MAX)
-}
-
-fn tasks(session: &SessionRow) -> Row {
-    let all = session.tasks.tasks_done + session.tasks.tasks_open;
-    if all == 0 {
-        return Row::new();
+fn line(app: &App) -> Row {
+    let Some(scene) = app.scene() else { return Row::new() };
+    let (night, summary) = (scene.night, &scene.feature.summary);
+    let is_wide = Shape::of(app.size) == Shape::Wide;
+    let is_narrow = Shape::of(app.size) == Shape::Narrow;
+    let gap = if is_wide { "   " } else { "  " };
+    let live = app.live();
+    let mut row =
+        Row::of(Look::Bold, brief(scene.feature.name())).and(Look::Plain, "  ").then(state_of(night, live));
+    let until = if live.is_some() { app.now } else { night.last_at };
+    let time = brief_duration(night.started_at.ms_until(until));
+    if live.is_some_and(|live| live.waiting.is_none()) {
+        row = row.and(Look::Bold, format!(" {time}"));
     }
-    let [full, rest] = bar(session.tasks.tasks_done, all, BAR);
-    Row::of(Look::Plain, format!("{}/{all} ", session.tasks.tasks_done))
-        .and(Look::Good, full)
-        .and(Look::Dim, rest)
-}
-
-/// What a session is about and how it goes, in a line.
-fn state_of(app: &App, session: &SessionRow) -> Row {
-    let (look, mark) = status_sign(session.status);
-    let feature = session.feature.strip_prefix("specs/").unwrap_or(&session.feature);
-    let row =
-        Row::of(Look::Bold, cut(&shown(feature), 40)).and(look, format!("  {mark} {}", words_of(session)));
-    let Some(live) = &session.live else { return row };
-    if let Some(waiting) = &live.waiting {
-        return row.and(Look::Warn, format!("  waits until {}", local(waiting.until)));
+    let states = summary.tasks;
+    row = row
+        .and(Look::Plain, gap)
+        .and(Look::Bold, states.done.to_string())
+        .and(Look::Dim, format!("/{}", states.total()));
+    if is_wide {
+        row = row.and(Look::Dim, " done");
     }
-    let row = match &live.in_flight {
-        None => row,
-        Some(running) => row
-            .and(Look::Plain, format!("  iteration {}", running.number))
-            .and(Look::Accent, format!("  {}", cut(&shown(&running.task.name), 16)))
-            .and(Look::Dim, format!("  {}", app.age(running))),
-    };
-    if live.is_stopping { row.and(Look::Warn, "  stops after this iteration") } else { row }
+    if live.is_some() {
+        let work: u64 = night.attempts.iter().filter_map(|one| one.entry.duration_ms.total()).sum();
+        let left = (work / (night.totals.succeeded as u64).max(1)).saturating_mul(states.left() as u64);
+        if night.totals.succeeded > 0 && states.left() > 0 && is_wide {
+            row = row.and(Look::Dim, format!(", about {} left", rough(left)));
+        }
+    }
+    let needs = summary.needs_you.len();
+    if needs > 0 {
+        row = row.and(Look::Warn, format!("{gap}{needs} need{} you", if needs == 1 { "s" } else { "" }));
+    }
+    if is_narrow {
+        return row;
+    }
+    let label = |row: Row, name: &str| if is_wide { row.and(Look::Dim, format!("{name} ")) } else { row };
+    let mut right = Row::new();
+    if let Some(cost) = night.totals.cost.usd {
+        right = label(right, "cost").and(Look::Bold, usd(Some(cost)));
+        if let Some(limit) = super::contents::max_cost(&scene).filter(|_| live.is_some()) {
+            right = right.and(Look::Dim, format!(" of ${limit:.0}"));
+        }
+        right = right.and(Look::Plain, gap);
+    }
+    if let Some(running) = app.in_flight() {
+        let failed = night.totals.failed;
+        right = if is_wide {
+            let right = label(right, "attempt").and(Look::Bold, running.number.to_string());
+            label(right.and(Look::Plain, gap), "failed").and(Look::Bold, failed.to_string())
+        } else {
+            right
+                .and(Look::Bold, format!("#{}", running.number))
+                .and(Look::Plain, format!("  {failed} failed"))
+        };
+    } else {
+        if live.is_none() {
+            right = label(right, "time").and(Look::Bold, time);
+        }
+        if let Some(stat) = scene.detail().and_then(|detail| detail.changes).filter(|stat| stat.files > 0) {
+            right = label(right.and(Look::Plain, gap), "changed");
+            let files = if stat.files == 1 { "file" } else { "files" };
+            right = right
+                .and(Look::Bold, format!("{} {files}", grouped(stat.files as u64)))
+                .and(Look::Plain, format!(" +{} −{}", grouped(stat.added), grouped(stat.removed)));
+        }
+    }
+    row.with_right(right)
 }
 
-/// Draws the keys that are of use, what is typed, and the position; or what there is to say.
+/// `3 h`, `20 min`: of what nobody knows exactly.
+fn rough(ms: u64) -> String {
+    match ms / 60_000 {
+        0 => "1 min".to_owned(),
+        minutes @ 1..60 => format!("{minutes} min"),
+        minutes => format!("{} h", (minutes + 30) / 60),
+    }
+}
+
+/// Draws the keys that are of use, or what is typed, or what there is to say.
 pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let width = usize::from(area.width);
     if let Some(message) = &app.message {
         let row = Row::of(Look::Plain, " ").then(message.clone());
-        return frame.render_widget(Line::from(row.cut(0, usize::from(area.width))), area);
+        return frame.render_widget(Line::from(row.cut(0, width)), area);
     }
     let right = right_of_keys(app);
-    let columns = [Constraint::Fill(1), Constraint::Length(width(right.width() + 1))];
-    let [left, right_area] = Layout::horizontal(columns).areas(area);
-    let mut row = Row::of(Look::Plain, " ").and(Look::Accent, typed(&app.mode, &app.search));
+    let mut row = Row::of(Look::Plain, " ").then(typed(app));
+    let room = width.saturating_sub(right.width() + 2);
     for (key, does) in key_hints(app) {
-        let more = columns_of(key, does);
-        if row.width() + more > usize::from(left.width).saturating_sub(1) {
+        if row.width() + columns(key) + columns(&does) + 3 > room {
             break;
         }
-        row = row.and(Look::Bold, *key).and(Look::Dim, format!(" {does}  "));
+        row = row.and(Look::Bold, key).and(Look::Dim, format!(" {does}  "));
     }
-    frame.render_widget(Line::from(row), left);
-    frame.render_widget(Line::from(right), right_area);
+    frame.render_widget(Line::from(row.with_right(right).fitted(0, width.saturating_sub(1))), area);
 }
 
-fn columns_of(key: &str, does: &str) -> usize {
-    columns(key) + columns(does) + 3
-}
-
-/// Returns how the loop beside the screen ended, and whether it follows what runs, or the position on the page.
+/// Returns how the loop beside the screen ended, and the position on the page.
 fn right_of_keys(app: &App) -> Row {
     let ended = match app.own_loop {
-        OwnLoop::Ended { code: 0 } => Row::of(Look::Good, "the loop has ended  "),
-        OwnLoop::Ended { code } => Row::of(Look::Warn, format!("the loop has ended, exit {code}  ")),
-        OwnLoop::None | OwnLoop::Runs { .. } => Row::new(),
+        OwnLoop::Ended { code: 0, is_beside: true } => Row::of(Look::Good, "the loop has ended  "),
+        OwnLoop::Ended { code, is_beside: true } => {
+            Row::of(Look::Warn, format!("the loop has ended, exit {code}  "))
+        }
+        OwnLoop::None | OwnLoop::Runs { .. } | OwnLoop::Ended { .. } => Row::new(),
     };
-    let is_live = app.overview.sessions.iter().any(|session| session.status == Status::Running);
-    if app.follows && is_live {
-        return ended.and(Look::Accent, "following ");
+    if app.follows && app.live().is_some() {
+        return ended.and(Look::Accent, "following");
     }
-    match position(app) {
-        Some(position) => ended.and(Look::Dim, position),
-        None => ended,
+    let (page, length) = (&app.page, app.page.len());
+    let height = usize::from(app.areas().detail.height.saturating_sub(2));
+    if app.panel == Panel::Detail && length > height {
+        return ended.and(Look::Dim, format!("{} %", (page.cursor + 1) * 100 / length.max(1)));
     }
+    ended
 }
 
-fn key_hints(app: &App) -> &'static [(&'static str, &'static str)] {
+/// The keys of use, the most needed first: what has no room is not shown.
+fn key_hints(app: &App) -> Vec<(&'static str, String)> {
+    let plain = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
+        keys.iter().map(|(key, does)| (*key, (*does).to_owned())).collect()
+    };
     match &app.mode {
-        Mode::Filter(_) => &[("⏎", "keep"), ("Esc", "as before")],
-        Mode::Search(_) => &[("⏎", "find"), ("Esc", "as before")],
-        Mode::Hint(_) => &[("⏎", "for the next prompt"), ("Esc", "none")],
-        Mode::Help if help::is_long(&app.areas()) => &[("j k", "more"), ("any other key", "back")],
-        Mode::Help => &[("any key", "back")],
-        Mode::Leave | Mode::Stop | Mode::Restore(_) => &[],
-        Mode::Browse if app.pane == Pane::View => PAGE_KEYS,
-        Mode::Browse => LIST_KEYS,
+        Mode::Find(_) => return plain(&[("⏎", "keep"), ("Esc", "as before")]),
+        Mode::Search(_) => return plain(&[("⏎", "find"), ("Esc", "as before")]),
+        Mode::Hint(Some(task), _) => {
+            return vec![("⏎", format!("send to {}", shown(task))), ("Esc", "none".to_owned())];
+        }
+        Mode::Hint(None, _) => return plain(&[("⏎", "for the next prompt"), ("Esc", "none")]),
+        Mode::Help if help::last_top(app.size) > 0 => {
+            return plain(&[("j k", "more"), ("any other key", "back")]);
+        }
+        Mode::Help => return plain(&[("any key", "back")]),
+        Mode::Leave | Mode::Stop | Mode::Confirm(_) => return Vec::new(),
+        Mode::Browse => {}
     }
-}
-
-fn typed(mode: &Mode, search: &str) -> String {
-    match mode {
-        Mode::Search(_) => format!("/{}▏  ", shown(search)),
-        Mode::Hint(text) => format!("hint: {}▏  ", shown(text)),
-        Mode::Browse | Mode::Filter(_) | Mode::Help | Mode::Leave | Mode::Stop | Mode::Restore(_) => {
-            String::new()
+    let panels = if app.live().is_some() { "1-4" } else { "1-3" };
+    let end: [(&'static str, &str); 2] =
+        [("?", "all keys"), ("q", if app.live().is_some() { "leave it running" } else { "quit" })];
+    let mut keys: Vec<(&'static str, String)> = Vec::new();
+    let mut add = |key: &'static str, does: &str| keys.push((key, does.to_owned()));
+    match (app.panel, app.view) {
+        (Panel::Detail, View::Log) => {
+            for (key, does) in
+                [("⏎", "open"), ("Space", "calls"), ("/", "find"), ("f", "failed"), ("Esc", "back")]
+            {
+                add(key, does);
+            }
+        }
+        (Panel::Detail, View::Nights) => {
+            add("⏎", "open");
+            add("Esc", "back");
+        }
+        (Panel::Detail, _) => {
+            for (key, does) in [
+                ("↑↓", "move"),
+                ("Esc", "back"),
+                ("Space", "fold"),
+                ("/", "find"),
+                ("d", "diff"),
+                ("p", "prompt"),
+                ("o", "output"),
+                ("e", "editor"),
+                ("w", "wrap"),
+            ] {
+                add(key, does);
+            }
+        }
+        _ if app.live().is_some() => {
+            let task = app.in_flight().map(|running| format!("hint for {}", shown(&running.task.name)));
+            add("h", task.as_deref().unwrap_or("hint"));
+            for (key, does) in [
+                ("s", "stop …"),
+                ("F", "follow"),
+                ("⏎", "open"),
+                ("d", "diff"),
+                ("p", "prompt"),
+                ("/", "find"),
+                (panels, "panel"),
+            ] {
+                add(key, does);
+            }
+        }
+        _ => {
+            add("↑↓", "move");
+            add("⏎", "open");
+            if let Subject::Task(_) = app.subject {
+                add("a", "answer");
+            }
+            for (key, does) in [
+                ("r", "resume"),
+                ("d", "diff"),
+                ("p", "prompt"),
+                ("o", "output"),
+                ("L", "log"),
+                ("/", "find"),
+                (panels, "panel"),
+            ] {
+                add(key, does);
+            }
         }
     }
+    // These two are never without room.
+    let at = keys.len().min(3);
+    let is_short = app.size.width < 100;
+    let end: Vec<(&'static str, String)> = plain(&end);
+    if is_short {
+        keys.splice(at..at, end);
+    } else {
+        keys.extend(end);
+    }
+    keys
 }
 
-/// Returns the position on the page.
-fn position(app: &App) -> Option<String> {
-    let (page, length) = (&app.page, app.page.len());
-    let height = usize::from(app.areas().page.height);
-    (app.pane == Pane::View && length > height)
-        .then(|| format!("{} %", (page.cursor + 1) * 100 / length.max(1)))
+fn typed(app: &App) -> Row {
+    let (before, text) = match &app.mode {
+        Mode::Search(_) => ("/ ".to_owned(), &app.search),
+        Mode::Find(_) => ("find / ".to_owned(), &app.filter),
+        Mode::Hint(Some(task), text) => (format!("answer {}: ", shown(task)), text),
+        Mode::Hint(None, text) => ("hint: ".to_owned(), text),
+        _ => return Row::new(),
+    };
+    // The end of a long text is what is being typed.
+    let room = usize::from(app.size.width).saturating_sub(columns(&before) + 30).max(10);
+    let text = shown(text);
+    let skipped = text.chars().count().saturating_sub(room);
+    let end: String = text.chars().skip(skipped).collect();
+    let end = if skipped > 0 { format!("…{end}") } else { end };
+    Row::of(Look::Accent, before).and(Look::Plain, end).and(Look::Accent, "▏  ")
 }

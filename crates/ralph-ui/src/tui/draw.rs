@@ -1,58 +1,138 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Margin, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::symbols::merge::MergeStrategy;
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::{Line, Text};
 use ratatui::widgets::{
-    Block, BorderType, Borders, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph, Tabs,
+    Block, BorderType, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph, Scrollbar,
+    ScrollbarOrientation, ScrollbarState,
 };
 
-use crate::local_time::local_minute;
-use crate::row::{Columns, IterationLine};
-use crate::style::{Paint, brief_duration, columns, cut, grouped};
+use crate::style::{Paint, columns};
 use ralph_core::record::RALPH;
 
 use super::app::{App, Mode, OwnLoop};
 use super::bars;
-use super::contents::status_sign;
+use super::contents::View;
 use super::help;
-use super::layout::{Areas, Pane};
-use super::list::Item;
+use super::layout::Panel;
 use super::page::{At, reading};
-use super::row::{Look, Row, shown, style};
+use super::panels;
+use super::row::{Look, Row, style};
 
 /// In front of the line that keys act on.
 const CURSOR: &str = "▌";
 
-/// Whether the screen has colours.
+/// Whether the screen has colours, and whether paths in it are links.
 #[derive(Debug, Clone, Copy)]
-pub struct Palette(pub Paint);
+pub struct Palette {
+    pub paint: Paint,
+    pub has_links: bool,
+}
+
+/// A path on the screen that leads to a file.
+#[derive(Debug, PartialEq)]
+pub struct Link {
+    pub x: u16,
+    pub y: u16,
+    pub text: String,
+    pub path: String,
+    pub style: Style,
+}
 
 /// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
-    let areas = Areas::of(frame.area(), app.pane);
-    let pen = Pen { app };
+    let areas = app.areas();
     bars::header(frame, app, areas.header);
     if app.mode == Mode::Help {
-        pen.help(frame, &areas);
+        draw_help(frame, app);
+    } else if app.night().is_none() {
+        nothing(frame, app, areas.needs.union(areas.detail).union(areas.tasks));
     } else {
-        Pen::borders(frame, &areas);
-        pen.list_title(frame, areas.list_title);
-        pen.tabs(frame, &areas);
-        pen.list(frame, areas.list);
-        pen.page(frame, areas.page);
+        panels::now(frame, app, areas.now);
+        panels::needs(frame, app, areas.needs);
+        if areas.is_summary {
+            panels::summary(frame, app, areas.tasks);
+        } else {
+            panels::tasks(frame, app, areas.tasks);
+        }
+        panels::night(frame, app, areas.night);
+        detail(frame, app, areas.detail);
     }
     bars::footer(frame, app, areas.keys);
     if let Some(question) = help::question(&app.mode, usize::from(frame.area().width.saturating_sub(6))) {
         ask(frame, question);
     }
-    if palette.0 == Paint::Plain {
+    if palette.paint == Paint::Plain {
         for cell in &mut frame.buffer_mut().content {
             (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
         }
     }
+}
+
+/// A panel with its title and what stands at the right of that. Returns the area inside.
+pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, right: Row) -> Rect {
+    let look = if is_focused { Look::Accent } else { Look::Dim };
+    let room = usize::from(area.width.saturating_sub(6));
+    let title = title.cut(0, room.saturating_sub(right.width() + 3));
+    let title = Row::of(look, "─ ").then(title).and(look, " ");
+    let mut block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(style(look))
+        .title_top(Line::from(title));
+    if right.width() > 0 {
+        let right = Row::of(look, " ").then(right).and(look, " ─");
+        block = block.title_top(Line::from(right).right_aligned());
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+/// Lines of a list, with one of them chosen, of which the first `top` are above the screen. Each item has a row or more.
+pub fn list(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    items: Vec<Vec<Row>>,
+    chosen: Option<usize>,
+    is_focused: bool,
+) {
+    let room = usize::from(area.width.saturating_sub(2));
+    let items = items.into_iter().map(|rows| {
+        ListItem::new(
+            rows.into_iter()
+                .map(|row| Line::from(row.fitted(0, room).and(Look::Plain, " ")))
+                .collect::<Text<'_>>(),
+        )
+    });
+    // One bar in one colour, whatever stands in it.
+    let look = if is_focused {
+        Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED)
+    } else {
+        Style::new().add_modifier(Modifier::BOLD)
+    };
+    let widget = List::new(items)
+        .highlight_symbol(Line::styled(if is_focused { " " } else { CURSOR }, style(Look::Accent)))
+        .highlight_spacing(HighlightSpacing::Always)
+        .highlight_style(look);
+    frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(chosen));
+}
+
+/// The bar at the edge of what is longer than its area.
+pub fn scrollbar(frame: &mut Frame<'_>, area: Rect, length: usize, top: usize) {
+    let height = usize::from(area.height.saturating_sub(2));
+    if length <= height || height == 0 {
+        return;
+    }
+    let mut state = ScrollbarState::new(length - height + 1).position(top).viewport_content_length(height);
+    let bar = Scrollbar::new(ScrollbarOrientation::VerticalRight)
+        .begin_symbol(None)
+        .end_symbol(None)
+        .track_symbol(None)
+        .thumb_symbol("┃")
+        .thumb_style(style(Look::Dim));
+    frame.render_stateful_widget(bar, area.inner(Margin { horizontal: 0, vertical: 1 }), &mut state);
 }
 
 /// A question over everything else.
@@ -69,225 +149,107 @@ fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
 }
 
 /// Rows below each other.
-fn text(rows: Vec<Row>) -> Text<'static> {
+pub fn text(rows: Vec<Row>) -> Text<'static> {
     rows.into_iter().map(Line::from).collect()
 }
 
-struct Pen<'a> {
-    app: &'a App,
+fn detail(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    if area.is_empty() {
+        return;
+    }
+    let Some(scene) = app.scene() else { return };
+    let is_live = scene.is_live(&app.subject) && app.view != View::Log;
+    let title = scene.title(&app.subject, app.view);
+    let title = match (scene.in_flight().filter(|_| is_live), app.view) {
+        (Some(running), _) if running.attempt > 1 => {
+            title.and(Look::Dim, format!("  attempt {}", running.attempt))
+        }
+        (_, View::Log) if !app.filter.is_empty() => {
+            title.and(Look::Accent, format!("  / {}", super::row::shown(&app.filter)))
+        }
+        _ => title,
+    };
+    let right = match app.view {
+        View::Log => {
+            let (passed, all) = app.passed();
+            Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
+        }
+        _ if is_live => Row::of(Look::Accent, "live"),
+        _ => Row::new(),
+    };
+    let inner = panel(frame, area, app.panel == Panel::Detail, title, right);
+    let mut rows = app.screen();
+    if app.page.sections.is_empty() && (app.is_reading() || !app.is_known) {
+        rows.push((0, reading()));
+    }
+    if app.page.is_silent() {
+        let words = if app.page.sticks { "no output yet" } else { "no output" };
+        let last = rows.last().map_or(0, |(line, _)| *line);
+        rows.push((last + 1, Row::of(Look::Dim, words)));
+    }
+    let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
+    let first = rows.first().map_or(0, |(line, _)| *line);
+    let items: Vec<ListItem<'_>> =
+        lines.map(|rows| ListItem::new(text(rows.iter().map(|(_, row)| row.clone()).collect()))).collect();
+    let widget = List::new(items)
+        .highlight_symbol(Line::styled(CURSOR, style(Look::Accent)))
+        .highlight_spacing(HighlightSpacing::Always)
+        .repeat_highlight_symbol(true);
+    let cursor = (app.panel == Panel::Detail && !app.page.sections.is_empty())
+        .then(|| app.page.cursor.saturating_sub(first));
+    frame.render_stateful_widget(widget, inner, &mut ListState::default().with_selected(cursor));
+    scrollbar(frame, area, app.page.len(), app.page.top);
 }
 
-impl Pen<'_> {
-    /// The lines between the panes and their titles.
-    fn borders(frame: &mut Frame<'_>, areas: &Areas) {
-        let block = |borders: Borders| {
-            Block::new().borders(borders).border_style(style(Look::Dim)).merge_borders(MergeStrategy::Exact)
-        };
-        if areas.body.height > 1 {
-            frame.render_widget(block(Borders::TOP), areas.body);
-        }
-        if let Some(rule) = areas.rule {
-            frame.render_widget(block(Borders::LEFT), rule);
-        }
-    }
+fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let rows = match (app.is_known, app.own_loop) {
+        (false, _) => vec![reading()],
+        (true, OwnLoop::Runs { .. }) => vec![Row::of(Look::Bold, "the loop is starting …")],
+        (true, _) => vec![
+            Row::of(Look::Bold, "No session is recorded here"),
+            Row::new(),
+            Row::of(Look::Accent, RALPH.as_str()).and(Look::Plain, " starts one"),
+            Row::of(Look::Accent, format!("{RALPH} sync")).and(Look::Plain, " brings those of others"),
+            Row::new(),
+            Row::of(Look::Dim, "This screen shows them as they come."),
+        ],
+    };
+    let block = Block::new().padding(Padding::new(2, 0, 1, 0));
+    frame.render_widget(Paragraph::new(text(rows)).block(block), area);
+}
 
-    fn tabs(&self, frame: &mut Frame<'_>, areas: &Areas) {
-        let tabs = areas.tabs(self.app.view);
-        let gap =
-            tabs.windows(2).next().map_or(0, |pair| usize::from(pair[1].x - pair[0].x) - pair[0].name.len());
-        let active = tabs.iter().position(|tab| tab.view == self.app.view);
-        let names = tabs.into_iter().map(|tab| {
-            let (key, rest) = tab.name.split_at(1);
-            Line::from(vec![
-                Span::styled(key.to_owned(), style(Look::Bold)),
-                Span::styled(rest.to_owned(), style(Look::Dim)),
-            ])
-        });
-        let chosen = style(Look::Accent).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-        let tabs = Tabs::new(names)
-            .padding("", "")
-            .divider(" ".repeat(gap))
-            .select(active)
-            .highlight_style(chosen.remove_modifier(Modifier::DIM));
-        frame.render_widget(tabs, areas.tabs.inner(Margin { horizontal: 1, vertical: 0 }));
+fn draw_help(frame: &mut Frame<'_>, app: &App) {
+    let areas = app.areas();
+    let [body] = Layout::vertical([Constraint::Fill(1)]).areas(app.size);
+    let body = Rect { y: body.y + areas.header.height, height: body.height.saturating_sub(2), ..body };
+    let mut rows = help::rows(usize::from(app.size.width));
+    let (last, page) = (help::last_top(app.size), help::page(app.size));
+    let first = app.help_top.min(last);
+    let below = rows.len().saturating_sub(first + page);
+    rows = rows.into_iter().skip(first).take(page).collect();
+    if last > 0 {
+        let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
+        rows.push(Row::of(Look::Dim, words));
     }
-
-    fn list_title(&self, frame: &mut Frame<'_>, area: Rect) {
-        let list = &self.app.list;
-        let is_typing = matches!(self.app.mode, Mode::Filter(_));
-        let row = if is_typing || !list.filter.is_empty() {
-            let caret = if is_typing { "▏" } else { "" };
-            let row =
-                Row::of(Look::Accent, " / ").and(Look::Plain, shown(&list.filter)).and(Look::Accent, caret);
-            if list.is_failed_only { row.and(Look::Bad, "  failed only") } else { row }
-        } else if list.is_failed_only {
-            Row::of(Look::Bad, " Failed only")
-        } else {
-            Row::of(Look::Bold, " Sessions")
-        };
-        let count = Row::of(Look::Dim, self.list_count() + " ");
-        let has_room = usize::from(area.width) > row.width() + count.width() + 1;
-        frame.render_widget(Line::from(row), area);
-        if has_room {
-            frame.render_widget(Line::from(count).right_aligned(), area);
-        }
-    }
-
-    /// How many sessions there are, and under a filter how many iterations pass it.
-    fn list_count(&self) -> String {
-        let (list, sessions) = (&self.app.list, &self.app.overview.sessions);
-        if !list.is_filtered() {
-            return grouped(sessions.len() as u64);
-        }
-        let passed = list.items.iter().filter(|item| !matches!(item, Item::Session(_))).count();
-        let running = sessions.iter().filter(|session| session.in_flight().is_some()).count();
-        let all: usize = sessions.iter().map(|session| session.iterations.len()).sum();
-        format!("{} of {}", grouped(passed as u64), grouped((all + running) as u64))
-    }
-
-    fn list(&self, frame: &mut Frame<'_>, area: Rect) {
-        let (list, app) = (&self.app.list, self.app);
-        if list.items.is_empty() && app.is_known {
-            let words = if app.overview.sessions.is_empty() { "none" } else { "nothing passes the filter" };
-            let words = Row::of(Look::Dim, format!("  {words}"));
-            return frame.render_widget(Line::from(words), area);
-        }
-        let room = usize::from(area.width.saturating_sub(2));
-        let shown = list.items.iter().skip(list.top).take(usize::from(area.height));
-        let lines: Vec<_> = shown.clone().map(|item| self.line(*item)).collect();
-        let columns = Columns::of(lines.iter().flatten(), Some(room), true);
-        let rows = shown.zip(&lines).map(|(item, line)| match line {
-            Some(line) => Row::of_pieces(columns.pieces(line, Some(room))).clipped(0, room),
-            None => self.session_line(*item, room).clipped(0, room),
-        });
-        let items: Vec<ListItem<'_>> = rows.map(|row| ListItem::new(Line::from(row))).collect();
-        let (symbol, chosen) = match app.pane {
-            // One bar in one colour, whatever stands in it.
-            Pane::List => (
-                " ",
-                Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
-            ),
-            Pane::View => (CURSOR, Style::new().add_modifier(Modifier::BOLD)),
-        };
-        let widget = List::new(items)
-            .highlight_symbol(Line::styled(symbol, style(Look::Accent)))
-            .highlight_spacing(HighlightSpacing::Always)
-            .highlight_style(chosen);
-        let selected = list.selected.checked_sub(list.top);
-        frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(selected));
-    }
-
-    /// The iteration that a line of the list stands for, recorded or not.
-    fn line(&self, item: Item) -> Option<IterationLine<'_>> {
-        let sessions = &self.app.overview.sessions;
-        match item {
-            Item::Session(_) => None,
-            Item::Iteration(place, number) => Some(sessions[place].iterations[number].line()),
-            Item::InFlight(place) => {
-                let running = sessions[place].in_flight()?;
-                let time = brief_duration(self.app.seconds_of(running).saturating_mul(1000));
-                Some(IterationLine {
-                    number: running.number,
-                    task: shown(&running.task.name).into(),
-                    attempt: Some(running.attempt),
-                    title: shown(&cut(&running.task.text, 200)).into(),
-                    tail: [time, String::new(), String::new(), String::new()],
-                    ..IterationLine::default()
-                })
-            }
-        }
-    }
-
-    /// A session in the list: its feature, and when it began.
-    fn session_line(&self, item: Item, room: usize) -> Row {
-        let (Item::Session(place) | Item::InFlight(place) | Item::Iteration(place, _)) = item;
-        let session = &self.app.overview.sessions[place];
-        let (look, mark) = status_sign(session.status);
-        let fold = if self.app.list.is_open(place, session) { "▾" } else { "▸" };
-        let feature = shown(session.feature.strip_prefix("specs/").unwrap_or(&session.feature));
-        let when = local_minute(session.started_at).split_off(5);
-        let left = room.saturating_sub(columns(&when) + 6);
-        let feature = cut(&feature, left);
-        let padding = " ".repeat(left.saturating_sub(columns(&feature)));
-        Row::of(Look::Dim, format!("{fold} "))
-            .and(look, format!("{mark} "))
-            .and(Look::Bold, feature)
-            .and(Look::Dim, format!("{padding}  {when}"))
-    }
-
-    fn page(&self, frame: &mut Frame<'_>, area: Rect) {
-        let app = self.app;
-        if app.is_known && app.overview.sessions.is_empty() {
-            return self.nothing(frame, area);
-        }
-        let mut rows = app.screen();
-        if app.page.sections.is_empty() && (app.is_reading() || !app.is_known) {
-            rows.push((0, reading()));
-        }
-        if app.page.is_silent() {
-            let words = if app.page.sticks { "nothing is printed yet" } else { "nothing was printed" };
-            let last = rows.last().map_or(0, |(line, _)| *line);
-            rows.extend([(last + 1, Row::new()), (last + 2, Row::of(Look::Dim, words))]);
-        }
-        let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
-        let first = rows.first().map_or(0, |(line, _)| *line);
-        let items: Vec<ListItem<'_>> = lines
-            .map(|rows| ListItem::new(text(rows.iter().map(|(_, row)| row.clone()).collect())))
-            .collect();
-        let widget = List::new(items)
-            .highlight_symbol(Line::styled(CURSOR, style(Look::Accent)))
-            .highlight_spacing(HighlightSpacing::Always)
-            .repeat_highlight_symbol(true);
-        let cursor = (app.pane == Pane::View && !app.page.sections.is_empty())
-            .then(|| app.page.cursor.saturating_sub(first));
-        frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(cursor));
-    }
-
-    fn nothing(&self, frame: &mut Frame<'_>, area: Rect) {
-        let rows = if let OwnLoop::Runs { .. } = self.app.own_loop {
-            vec![Row::of(Look::Bold, "the loop is starting …")]
-        } else {
-            vec![
-                Row::of(Look::Bold, "No session is recorded here"),
-                Row::new(),
-                Row::of(Look::Accent, RALPH.as_str()).and(Look::Plain, " starts one"),
-                Row::of(Look::Accent, format!("{RALPH} sync")).and(Look::Plain, " brings those of others"),
-                Row::new(),
-                Row::of(Look::Dim, "This screen shows them as they come."),
-            ]
-        };
-        let block = Block::new().padding(Padding::new(2, 0, 1, 0));
-        frame.render_widget(Paragraph::new(text(rows)).block(block), area);
-    }
-
-    fn help(&self, frame: &mut Frame<'_>, areas: &Areas) {
-        let mut rows = help::rows(usize::from(areas.header.width));
-        let (first, page) = (self.app.help_top.min(help::last_top(areas)), help::page(areas));
-        let below = rows.len().saturating_sub(first + page);
-        rows = rows.into_iter().skip(first).take(page).collect();
-        if help::is_long(areas) {
-            let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
-            rows.push(Row::of(Look::Dim, words));
-        }
-        frame.render_widget(Paragraph::new(text(rows)), areas.body);
-    }
+    frame.render_widget(Paragraph::new(text(rows)), body);
 }
 
 impl App {
     /// The rows of the page as they stand on the screen, each with the line that it is of.
     pub fn screen(&self) -> Vec<(usize, Row)> {
-        let area = self.areas().page;
-        let (height, width) = (usize::from(area.height), usize::from(area.width.saturating_sub(2)));
+        let area = self.areas().detail;
+        let height = usize::from(area.height.saturating_sub(2));
+        let width = usize::from(area.width.saturating_sub(4));
         let is_wrapped = self.is_wrapped();
         let mut rows = Vec::with_capacity(height);
         for (line, at) in (self.page.top..).zip(self.page.lines(self.page.top, height)) {
             let row = self.line(at);
             // Words among the lines of an output are not cut.
             let is_prose = row.is_prose() && !self.view.is_prose();
-            if (is_wrapped || is_prose) && row.width() > width {
+            if (is_wrapped || is_prose) && row.is_wrappable(width) {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
-                rows.push((line, row.cut(self.page.left, width)));
+                rows.push((line, row.fitted(self.page.left, width)));
             }
             if rows.len() >= height {
                 rows.truncate(height);
@@ -301,14 +263,46 @@ impl App {
         let section = |place: usize| &self.page.sections[place];
         match at {
             At::Title(place) => {
-                let mark = section(place).mark();
                 let title = self.page.row(at).cloned().unwrap_or_default();
-                Row::of(Look::Dim, mark).then(title)
+                if self.view == View::Nights {
+                    return title;
+                }
+                Row::of(Look::Dim, section(place).mark()).then(title)
             }
             At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
             At::More(place) => Row::of(Look::Dim, section(place).more()),
             At::Reading(_) => reading(),
             At::Gap => Row::new(),
         }
+    }
+
+    /// Returns the paths in the detail that lead to files, where they stand on the screen.
+    pub fn links(&self) -> Vec<Link> {
+        let area = self.areas().detail;
+        if area.is_empty() || self.mode == Mode::Help || help::question(&self.mode, 80).is_some() {
+            return Vec::new();
+        }
+        let mut links = Vec::new();
+        for ((_, row), y) in self.screen().into_iter().zip(area.y + 1..) {
+            let Some(path) = &row.link else { continue };
+            let mut x = usize::from(area.x) + 2;
+            for span in &row.spans {
+                if let Some(at) = span.content.find(path.as_str()) {
+                    let start = x + columns(&span.content[..at]);
+                    if start + columns(path) < usize::from(area.right()) {
+                        links.push(Link {
+                            x: u16::try_from(start).unwrap_or(u16::MAX),
+                            y,
+                            text: path.clone(),
+                            path: path.clone(),
+                            style: span.style,
+                        });
+                    }
+                    break;
+                }
+                x += columns(&span.content);
+            }
+        }
+        links
     }
 }

@@ -2,103 +2,166 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::contents::View;
+/// From this width on the detail is beside the lists.
+const WIDE: u16 = 100;
 
-/// Below this width only one pane is shown.
+/// Below this width only one thing is shown.
 const NARROW: u16 = 60;
 
-/// From this width on the list has room for more than titles.
-const WIDE: u16 = 120;
+/// Lines of a panel for what runs, and for the time line, both with their borders.
+const NOW: u16 = 5;
+const NIGHT: u16 = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pane {
-    List,
-    View,
+pub enum Panel {
+    Now,
+    Needs,
+    Tasks,
+    Night,
+    Detail,
 }
 
-/// The places on the screen. What has no room has no area.
+impl Panel {
+    /// Returns the panels that have numbers, in their order.
+    pub fn lists(is_live: bool) -> &'static [Self] {
+        let all = &[Self::Now, Self::Needs, Self::Tasks, Self::Night];
+        if is_live { all } else { &all[1..] }
+    }
+}
+
+/// The three ways in which a screen is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Narrow,
+    /// Panels below each other.
+    Stacked,
+    /// The detail beside the lists.
+    Wide,
+}
+
+impl Shape {
+    pub fn of(size: Rect) -> Self {
+        match size.width {
+            0..NARROW => Self::Narrow,
+            NARROW..WIDE => Self::Stacked,
+            WIDE.. => Self::Wide,
+        }
+    }
+}
+
+/// The places on the screen, with their borders. What has no room has no area.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Areas {
     pub header: Rect,
-    pub list_title: Rect,
-    pub list: Rect,
-    /// Between the panes, where there are two.
-    pub rule: Option<Rect>,
-    pub tabs: Rect,
-    /// What is below the titles, with the line under these.
-    pub body: Rect,
-    /// With a column for the cursor in front.
-    pub page: Rect,
+    pub now: Rect,
+    pub needs: Rect,
+    pub tasks: Rect,
+    pub night: Rect,
+    pub detail: Rect,
     pub keys: Rect,
+    /// True if tasks and time line are a summary of a few lines, in the place of the tasks.
+    pub is_summary: bool,
 }
 
 impl Areas {
-    pub fn of(size: Rect, pane: Pane) -> Self {
-        let [header, rest] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(size);
-        let [titles, body, keys] =
-            Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(rest);
-        if rest.height < 3 {
-            // The keys need their line more than titles do.
-            let keys = Rect { y: rest.bottom().saturating_sub(1), height: rest.height.min(1), ..rest };
-            return Self { header, keys, ..Self::default() };
+    /// Lays out a screen with a number of lines that need the user, for the panel that has the keys and the list that was
+    /// used last. The detail has the whole screen if it `is_full`.
+    pub fn of(size: Rect, (panel, left): (Panel, Panel), is_live: bool, needs: usize, is_full: bool) -> Self {
+        let rows = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)];
+        let [header, body, keys] = Layout::vertical(rows).areas(size);
+        let areas = Self { header, keys, ..Self::default() };
+        let needs = u16::try_from(needs.max(1)).unwrap_or(u16::MAX).saturating_add(2);
+        if body.height < 3 {
+            return areas;
         }
-        let below_rule = |area: Rect| Rect { y: area.y + 1, height: area.height - 1, ..area };
-        let left = match (size.width, pane) {
-            (..NARROW, Pane::List) => size.width,
-            (..NARROW, Pane::View) => 0,
-            // Title and cause beside each other need more than a third.
-            (..WIDE, _) => (size.width * 3 / 8).clamp(26, 110),
-            _ => (size.width * 9 / 20).clamp(26, 110),
-        };
-        let rule = u16::from(!is_narrow(size));
-        let columns = [Constraint::Length(left), Constraint::Length(rule), Constraint::Fill(1)];
-        let [list_title, _, tabs] = Layout::horizontal(columns).areas(titles);
-        let [list, gap, right] = Layout::horizontal(columns).areas(body);
-        let rule =
-            (rule > 0).then(|| titles.union(body).intersection(Rect { y: 0, height: u16::MAX, ..gap }));
-        Self { header, list_title, list: below_rule(list), rule, tabs, body, page: below_rule(right), keys }
+        if is_full {
+            return areas.only(body, Panel::Detail);
+        }
+        match Shape::of(size) {
+            Shape::Narrow => areas.narrow(body, panel, needs),
+            Shape::Stacked => areas.stacked(body, panel, is_live, needs),
+            Shape::Wide => areas.wide(body, left, is_live, needs),
+        }
     }
 
-    /// The views as they are named on the line of tabs. Where there is no room for all names, one has its name, the
-    /// others have the letters of their keys; and where there is none for these, it is alone.
-    pub fn tabs(&self, active: View) -> Vec<Tab> {
-        let width = usize::from(self.tabs.width);
-        let letters =
-            |view: View| if view == active { view.name().to_owned() } else { view.key().to_string() };
-        let names: Vec<(View, String)> = View::ALL.map(|view| (view, view.name().to_owned())).to_vec();
-        let short: Vec<(View, String)> = View::ALL.map(|view| (view, letters(view))).to_vec();
-        let alone = vec![(active, active.name().to_owned())];
-        let taken = |tabs: &[(View, String)], gap: usize| {
-            tabs.iter().map(|(_, name)| name.len() + gap).sum::<usize>() + 1 - gap
+    fn wide(self, body: Rect, left: Panel, is_live: bool, needs: u16) -> Self {
+        let width = (body.width * 5 / 12).clamp(50, 74);
+        let [list, detail] = Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
+        let now = if is_live { NOW } else { 0 };
+        let needs = needs.min((body.height / 3).max(3));
+        let rest = body.height.saturating_sub(now + needs);
+        let night = match rest {
+            18.. => NIGHT,
+            12.. => 5,
+            _ if left == Panel::Night => rest.min(5),
+            _ => 0,
         };
-        let is_fitting = |tabs: &Vec<(View, String)>| taken(tabs, 1) <= width;
-        let tabs = [names, short].into_iter().find(is_fitting).unwrap_or(alone);
-        let gap = if taken(&tabs, 2) < width { 2 } else { 1 };
-        let mut x = self.tabs.x + 1;
-        let place = |(view, name): (View, String)| {
-            let at = x;
-            x += u16::try_from(name.len()).unwrap_or(0) + gap;
-            Tab { view, x: at, name }
-        };
-        tabs.into_iter().map(place).collect()
+        let rows = [now, needs].map(Constraint::Length);
+        let rows = [rows[0], rows[1], Constraint::Fill(1), Constraint::Length(night)];
+        let [now, needs, tasks, night] = Layout::vertical(rows).areas(list);
+        Self { now, needs, tasks, night, detail, ..self }
     }
 
-    pub fn view_at(&self, x: u16, active: View) -> Option<View> {
-        let is_it = |tab: &Tab| (tab.x..tab.x + u16::try_from(tab.name.len()).unwrap_or(0)).contains(&x);
-        self.tabs(active).into_iter().find(is_it).map(|tab| tab.view)
+    fn stacked(self, body: Rect, panel: Panel, is_live: bool, needs: u16) -> Self {
+        if body.height < 14 {
+            return self.only(body, panel);
+        }
+        let needs = needs.min((body.height / 4).max(3));
+        let now = if is_live { NOW.min(4) } else { 0 };
+        match panel {
+            Panel::Detail => self.only(body, panel),
+            Panel::Tasks | Panel::Night => {
+                let night = if panel == Panel::Night { 8 } else { 0 };
+                let rows = [Constraint::Fill(1), Constraint::Length(night), Constraint::Fill(1)];
+                let [tasks, night, detail] = Layout::vertical(rows).areas(body);
+                Self { tasks, night, detail, ..self }
+            }
+            Panel::Now | Panel::Needs => {
+                let summary = if body.height >= 20 { 8 } else { 5 };
+                let summary = if is_live && body.height < 24 { 5 } else { summary };
+                let rows = [now, needs].map(Constraint::Length);
+                let rows = [rows[0], rows[1], Constraint::Fill(1), Constraint::Length(summary)];
+                let [now, needs, detail, tasks] = Layout::vertical(rows).areas(body);
+                Self { now, needs, detail, tasks, is_summary: true, ..self }
+            }
+        }
     }
-}
 
-/// A view on the line of tabs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tab {
-    pub view: View,
-    /// The column that its name begins at.
-    pub x: u16,
-    pub name: String,
-}
+    fn narrow(self, body: Rect, panel: Panel, needs: u16) -> Self {
+        match panel {
+            Panel::Now | Panel::Needs if body.height >= 12 => {
+                let now = if panel == Panel::Now { 4 } else { 0 };
+                // A question takes two lines where it is not cut.
+                let needs = (needs * 2 - 2).max(3).min(body.height.saturating_sub(now + 5));
+                let rows = [now, needs].map(Constraint::Length);
+                let [now, needs, tasks] =
+                    Layout::vertical([rows[0], rows[1], Constraint::Fill(1)]).areas(body);
+                Self { now, needs, tasks, is_summary: true, ..self }
+            }
+            _ => self.only(body, panel),
+        }
+    }
 
-/// Returns true if a screen of that size has one pane alone.
-pub fn is_narrow(size: Rect) -> bool {
-    size.width < NARROW
+    /// One panel alone.
+    fn only(self, body: Rect, panel: Panel) -> Self {
+        match panel {
+            Panel::Now => Self { now: body, ..self },
+            Panel::Needs => Self { needs: body, ..self },
+            Panel::Tasks => Self { tasks: body, ..self },
+            Panel::Night => Self { night: body, ..self },
+            Panel::Detail => Self { detail: body, ..self },
+        }
+    }
+
+    /// Returns the panel at a place.
+    pub fn panel_at(&self, x: u16, y: u16) -> Option<(Panel, Rect)> {
+        let panels = [
+            (Panel::Now, self.now),
+            (Panel::Needs, self.needs),
+            (Panel::Tasks, self.tasks),
+            (Panel::Night, self.night),
+            (Panel::Detail, self.detail),
+        ];
+        panels.into_iter().find(|(_, area)| area.contains(ratatui::layout::Position { x, y }))
+    }
 }

@@ -1,7 +1,7 @@
-//! The screen: sessions and iterations on the left, what is known of them on the right.
+//! The screen: what needs the user, the tasks and the session in time, and beside them the detail of what is chosen.
 //!
 //! Keys and answers change a state ([`app`]), the state is drawn ([`draw`]); neither reads anything. What is shown is read
-//! by threads of their own through a [`source::Source`], so nothing ever waits for a disk but a line that says so.
+//! by threads of their own through a [`model::Backend`], so nothing ever waits for a disk but a line that says so.
 
 mod app;
 mod bars;
@@ -10,21 +10,26 @@ mod draw;
 mod help;
 mod keys;
 mod layout;
-mod list;
+mod model;
 mod page;
-mod records;
+mod panels;
 mod row;
 #[cfg(test)]
 mod samples;
-mod source;
+mod strip;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod window;
 
-pub use app::{Opened, OwnLoop, Program, Steer, Subcommand};
+pub use app::{Opened, OwnLoop, Program};
+pub use contents::rows_of_part;
 pub use draw::Palette;
 pub use keys::KEY_HELP;
-pub use records::{ExternalData, Records};
-pub use source::{DiffTarget, File, Patch, Place, PromptMemory, Source, Stream};
-pub use terminal::{Host, Left, run};
+pub use model::{
+    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Patch, Place, Request,
+    SessionDetail, Stream, Unfinished,
+};
+pub use terminal::{Host, Left, is_in_foreground, run};
+pub use window::PART;

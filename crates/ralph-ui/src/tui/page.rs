@@ -1,11 +1,13 @@
 //! What stands on the right: sections that fold, some of them windows on files of any size.
 
+use std::collections::HashMap;
+
 use crate::style::size;
 use ralph_store::Ask;
 
+use super::model::{File, PartRequest};
 use super::row::{Look, Row};
-use super::source::File;
-use super::window::{PART, PartRequest, Window, WindowPart, signed};
+use super::window::{PART, Window, WindowPart, signed};
 
 /// What is shown of a folded file.
 pub const PREVIEW: usize = 12;
@@ -26,8 +28,8 @@ pub struct Page {
 
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// What it is about, where the page is made anew and it shall stay as it is: the number of an iteration.
-    pub about: Option<u32>,
+    /// What it is about, by which it is found again where the page is made anew; empty where that need not be.
+    pub key: String,
     pub title: Option<Row>,
     pub fold: Fold,
     pub body: Body,
@@ -46,8 +48,6 @@ pub enum Fold {
 pub enum Body {
     Rows(Vec<Row>),
     Window(Window),
-    /// It is read where it is opened.
-    Unread,
 }
 
 /// Where a line of a page comes from.
@@ -66,12 +66,12 @@ pub enum At {
 impl Section {
     /// Rows that neither fold nor have a title.
     pub fn plain(rows: Vec<Row>) -> Self {
-        Self { about: None, title: None, fold: Fold::Never, body: Body::Rows(rows) }
+        Self { key: String::new(), title: None, fold: Fold::Never, body: Body::Rows(rows) }
     }
 
-    /// Rows below a title, all of them shown until the section is folded.
-    pub fn titled(title: Row, rows: Vec<Row>) -> Self {
-        Self { about: None, title: Some(title), fold: Fold::Open, body: Body::Rows(rows) }
+    /// Rows below a title that can be folded away. The title is how it is found again.
+    pub fn titled(title: Row, fold: Fold, rows: Vec<Row>) -> Self {
+        Self { key: title.text(), title: Some(title), fold, body: Body::Rows(rows) }
     }
 
     /// In front of its title: whether it can be folded, and is.
@@ -87,7 +87,6 @@ impl Section {
         match &self.body {
             Body::Rows(rows) => rows.len(),
             Body::Window(window) => window.len(),
-            Body::Unread => 0,
         }
     }
 
@@ -95,7 +94,6 @@ impl Section {
         match &self.body {
             Body::Rows(_) => false,
             Body::Window(window) => window.jump.is_some(),
-            Body::Unread => !matches!(self.fold, Fold::Closed(_)),
         }
     }
 
@@ -155,7 +153,7 @@ impl Section {
                 let shown: u64 = self.parts_shown(window);
                 format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)))
             }
-            Body::Window(_) | Body::Rows(_) | Body::Unread => match self.rows() - self.shown_rows() {
+            Body::Window(_) | Body::Rows(_) => match self.rows() - self.shown_rows() {
                 1 => "… 1 more line".to_owned(),
                 count => format!("… {count} more lines"),
             },
@@ -212,7 +210,6 @@ impl Page {
             At::Row(section, row) => match &self.sections[section].body {
                 Body::Rows(rows) => rows.get(row),
                 Body::Window(window) => window.row(row),
-                Body::Unread => None,
             },
             At::More(_) | At::Reading(_) | At::Gap => None,
         }
@@ -264,34 +261,29 @@ impl Page {
 
     /// Folds or unfolds the section at the cursor, or the next one that can be.
     pub fn toggle(&mut self) {
-        let Some(place) = self.section_at(self.cursor) else { return };
-        let can_fold = |section: &Section| section.fold != Fold::Never && section.len() > 0;
-        let Some(further) = self.sections[place..].iter().position(can_fold) else { return };
-        let place = place + further;
+        let Some(place) = self.foldable() else { return };
         let start = self.start_of(place);
         let section = &mut self.sections[place];
-        section.fold = match section.fold {
-            Fold::Never => Fold::Never,
-            Fold::Closed(_) => Fold::Open,
-            Fold::Open => Fold::Closed(section.folded()),
-        };
-        if !matches!(section.fold, Fold::Never) && section.fold != Fold::Open {
+        if section.fold == Fold::Open {
+            let shown = if matches!(section.body, Body::Window(_)) { PREVIEW } else { 0 };
+            section.fold = Fold::Closed(shown);
             self.cursor = start;
+        } else {
+            section.fold = Fold::Open;
         }
     }
 
-    /// Folds everything, or unfolds everything where nothing is open.
-    pub fn toggle_all(&mut self) {
-        let is_open = self.sections.iter().any(|section| section.fold == Fold::Open);
-        let place = self.section_at(self.cursor);
-        for section in &mut self.sections {
-            section.fold = match section.fold {
-                Fold::Never => Fold::Never,
-                Fold::Closed(_) | Fold::Open if is_open => Fold::Closed(section.folded()),
-                Fold::Closed(_) | Fold::Open => Fold::Open,
-            };
+    /// Unfolds the same section.
+    pub fn open(&mut self) {
+        if let Some(place) = self.foldable() {
+            self.sections[place].fold = Fold::Open;
         }
-        self.cursor = place.map_or(0, |place| self.start_of(place));
+    }
+
+    fn foldable(&self) -> Option<usize> {
+        let place = self.section_at(self.cursor)?;
+        let can_fold = |section: &Section| section.fold != Fold::Never && section.len() > 0;
+        Some(place + self.sections[place..].iter().position(can_fold)?)
     }
 
     /// Scrolls as little as possible to show the cursor on a screen of a number of lines.
@@ -311,7 +303,7 @@ impl Page {
         // What is not there at all comes before what there might be more of.
         let jump = self.sections.iter().find_map(|section| match &section.body {
             Body::Window(window) => window.jump.map(|ask| PartRequest { file: window.file.clone(), ask }),
-            Body::Rows(_) | Body::Unread => None,
+            Body::Rows(_) => None,
         });
         if jump.is_some() {
             return jump;
@@ -359,35 +351,33 @@ impl Page {
     pub fn adopt(&mut self, old: Self) {
         let Self { sections, cursor, top, left, sticks } = old;
         (self.cursor, self.top, self.left, self.sticks) = (cursor, top, left, sticks);
-        let place = |page: &[Section], line: usize| {
-            let mut start = 0;
-            page.iter().find_map(|section| {
-                let length = section.len() + section.gap();
-                let found = (line < start + length).then(|| (section.about, line - start));
-                start += length;
-                found
-            })
-        };
-        let was = place(&sections, cursor);
-        for old in sections {
-            let is_same = |new: &&mut Section| match (&new.body, &old.body) {
-                (Body::Window(one), Body::Window(other)) => one.file == other.file,
-                (Body::Unread, Body::Unread | Body::Rows(_)) => new.about.is_some() && new.about == old.about,
-                (Body::Rows(_), Body::Rows(_)) => {
-                    new.title.is_some() && new.about == old.about && new.title == old.title
-                }
-                _ => false,
-            };
-            if let Some(new) = self.sections.iter_mut().find(is_same) {
-                new.fold = old.fold;
-                if !matches!((&new.body, &old.body), (Body::Rows(_), _)) {
-                    new.body = old.body;
-                }
+        let mut start = 0;
+        let mut was = None;
+        let mut kept = HashMap::new();
+        for section in sections {
+            let length = section.len() + section.gap();
+            if was.is_none() && cursor < start + length {
+                was = Some((section.key.clone(), cursor - start));
+            }
+            start += length;
+            if !section.key.is_empty() {
+                kept.insert(section.key.clone(), section);
             }
         }
-        // A line that was above comes below the newer ones.
-        if let Some((Some(about), line)) = was
-            && let Some(section) = self.sections.iter().position(|section| section.about == Some(about))
+        for new in &mut self.sections {
+            let Some(old) = kept.remove(&new.key) else { continue };
+            if new.fold != Fold::Never && old.fold != Fold::Never {
+                new.fold = old.fold;
+            }
+            if let (Body::Window(one), Body::Window(other)) = (&mut new.body, old.body)
+                && one.file == other.file
+            {
+                *one = other;
+            }
+        }
+        // A line that was above comes below what is new.
+        if let Some((key, line)) = was.filter(|(key, _)| !key.is_empty())
+            && let Some(section) = self.sections.iter().position(|section| section.key == key)
         {
             let cursor = self.start_of(section) + line;
             self.top = (self.top + cursor).saturating_sub(self.cursor);
@@ -415,16 +405,6 @@ impl Page {
                     window.jump = Some(Ask::Before(u64::MAX));
                 }
             }
-        }
-    }
-}
-
-impl Section {
-    /// How much is shown where it is folded.
-    fn folded(&self) -> usize {
-        match self.body {
-            Body::Window(_) => PREVIEW,
-            Body::Rows(_) | Body::Unread => 0,
         }
     }
 }

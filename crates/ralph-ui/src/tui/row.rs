@@ -12,12 +12,21 @@ pub use crate::style::Look;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub spans: Vec<Span<'static>>,
+    /// What stands at the right edge.
+    right: Vec<Span<'static>>,
     /// Columns in front of what is wrapped; 0 in lines that are not words for people.
     indent: usize,
+    /// A path in it that leads to the file, from the top of the work tree.
+    pub link: Option<String>,
+    /// True for a line from edge to edge.
+    is_rule: bool,
 }
 
 /// A line beside several rows.
-const RULE: char = '┃';
+pub const RULE: char = '┃';
+
+/// With fewer columns beside it, the right part of a row is left out.
+const MIN_LEFT: usize = 12;
 
 /// Columns between two stops of the tabulator.
 const TAB: usize = 8;
@@ -105,7 +114,28 @@ impl Row {
     #[must_use]
     pub fn then(mut self, other: Self) -> Self {
         self.spans.extend(other.spans);
+        if self.right.is_empty() {
+            self.right = other.right;
+        }
+        self.link = self.link.or(other.link);
         self
+    }
+
+    /// The row with another one at the right edge of wherever it stands.
+    #[must_use]
+    pub fn with_right(self, right: Self) -> Self {
+        Self { right: right.spans, ..self }
+    }
+
+    /// A line from edge to edge.
+    pub fn rule() -> Self {
+        Self { is_rule: true, ..Self::default() }
+    }
+
+    /// The row with a link to a file whose path is in it.
+    #[must_use]
+    pub fn linked(self, path: &str) -> Self {
+        Self { link: Some(path.to_owned()), ..self }
     }
 
     /// A dim word in a column, and what it stands for.
@@ -121,6 +151,7 @@ impl Row {
         Self { indent, ..self }
     }
 
+    /// Returns true if it is words for people.
     pub fn is_prose(&self) -> bool {
         self.indent > 0
     }
@@ -182,6 +213,25 @@ impl Row {
         clipped
     }
 
+    /// The row in `width` columns from column `left` on, with its right part at the edge.
+    pub fn fitted(mut self, left: usize, width: usize) -> Self {
+        if self.is_rule {
+            return Self::of(Look::Dim, "─".repeat(width));
+        }
+        let right = std::mem::take(&mut self.right);
+        let columns_of_right: usize = right.iter().map(|span| columns(&span.content)).sum();
+        let link = self.link.take();
+        let room = width.saturating_sub(columns_of_right + 1);
+        if columns_of_right == 0 || room < MIN_LEFT {
+            return Self { link, ..self.cut(left, width) };
+        }
+        let mut row = self.cut(left, room);
+        let gap = width.saturating_sub(row.width() + columns_of_right);
+        row = row.and(Look::Plain, " ".repeat(gap));
+        row.spans.extend(right);
+        Self { link, ..row }
+    }
+
     /// What is left of it from column `left` on, in `width` columns, with a sign if there is more.
     pub fn cut(self, left: usize, width: usize) -> Self {
         let all = self.width();
@@ -192,6 +242,11 @@ impl Row {
         } else {
             self.clipped(left, width)
         }
+    }
+
+    /// Returns true if it goes on in further rows where it is wider than `width`.
+    pub fn is_wrappable(&self, width: usize) -> bool {
+        self.right.is_empty() && !self.is_rule && self.width() > width
     }
 
     /// The row in as many rows of `width` columns as it takes, cut between words where there are any.

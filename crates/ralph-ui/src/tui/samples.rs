@@ -4,180 +4,219 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde_json::json;
+use tasklist::TaskList;
 
-use crate::evidence::EvidenceWords;
-use ralph_core::history::clusters::{clusters, folded};
-use ralph_core::progress::historical::{AlreadyTold, HistorySettings, Mode, context};
+use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
-    AgentEvent, Cost, DiffStat, Exits, Iteration, ObjectId, Outcome, Session, SessionId, Status, StopReason,
-    Task, Timestamp, TrailerCounts,
+    AgentEvent, Claim, DiffStat, Durations, Exits, Facts, FailureClass, FileChange, Iteration, LogEntry,
+    ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, Task, TestCounts, Timestamp, ToolCall,
+    ToolKind,
 };
+use ralph_core::summary::summarize;
 use ralph_store::{Ask, FilePart};
 
-use super::source::{
-    Author, DiffTarget, File, InFlight, IterationRow, Live, Overview, Patch, Place, PromptMemory, SessionRow,
-    Source, Stream,
+use super::contents::rows_of_part;
+use super::model::{
+    Answer, Backend, Feature, File, InFlight, Live, Overview, Patch, Place, Request, SessionDetail, Stream,
+    Unfinished,
 };
 use super::window::PART;
 
-/// 2026-11-22T05:00:00Z
-pub const START: i64 = 1_795_323_600;
+/// 2026-11-21T22:41:00Z
+pub const START: i64 = 1_795_300_860;
 
-/// Records that stand in the source of a test.
+/// Records that stand in the backend of a test.
 pub struct Sample {
     pub overview: Overview,
-    /// Whole files by iteration and stream.
-    pub files: HashMap<(u32, &'static str), String>,
+    /// Whole files by the path of their stream.
+    pub files: HashMap<&'static str, String>,
     /// The size of the validation's stdout, where it is made up line by line.
     pub huge: Option<u64>,
     pub patch: Patch,
-    pub tasks: Option<String>,
     /// Bytes that were read of files.
     pub read: AtomicU64,
-    pub task: Task,
 }
 
 /// Bytes of each line of a huge file.
 const LINE: u64 = 50;
 
+pub fn session_id(number: u32) -> SessionId {
+    SessionId::new(Timestamp::from_seconds(START + i64::from(number) * 86_400), number)
+}
+
 pub fn commit(session: u32, number: u32) -> ObjectId {
     format!("{session:08x}{number:032x}").parse().unwrap()
 }
 
-pub fn session_id(number: u32) -> SessionId {
-    SessionId::new(Timestamp::from_seconds(START + i64::from(number) * 3600), number)
+/// The attempts of a session: the task, then what became of it: `+` done, `-x` failed with the fingerprint x, `?` asked,
+/// `!` given up, `=` a usage limit, `/` stopped by a person. Behind a colon, the cost.
+pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
+    let id = session_id(night);
+    let mut at = START + i64::from(night) * 86_400;
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut entries: Vec<LogEntry> = Vec::new();
+    for (place, word) in words.split_whitespace().enumerate() {
+        let number = u32::try_from(place + 1).unwrap();
+        let (word, usd) =
+            word.split_once(':').map_or((word, 0.5), |(word, usd)| (word, usd.parse().unwrap()));
+        let end = word.find(['+', '-', '?', '!', '=', '/']).unwrap();
+        let (task, what) = word.split_at(end);
+        let kind = &what[..1];
+        let mut entry = log_entries(&format!("T0{}", what.replace(['?', '=', '/'], "-"))).remove(0);
+        let attempt = numbers.entry(task.to_owned()).or_default();
+        *attempt += u32::from(kind != "!");
+        entry.attempt = Some(*attempt).filter(|_| kind != "!");
+        (entry.commit, entry.session, entry.feature) =
+            (commit(night, number), id.clone(), feature.to_owned());
+        (entry.iteration, entry.task) = (Some(number), Some(task.to_owned()));
+        entry.title = Some(title(task).to_owned());
+        let minutes = i64::from(3 + number % 5);
+        entry.started_at = Timestamp::from_seconds(at);
+        at += if kind == "!" { 0 } else { minutes * 60 };
+        entry.ended_at = Timestamp::from_seconds(at);
+        entry.agent = Some("claude".to_owned());
+        let ms = u64::try_from(minutes * 60_000).unwrap();
+        entry.duration_ms = Durations { agent: Some(ms - 39_000), validation: Some(39_000), second: None };
+        entry.exit = Exits { agent: Some(0), validation: Some(0) };
+        entry.cost_usd = Some(usd);
+        entry.snapshot = Some(commit(night + 100, number));
+        entry.evidence.tests = Some(TestCounts { passed: Some(74), failed: Some(0), skipped: None });
+        match kind {
+            "+" => entry.closed = vec![task.to_owned()],
+            "-" => {
+                entry.exit.validation = Some(101);
+                entry.cause = Some(format!("merge › converges: expected 7, got {}", what[1..].len()));
+                entry.evidence.tests = Some(TestCounts { passed: Some(73), failed: Some(1), skipped: None });
+                entry.false_claim = vec![Claim::Ticked; usize::from(number % 3 == 0)];
+            }
+            "?" => {
+                entry.failure_class = Some(FailureClass::Question);
+                entry.cause = Some("Semicolons or commas between the fields?".to_owned());
+                entry.fingerprint = Some("asks".to_owned());
+            }
+            "=" => {
+                (entry.outcome, entry.failure_class) =
+                    (Some(Outcome::Interrupted), Some(FailureClass::Quota));
+                entry.exit = Exits { agent: Some(1), validation: None };
+                entry.duration_ms.validation = None;
+                at += 42 * 60;
+            }
+            "/" => {
+                entry.outcome = Some(Outcome::Interrupted);
+                entry.exit = Exits { agent: Some(-1), validation: None };
+            }
+            _ => {
+                entry.exit = Exits { agent: None, validation: None };
+                (entry.cost_usd, entry.duration_ms) = (None, Durations::default());
+            }
+        }
+        entries.push(entry);
+    }
+    entries
 }
 
-pub fn task(name: &str, text: &str) -> Task {
-    Task {
-        name: name.to_owned(),
-        id: Some(name.to_owned()),
-        text: text.to_owned(),
-        phase: Some("Phase 1: Setup".to_owned()),
-        story: None,
+/// The same with the record of the session's end.
+pub fn ended(mut entries: Vec<LogEntry>, reason: StopReason) -> Vec<LogEntry> {
+    let mut tip = entries.last().unwrap().clone();
+    (tip.kind, tip.iteration, tip.task, tip.outcome) = (RecordKind::End, None, None, None);
+    (tip.status, tip.stop_reason) = (Some(reason.status()), Some(reason));
+    entries.push(tip);
+    entries
+}
+
+fn title(task: &str) -> &'static str {
+    match task {
+        "T019" => "Merge concurrent moves of cards",
+        "T034" => "Export boards as CSV",
+        _ => "Show who looks at a board",
     }
 }
 
-/// An iteration by its outcome: `+`, `-`, `!` (skipped), `?` (interrupted).
-pub fn iteration(session: u32, number: u32, task: &str, end: char) -> IterationRow {
-    let (outcome, note) = match end {
-        '+' => (Outcome::Success, ""),
-        '!' => (Outcome::Skipped, "skipped"),
-        '?' => (Outcome::Interrupted, "interrupted"),
-        _ => (Outcome::Failure, "logs_in: left 401, right 200"),
-    };
-    let title = match task {
-        "T001" => "Make the page",
-        "T002" => "Read the form",
-        _ => "Check the password against the store",
-    };
-    let is_run = outcome != Outcome::Skipped;
-    IterationRow {
-        number,
-        commit: commit(session, number),
-        task: Some(task.to_owned()),
-        outcome,
-        failure_class: None,
-        has_false_claim: outcome == Outcome::Failure,
-        attempt: is_run.then_some(1),
-        title: title.to_owned(),
-        note: note.to_owned(),
-        cost: Cost { usd: is_run.then_some(0.12), is_partial: false },
-        ended_at: Timestamp::from_seconds(START + i64::from(session) * 3600 + i64::from(number) * 90),
-        duration_ms: is_run.then_some(63_363),
-        exit: Exits {
-            agent: is_run.then_some(0),
-            validation: is_run.then_some(if outcome == Outcome::Success { 0 } else { 101 }),
+pub fn feature(path: &str, sessions: Vec<Vec<LogEntry>>, list: &str) -> Arc<Feature> {
+    let list = TaskList::parse(list.as_bytes()).unwrap();
+    let summary = summarize(path, &sessions, &list, &[], None, None);
+    let elsewhere = vec![None; sessions.len()];
+    Arc::new(Feature::new(path.to_owned(), sessions, elsewhere, list, summary))
+}
+
+/// A night with a question and a task that was given up.
+pub fn morning() -> Sample {
+    let words = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
+                 T021+ T022+ T034?:1.32 T035+ T034?:2.02";
+    let night = ended(entries(1, "specs/004-boards", words), StopReason::Stuck);
+    Sample::of(vec![feature("specs/004-boards", vec![night], LIST)])
+}
+
+/// The same night while T019 is tried a third time.
+pub fn at_work() -> Sample {
+    let words = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20";
+    let list =
+        LIST.replace("[x] T021", "[ ] T021").replace("[x] T022", "[ ] T022").replace("[x] T035", "[ ] T035");
+    let mut sample =
+        Sample::of(vec![feature("specs/004-boards", vec![entries(1, "specs/004-boards", words)], &list)]);
+    let running = InFlight {
+        number: 14,
+        task: Task {
+            name: "T019".to_owned(),
+            id: Some("T019".to_owned()),
+            text: title("T019").to_owned(),
+            phase: None,
+            story: None,
         },
-        tokens: is_run.then_some(12_053),
-        agent: Some("claude".into()),
-        repeats: None,
-        evidence: EvidenceWords::default(),
-    }
-}
-
-/// A session of iterations such as `T001+ T002-`.
-pub fn session(number: u32, feature: &str, turns: &str) -> SessionRow {
-    let words = turns.split_whitespace();
-    let rows: Vec<IterationRow> = (1..)
-        .zip(words)
-        .map(|(count, word)| {
-            let end = word.chars().last().unwrap();
-            iteration(number, count, word.trim_end_matches(['+', '-', '!', '?']), end)
-        })
-        .collect();
-    let done = rows.iter().filter(|row| row.outcome == Outcome::Success).count();
-    let started_at = Timestamp::from_seconds(START + i64::from(number) * 3600);
-    let last_at = rows.last().map_or(started_at, |row| row.ended_at);
-    let tip = rows.last().map_or_else(|| commit(number, 0), |row| row.commit.clone());
-    SessionRow {
-        id: session_id(number),
-        feature: feature.to_owned(),
-        status: Status::Failed,
-        stop_reason: Some(StopReason::Stuck),
-        started_at,
-        last_at,
-        tasks: TrailerCounts { tasks_done: done, tasks_open: 5_usize.saturating_sub(done) },
-        iterations: Arc::new(rows),
-        ends: [commit(number, 0), tip.clone()],
-        with_tasks: tip,
-        elsewhere: None,
-        live: None,
-    }
-}
-
-/// The same, at work on its next iteration.
-pub fn running(row: SessionRow) -> SessionRow {
-    let number = u32::try_from(row.iterations.len()).unwrap() + 1;
-    let in_flight = InFlight {
-        number,
-        task: task("T003", "Check the password against the store"),
-        attempt: 2,
+        attempt: 3,
         agent: "claude".to_owned(),
-        started_at: Timestamp::from_seconds(START + 7_000),
+        started_at: Timestamp::from_seconds(START + 93_600),
         lengths: [Some(900), Some(0), None, None],
+        doing: Some(AgentEvent::ToolStarted {
+            tool_name: "Edit".to_owned(),
+            arguments_summary: "src/live/merge.ts".to_owned(),
+        }),
     };
-    let live = Live { pid: 4711, in_flight: Some(in_flight), waiting: None, is_stopping: false };
-    SessionRow { status: Status::Running, stop_reason: None, live: Some(live), ..row }
+    let live = Live { pid: 4711, in_flight: Some(running), waiting: None, is_stopping: false };
+    sample.overview.live.insert(session_id(1), live);
+    sample
 }
 
 impl Sample {
-    pub fn of(sessions: Vec<SessionRow>) -> Self {
-        let sessions = sessions.into_iter().rev().map(Arc::new).collect();
+    pub fn of(features: Vec<Arc<Feature>>) -> Self {
         Self {
-            overview: Overview { sessions, warnings: Vec::new() },
+            overview: Overview { features, ..Overview::default() },
             files: HashMap::new(),
             huge: None,
             patch: Patch { text: PATCH.to_owned(), left_out: None },
-            tasks: Some(TASKS.to_owned()),
             read: AtomicU64::new(0),
-            task: task("T003", "Check the password against the store"),
         }
     }
 
-    /// Puts a text in the place of a stream of all iterations.
+    /// Puts a text in the place of a stream of all attempts.
     pub fn with(mut self, stream: &'static str, text: &str) -> Self {
-        for number in 0..100 {
-            self.files.insert((number, stream), text.to_owned());
-        }
+        self.files.insert(stream, text.to_owned());
         self
     }
 
-    fn bytes(&self, file: &File) -> Vec<u8> {
-        let number = match &file.place {
-            Place::Record(commit) => u32::from_str_radix(&commit.as_str()[32..], 16).unwrap(),
-            Place::Spool(_, number) => *number,
-        };
-        let path = file.stream.path();
-        let text = self.files.get(&(number, path)).cloned().unwrap_or_else(|| match file.stream {
-            Stream::Prompt => PROMPT.to_owned(),
-            Stream::ValidationStdout => VALIDATION.to_owned(),
-            Stream::AgentStdout => AGENT.to_owned(),
-            Stream::ValidationStderr | Stream::AgentStderr => String::new(),
+    fn part(&self, file: &File, ask: Ask) -> FilePart {
+        if let Some(total) = self.huge.filter(|_| file.stream == Stream::ValidationStdout) {
+            return Self::huge_part(total, ask);
+        }
+        let text = self.files.get(file.stream.path()).cloned().unwrap_or_else(|| {
+            let text = match file.stream {
+                Stream::Prompt => PROMPT,
+                Stream::ValidationStdout => VALIDATION,
+                Stream::AgentStdout => AGENT,
+                Stream::ValidationStderr | Stream::AgentStderr => "",
+            };
+            text.to_owned()
         });
-        text.into_bytes()
+        let bytes = text.into_bytes();
+        let total = bytes.len() as u64;
+        let place = |at: u64| usize::try_from(at.min(total)).unwrap();
+        let range = match ask {
+            Ask::From(start) => start.min(total)..total,
+            Ask::Before(end) => 0..end.min(total),
+        };
+        FilePart { bytes: bytes[place(range.start)..place(range.end)].to_vec(), range, total }
     }
 
     fn huge_part(total: u64, ask: Ask) -> FilePart {
@@ -194,199 +233,212 @@ impl Sample {
             .collect();
         FilePart { range, total, bytes: text.into_bytes() }
     }
+
+    fn record(&self, commit: &ObjectId) -> Result<Iteration> {
+        let nights = self.overview.features.iter().flat_map(|feature| &feature.nights);
+        let mut all = nights.flat_map(|night| &night.attempts).map(|one| &one.entry);
+        let entry = all.find(|entry| entry.commit == *commit).context("no such record")?;
+        Ok(whole(entry))
+    }
 }
 
-impl Source for Sample {
+impl Backend for Sample {
     fn look(&self) -> Result<Option<Overview>> {
         Ok(Some(self.overview.clone()))
     }
 
-    fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
-        let huge = self.huge.filter(|_| file.stream == Stream::ValidationStdout);
-        let part = if let Some(total) = huge {
-            Self::huge_part(total, ask)
-        } else {
-            let bytes = self.bytes(file);
-            let total = bytes.len() as u64;
-            let place = |at: u64| usize::try_from(at.min(total)).unwrap();
-            let range = match ask {
-                Ask::From(start) => start.min(total)..total,
-                Ask::Before(end) => 0..end.min(total),
-            };
-            FilePart { bytes: bytes[place(range.start)..place(range.end)].to_vec(), range, total }
-        };
-        self.read.fetch_add(part.bytes.len() as u64, Ordering::Relaxed);
-        Ok(part)
+    fn read(&self, request: &Request) -> Result<Answer> {
+        Ok(match request {
+            Request::Part(part) => {
+                let read = self.part(&part.file, part.ask);
+                self.read.fetch_add(read.bytes.len() as u64, Ordering::Relaxed);
+                let is_agent = part.file.stream == Stream::AgentStdout
+                    && (matches!(part.file.place, Place::Record(_)) || !self.overview.live.is_empty());
+                let events = is_agent.then(|| events(&String::from_utf8_lossy(&read.bytes)));
+                Answer::Part(rows_of_part(&part.file, &read, events.as_deref()))
+            }
+            Request::Iteration(commit) => Answer::Iteration(Box::new(self.record(commit)?)),
+            Request::Session(id) => {
+                let (done, open) = (31, 4);
+                let mut session = session("failed", Some("stuck"), (done, open));
+                (session.id, session.status) = (id.clone(), Status::Failed);
+                session.artifact.path = "specs/004-boards/tasks.md".to_owned();
+                session.configuration =
+                    json!({"validation.command": "cargo test", "skip-after": 3, "max-cost": 80.0});
+                let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
+                let learnings = vec![(11, "the pool must be closed in `afterAll`".to_owned())];
+                Answer::Session(Box::new(SessionDetail {
+                    session,
+                    changes,
+                    learnings,
+                    top: Some("/work".to_owned()),
+                }))
+            }
+            Request::Diff(_) => Answer::Diff(self.patch.clone()),
+            Request::Unfinished(target) => Answer::Unfinished(Unfinished {
+                before: Some(target.runs[0].0.clone()),
+                files: vec![
+                    ("src/export/csv.ts".to_owned(), 81, 0),
+                    ("src/export/csv.test.ts".to_owned(), 1, 0),
+                ],
+            }),
+        })
     }
+}
 
-    fn parse_transcript(&self, _: &Author, output: &[u8]) -> Option<Vec<AgentEvent>> {
-        let text = String::from_utf8_lossy(output);
-        let event = |line: &str| match line.strip_prefix("tool ") {
-            Some(call) => {
+/// `text`, `tool NAME ARGUMENTS`, `ok RESULT` and `bad RESULT` of the last tool.
+fn events(text: &str) -> Vec<AgentEvent> {
+    let mut last = String::new();
+    let mut events = Vec::new();
+    for line in text.lines() {
+        let ended = |last: &str, is_error, result: &str| AgentEvent::ToolEnded {
+            tool_name: last.to_owned(),
+            is_error,
+            result: result.to_owned(),
+        };
+        events.push(match line.split_once(' ') {
+            Some(("tool", call)) => {
                 let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
+                name.clone_into(&mut last);
                 AgentEvent::ToolStarted {
                     tool_name: name.to_owned(),
                     arguments_summary: arguments.to_owned(),
                 }
             }
-            None => AgentEvent::Text { text: line.to_owned() },
-        };
-        Some(text.lines().map(event).collect())
+            Some(("ok", result)) => ended(&last, false, result),
+            Some(("bad", result)) => ended(&last, true, result),
+            _ => AgentEvent::Text { text: line.to_owned() },
+        });
     }
-
-    fn iteration(&self, commit: &ObjectId) -> Result<Iteration> {
-        let rows = self.overview.sessions.iter().flat_map(|session| session.iterations.iter());
-        let Some(row) = rows.clone().find(|row| row.commit == *commit) else { bail!("no such record") };
-        Ok(whole(row))
-    }
-
-    fn session(&self, session: &SessionRow) -> Result<Session> {
-        Ok(serde_json::from_value(json!({
-            "schema": 1, "id": session.id, "feature": session.feature, "branch": "main",
-            "loop_type": "implement", "started_at": session.started_at, "ended_at": null,
-            "status": session.status, "stop_reason": session.stop_reason, "limit": null,
-            "max_iterations": 20, "iterations_run": 3, "tasks_completed": 2, "tasks_done": 2,
-            "tasks_remaining": 3, "duration_ms": {"agent": 1000, "validation": 100},
-            "tokens": {"input": 5, "cache_read": 6, "cache_write": 0, "output": 7}, "cost_usd": 1.25,
-            "artifact": {"path": "specs/001-login/tasks.md", "status": "draft"},
-            "agent": "claude", "agent_version": "2.1.0",
-            "configuration": {"agent": ["claude"], "max-iterations": 20, "validation": {"command": "cargo test"}},
-            "host": "night", "tool_version": "0.1.0"
-        }))?)
-    }
-
-    fn changes(&self, _: &SessionRow) -> Result<Option<DiffStat>> {
-        Ok(Some(DiffStat { files: 2, added: 4, removed: 1 }))
-    }
-
-    fn tasks(&self, _: &ObjectId) -> Result<Option<Vec<u8>>> {
-        Ok(self.tasks.clone().map(String::into_bytes))
-    }
-
-    fn diff(&self, _: &DiffTarget) -> Result<Patch> {
-        Ok(self.patch.clone())
-    }
-
-    fn history(&self, _: &str) -> Result<PromptMemory> {
-        let rows = self.overview.sessions.iter().rev().flat_map(|session| session.iterations.iter());
-        let past: Vec<Iteration> = rows.map(whole).collect();
-        let settings = HistorySettings { mode: Mode::Smart, ..HistorySettings::default() };
-        Ok(PromptMemory {
-            context: Some(context(&past, &self.task, None, &settings, &AlreadyTold::default())),
-            task: Some(self.task.clone()),
-            mode: "smart".to_owned(),
-            why: "turned on by failures in a row".to_owned(),
-            budget: 10_000,
-            clusters: folded(&clusters(&past)),
-        })
-    }
+    events
 }
 
-/// All that a record says, made of its row.
-fn whole(row: &IterationRow) -> Iteration {
-    let is_failed = row.outcome == Outcome::Failure;
-    let mut record = json!({
-        "schema": 1, "id": "x", "session": session_id(1), "feature": "specs/001-login", "branch": "main",
-        "iteration": row.number, "loop_type": "implement", "task": row.task,
-        "task_text": "Check the password against the store", "phase": "Phase 1: Setup",
-        "outcome": row.outcome, "failure_class": null, "claims": {"promise": is_failed, "ticked": []},
-        "false_claim": if is_failed { vec!["promise", "ticked"] } else { Vec::new() },
-        "closed": if row.outcome == Outcome::Success { vec![row.task.clone()] } else { Vec::new() },
-        "started_at": row.ended_at, "ended_at": row.ended_at,
-        "duration_ms": {"agent": (row.outcome != Outcome::Skipped).then_some(61_022), "validation": (row.outcome != Outcome::Skipped).then_some(2_341)},
-        "exit": row.exit, "exit_reason": null,
-        "validation_command": "cargo test", "files_changed": ["src/login.rs", "src/store.rs"],
-        "agent": "claude", "agent_version": "2.1.0", "model": "opus",
-        "tokens": {"input": 2233, "cache_read": 8000, "cache_write": 0, "output": 1820}, "cost_usd": 0.12,
-        "tool_calls": [
-            {"tool_name": "Read", "kind": "read", "arguments_summary": "src/login.rs", "result_summary": "84 lines", "is_error": false},
-            {"tool_name": "Bash", "kind": "shell", "arguments_summary": "cargo test", "result_summary": "exit 101", "is_error": true}
-        ],
-        "learnings": ["the store hashes passwords itself"], "decisions": [], "approaches": ["comparing plain text"],
-        "fingerprint": if is_failed { Some("5d1f0c2a") } else { None },
-        "head_before": null, "head_after": null, "commits": [], "snapshot": null, "left_out": [],
-        "redactions": [], "hints": [], "tasks_done": 2, "tasks_open": 3
-    });
-    let excerpt = "thread 'logs_in' panicked at src/login.rs:42:9:\nassertion `left == right` failed\n  left: 401\n right: 200";
-    record["facts"] = json!({
-        "version": 1, "excerpt": if is_failed { excerpt } else { "" },
-        "final_message": "The password is compared before it is hashed.\nAll done.",
-    });
-    serde_json::from_value(record).unwrap()
+/// All that a record says, made of its entry.
+fn whole(entry: &LogEntry) -> Iteration {
+    let outcome = entry.outcome.unwrap();
+    let is_failed = outcome == Outcome::Failure && entry.failure_class.is_none();
+    let approach = entry
+        .iteration
+        .filter(|_| is_failed)
+        .map(|number| ["wall clock", "Lamport clocks"][number as usize % 2]);
+    let call = |tool: &str, arguments: &str, is_error: bool| ToolCall {
+        tool_name: tool.to_owned(),
+        kind: ToolKind::Shell,
+        arguments_summary: arguments.to_owned(),
+        result_summary: "84 lines".to_owned(),
+        is_error,
+        at_ms: None,
+        exit_code: Some(i32::from(is_error)),
+        last_line: if is_error { "1 failed".to_owned() } else { String::new() },
+    };
+    Iteration {
+        iteration: entry.iteration.unwrap(),
+        task: entry.task.clone(),
+        exit: entry.exit,
+        duration_ms: entry.duration_ms,
+        failure_class: entry.failure_class,
+        cause: entry.cause.clone(),
+        model: Some("opus".to_owned()),
+        files_changed: vec!["src/live/merge.ts".to_owned(), "src/live/merge.test.ts".to_owned()],
+        tool_calls: vec![call("Read", "/work/src/live/merge.ts", false), call("Bash", "npx jest", is_failed)],
+        learnings: vec!["ranks collide".to_owned()],
+        approaches: approach.map(str::to_owned).into_iter().collect(),
+        restored_to: (outcome == Outcome::Skipped).then(|| commit(7, 7)),
+        facts: Facts {
+            excerpt: if is_failed { "expected: 7\nreceived: 8".to_owned() } else { String::new() },
+            final_message: match entry.failure_class {
+                Some(FailureClass::Question) => {
+                    "Question: Semicolons or commas between the fields? The spec names both.".to_owned()
+                }
+                _ => "Moves are merged by rank.\nAll done.".to_owned(),
+            },
+            changes: vec![FileChange {
+                path: "src/live/merge.ts".to_owned(),
+                added: Some(29),
+                removed: Some(4),
+                ..FileChange::default()
+            }],
+            ..Facts::default()
+        },
+        ..iteration(outcome)
+    }
 }
 
 pub const VALIDATION: &str = "running 3 tests
 test greets ... ok
-test logs_in ... FAILED
+test merge_converges ... FAILED
 test logs_out ... ok
-
-failures:
-
----- logs_in stdout ----
-thread 'logs_in' panicked at src/login.rs:42:9:
-assertion `left == right` failed
-  left: 401
- right: 200
-note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
-
-failures:
-    logs_in
 
 test result: FAILED. 2 passed; 1 failed; 0 ignored
 ";
 
-const AGENT: &str = "I look at the login first.
-tool Read src/login.rs
-The password is compared before it is hashed.
-tool Edit src/login.rs
-tool Bash cargo test
-All done.
+const AGENT: &str = "I will read the merge and the failing test first.
+tool Read src/live/merge.ts
+ok 84 lines
+Both earlier attempts ordered moves by time. Two inserts at one place still collide, so I rank by position instead.
+tool Edit src/live/merge.ts
+ok +29 −4
+tool Bash npx jest --silent src/live
+bad 1 failed
 ";
 
-const PROMPT: &str = "# 001-login: T003 Check the password against the store
+const PROMPT: &str = "# 004-boards: T019 Merge concurrent moves of cards
 
-You are a coding agent that works in a loop. Every turn begins without a memory of the turns before it.
+You are a coding agent that works in a loop.
 
 ## Your task
 
-Do this one task, completely, and no other:
-
 ```text
-T003 Check the password against the store
+T019 Merge concurrent moves of cards
 ```
 ";
 
-const PATCH: &str = "diff --git a/src/login.rs b/src/login.rs
+const PATCH: &str = "diff --git a/src/live/merge.ts b/src/live/merge.ts
 index 1111111..2222222 100644
---- a/src/login.rs
-+++ b/src/login.rs
+--- a/src/live/merge.ts
++++ b/src/live/merge.ts
 @@ -40,4 +40,4 @@ fn log_in() {
      let user = find(name);
 -    if user.password == password {
 +    if user.password == hash(password) {
          return Ok(user);
      }
-diff --git a/src/hash.rs b/src/hash.rs
+diff --git a/src/live/rank.ts b/src/live/rank.ts
 new file mode 100644
 index 0000000..3333333
 --- /dev/null
-+++ b/src/hash.rs
-@@ -0,0 +1,3 @@
-+pub fn hash(text: &str) -> String {
-+    todo(text)
-+}
++++ b/src/live/rank.ts
+@@ -0,0 +1,2 @@
++export const rank = 1;
++export const last = 2;
 ";
 
-const TASKS: &str = "# Tasks
+pub const LIST: &str = "# Tasks
 
 ## Phase 1: Setup
 
-- [x] T001 Make the page
-- [x] T002 Read the form
+- [x] T001 Create the project
+- [x] T002 Configure the linter
+- [x] T003 Configure jest
 
-## Phase 2: Logging in
+## Phase 2: Foundational
 
-- [ ] T003 Check the password against the store
-- [ ] T004 Tell who is wrong
-- [ ] T005 Log out
+- [x] T004 Set up the database schema
+- [x] T005 Add the connection pool
+- [x] T006 Add structured logs
+
+## Phase 3: User Story 2 - Working together (P2)
+
+- [x] T017 Open a channel for each board
+- [x] T018 Send changes to all who look on
+- [ ] T019 Merge concurrent moves of cards
+- [ ] T020 Undo a merged move (depends on T019)
+- [x] T021 Show who looks at a board
+- [x] T022 Reconnect after a lost connection
+- [ ] T023 Replay moves made offline (depends on T019)
+
+## Phase 4: Polish
+
+- [ ] T034 Export boards as CSV
+- [x] T035 Measure the slowest requests
 ";

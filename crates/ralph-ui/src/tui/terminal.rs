@@ -10,22 +10,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::cursor::Show;
+use crossterm::cursor::{MoveTo, Show};
 use crossterm::event::{self, DisableMouseCapture, EnableMouseCapture};
-use crossterm::execute;
+use crossterm::style::PrintStyledContent;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{execute, queue};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{CrosstermBackend, IntoCrossterm};
 use ratatui::layout::Rect;
 
-use ralph_core::record::{SessionId, Timestamp};
-use ralph_store::Stop;
+use ralph_core::record::Timestamp;
 
-use super::app::{Answer, App, Effect, Opened, OwnLoop, Program, Request, Steer, Subcommand};
-use super::contents::{self, Ordered};
+use super::app::{App, Effect, Opened, OwnLoop, Program};
 use super::draw::{Palette, draw};
+use super::model::{Answer, Backend, Overview, Request};
 use super::row::{Look, Row, shown};
-use super::source::{Overview, Source};
 
 /// Between two looks at the refs and the spool.
 const LOOK: Duration = Duration::from_millis(250);
@@ -40,19 +39,23 @@ const IDLE: Duration = Duration::from_millis(50);
 /// For a key that is there already.
 const NEXT: Duration = Duration::from_millis(1);
 
-/// What the screen needs of the world beside its source.
+/// What the screen needs of the world beside its backend.
 pub trait Host {
     fn now(&self) -> Timestamp;
     /// A signal by which the screen shall go.
     fn signal(&self) -> Option<i32>;
-    /// How it goes with the loop that was started with the screen.
+    /// How it goes with the loop that was started here.
     fn own_loop(&mut self) -> OwnLoop;
-    /// Asks a session that runs for something.
-    fn steer(&self, session: &SessionId, steer: &Steer) -> Result<()>;
-    /// Runs a command of this program, and returns what it said first.
-    fn run(&self, command: &Subcommand) -> Result<String>;
+    /// Runs this program with these arguments, and returns what it said.
+    fn run(&self, arguments: &[String]) -> Result<String>;
+    /// Starts a loop with these arguments, which outlives the screen.
+    fn start(&mut self, arguments: &[String]) -> Result<()>;
+    /// Returns what a loop that was started here said last.
+    fn last_words(&mut self) -> String;
     /// Shows something in a program of the user's, which has the terminal meanwhile.
     fn open(&self, program: Program, opened: &Opened) -> Result<()>;
+    /// The address of a file of the work tree, for a link.
+    fn address(&self, path: &str) -> Option<String>;
 }
 
 /// How the screen was left.
@@ -68,6 +71,9 @@ pub enum Left {
 
 /// Whether the terminal is ours right now.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Returns the address of a file of the work tree.
+type Address<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The terminal while it is ours. It is given back where this goes.
 struct Screen {
@@ -99,9 +105,28 @@ impl Screen {
         Ok(result)
     }
 
-    fn draw(&mut self, app: &App, palette: Palette) -> Result<()> {
+    fn draw(&mut self, app: &App, palette: Palette, address: Address<'_>) -> Result<()> {
         self.terminal.draw(|frame| draw(frame, app, palette)).context("draw on the terminal")?;
+        if palette.has_links {
+            self.write_links(app, address).context("draw on the terminal")?;
+        }
         Ok(())
+    }
+
+    /// Writes the paths on the screen once more, as links (OSC 8): a cell of a buffer cannot hold one.
+    fn write_links(&mut self, app: &App, address: Address<'_>) -> io::Result<()> {
+        let out = self.terminal.backend_mut();
+        for link in app.links() {
+            let Some(address) = address(&link.path) else { continue };
+            queue!(out, MoveTo(link.x, link.y))?;
+            let style = PrintStyledContent(
+                link.style
+                    .into_crossterm()
+                    .apply(format!("\x1b]8;;{address}\x1b\\{}\x1b]8;;\x1b\\", shown(&link.text))),
+            );
+            queue!(out, style)?;
+        }
+        out.flush()
     }
 }
 
@@ -126,6 +151,12 @@ fn give_back() {
     }
 }
 
+/// Returns false if another program has the terminal: it would stop us, and its keys are not ours.
+pub fn is_in_foreground() -> bool {
+    let foreground = rustix::termios::tcgetpgrp(stdin()).ok();
+    foreground.is_none_or(|group| group == rustix::process::getpgrp())
+}
+
 /// A thread that reads for the screen, one thing after the other.
 struct Reader {
     to: Sender<Request>,
@@ -135,13 +166,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(source: &Arc<dyn Source>, name: &str) -> Result<Self> {
+    fn start(backend: &Arc<dyn Backend>, name: &str) -> Result<Self> {
         let (to, requests) = mpsc::channel::<Request>();
         let (answers, from) = mpsc::channel();
-        let source = Arc::clone(source);
+        let backend = Arc::clone(backend);
         let work = move || {
             for request in requests {
-                let answer = read(source.as_ref(), &request);
+                let answer = backend.read(&request);
                 if answers.send((request, answer)).is_err() {
                     break;
                 }
@@ -172,26 +203,13 @@ impl Reader {
     }
 }
 
-/// Reads what the screen asks for.
-pub fn read(source: &dyn Source, request: &Request) -> Result<Answer> {
-    match request {
-        Request::Part(request) => contents::read_part(source, &request.file, request.ask).map(Answer::Part),
-        Request::View(session, ordered) => contents::read(source, session, ordered).map(Answer::View),
-    }
-}
-
-/// Returns true if others should not have to wait for it.
-fn is_slow(request: &Request) -> bool {
-    matches!(request, Request::View(_, Ordered::Diff(_) | Ordered::History(_)))
-}
-
-/// Polls the source in a thread, and sends what changed.
-fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
+/// Polls the backend in a thread, and sends what changed.
+fn watch(backend: &Arc<dyn Backend>) -> Result<Receiver<Result<Overview>>> {
     let (to, from) = mpsc::channel();
-    let source = Arc::clone(source);
+    let backend = Arc::clone(backend);
     let work = move || {
         loop {
-            let sent = match source.look() {
+            let sent = match backend.look() {
                 Ok(None) => Ok(()),
                 Ok(Some(overview)) => to.send(Ok(overview)),
                 Err(error) => to.send(Err(error)),
@@ -207,9 +225,9 @@ fn watch(source: &Arc<dyn Source>) -> Result<Receiver<Result<Overview>>> {
 }
 
 /// Shows the screen until the user leaves it.
-pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
-    let looks = watch(source)?;
-    let mut readers = [Reader::start(source, "reads")?, Reader::start(source, "reads slowly")?];
+pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
+    let looks = watch(backend)?;
+    let mut readers = [Reader::start(backend, "reads")?, Reader::start(backend, "reads slowly")?];
     let mut screen = Screen::take()?;
     let size = screen.terminal.size().context("ask the terminal for its size")?;
     let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
@@ -223,6 +241,16 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
         if app.own_loop != own_loop {
             (app.own_loop, app.message) = (own_loop, None);
             is_stale = true;
+            match own_loop {
+                OwnLoop::Ended { code, is_beside: true } if !app.has_begun && app.is_known => {
+                    return Ok(Left::NothingBegun(code));
+                }
+                OwnLoop::Ended { is_beside: false, .. } if !app.has_begun => {
+                    let words = shown(&host.last_words().replace('\n', "; "));
+                    app.message = Some(Row::of(Look::Bad, format!("it did not start: {words}")));
+                }
+                _ => {}
+            }
         }
         match looks.try_recv() {
             Ok(Ok(overview)) => {
@@ -236,7 +264,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => bail!("what looks at the records has stopped"),
         }
-        if let OwnLoop::Ended { code } = app.own_loop
+        if let OwnLoop::Ended { code, is_beside: true } = app.own_loop
             && app.is_known
             && !app.has_begun
         {
@@ -244,7 +272,7 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
         }
         for reader in &mut readers {
             if let Some((request, answer)) = reader.answer()? {
-                app.answered(&request, answer);
+                app.answered(request, answer);
                 is_stale = true;
             }
         }
@@ -257,11 +285,11 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
             app.tick(host.now());
             is_stale |= app.is_moving();
         }
-        if let Some(request) = app.request() {
-            readers[usize::from(is_slow(&request))].ask(request)?;
+        for request in app.requests() {
+            readers[usize::from(request.is_slow())].ask(request)?;
         }
         if is_stale {
-            screen.draw(&app, palette)?;
+            screen.draw(&app, palette, &|path| host.address(path))?;
             is_stale = false;
         }
         let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
@@ -279,10 +307,9 @@ pub fn run(source: &Arc<dyn Source>, host: &mut dyn Host, palette: Palette) -> R
     }
 }
 
-fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> Result<()> {
+fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut Screen) -> Result<()> {
     match effect {
         Effect::Quit => {}
-        Effect::Redraw => screen.terminal.clear().context("draw on the terminal")?,
         Effect::Copy(text) => {
             let mut out = stdout();
             execute!(out, CopyToClipboard::to_clipboard_from(text)).context("copy")?;
@@ -293,22 +320,22 @@ fn obey(effect: Effect, app: &mut App, host: &dyn Host, screen: &mut Screen) -> 
                 app.message = Some(Row::failure(&error));
             }
         }
-        Effect::Run(command) => {
-            app.message = Some(match host.run(&command) {
-                Ok(words) => Row::of(Look::Warn, shown(&words)),
+        Effect::Run(arguments, words) => {
+            app.message = Some(match host.run(&arguments) {
+                Ok(said) => {
+                    Row::of(Look::Good, shown(&words.unwrap_or_else(|| said.trim().replace('\n', "; "))))
+                }
                 Err(error) => Row::failure(&error),
             });
+            app.cache.invalidate();
+            app.compose();
         }
-        Effect::Steer(session, steer) => {
-            let words = match steer {
-                Steer::Hint(_) => "it gets the hint with its next prompt",
-                Steer::Stop(Stop::AfterIteration) => "it stops after this iteration",
-                Steer::Stop(Stop::Now) => "it stops, and records what it is at",
-            };
-            app.message = Some(match host.steer(&session, &steer) {
-                Ok(()) => Row::of(Look::Warn, words),
+        Effect::Start(arguments) => {
+            app.message = Some(match host.start(&arguments) {
+                Ok(()) => Row::of(Look::Accent, "the loop is starting …"),
                 Err(error) => Row::failure(&error),
             });
+            (app.has_begun, app.follows) = (false, true);
         }
     }
     Ok(())
@@ -365,7 +392,8 @@ mod tests {
         if let Some((_, how)) = std::env::vars().find(|(name, _)| name == "RALPH_TEST_ENDING") {
             let mut screen = Screen::take().unwrap();
             let app = App::new(Rect::new(0, 0, 80, 24), Timestamp::from_seconds(0), OwnLoop::None);
-            screen.draw(&app, Palette(Paint::Colour)).unwrap();
+            let palette = Palette { paint: Paint::Colour, has_links: true };
+            screen.draw(&app, palette, &|_| None).unwrap();
             assert!(how == "quit", "on purpose");
             return;
         }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use ralph_store::Ask;
 
+use super::model::File;
 use super::row::Row;
-use super::source::File;
 
 /// Maximum number of parts of a file that a window keeps.
 const MAX_PARTS: usize = 8;
@@ -15,13 +15,6 @@ pub const PART: u64 = 256 * 1024;
 
 /// Rows before the end of what is there at which more is asked for.
 const AHEAD: usize = 300;
-
-/// What a window asks of its file, and which window of the page it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartRequest {
-    pub file: File,
-    pub ask: Ask,
-}
 
 /// A part of a file in rows.
 #[derive(Debug, Clone, Default)]

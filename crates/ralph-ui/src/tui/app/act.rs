@@ -1,19 +1,19 @@
 //! What keys and the mouse do to the state.
 
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
 
-use crate::tui::contents::View;
+use ralph_core::record::{Outcome, SessionId, Status};
+
+use crate::tui::contents::{Subject, View, attempt_of, is_match};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
-use crate::tui::layout::{Areas, Pane, is_narrow};
-use crate::tui::list::{Chosen, Direction, Item};
+use crate::tui::layout::{Panel, Shape};
+use crate::tui::model::Attempt;
 use crate::tui::page::{At, Body};
 use crate::tui::row::{Look, Row};
-use crate::tui::source::DiffTarget;
-use ralph_core::record::SessionId;
+use crate::tui::tree::Line;
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, Shown, Subcommand};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program, Question};
 
 /// Lines that a turn of the mouse's wheel moves.
 const WHEEL: isize = 3;
@@ -21,57 +21,44 @@ const WHEEL: isize = 3;
 /// Columns that a key moves sideways.
 const SIDEWAYS: usize = 8;
 
+/// What the log is filtered by where only failures are wanted.
+const FAILED: &str = "failed";
+
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
-        (self.message, self.jump) = (None, None);
-        match &self.mode {
+        self.message = None;
+        match self.mode.clone() {
             Mode::Browse => self.act(keys::act(key)?),
             Mode::Help => {
                 self.read_help(key);
                 None
             }
-            Mode::Filter(before) => {
-                let before = before.clone();
+            Mode::Find(before) => {
                 self.type_filter(key, before);
                 None
             }
             Mode::Search(before) => {
-                let before = before.clone();
                 self.type_search(key, before);
                 None
             }
-            Mode::Hint(text) => {
-                let text = text.clone();
-                self.type_hint(key, text)
-            }
-            Mode::Leave => {
-                let own = self.own_session();
-                self.answer(key, own)
-            }
-            Mode::Restore(name) => {
-                let name = name.clone();
+            Mode::Hint(task, text) => self.type_hint(key, task, text),
+            Mode::Leave | Mode::Stop => self.answer(key),
+            Mode::Confirm(question) => {
                 self.mode = Mode::Browse;
-                matches!(key.code, KeyCode::Char('y')).then_some(Effect::Run(Subcommand::Restore(name)))
-            }
-            Mode::Stop => {
-                let chosen = self.live_session();
-                self.answer(key, chosen)
+                matches!(key.code, KeyCode::Char('y') | KeyCode::Enter).then_some(*question.effect)
             }
         }
     }
 
     /// Keys that move do so where the help is longer than the screen. All others lead back.
     fn read_help(&mut self, key: KeyEvent) {
-        let areas = self.areas();
-        let (last, page) = (help::last_top(&areas), help::page(&areas));
+        let (last, page) = (help::last_top(self.size), help::page(self.size));
         let top = self.help_top.min(last);
-        self.help_top = match keys::act(key).filter(|_| help::is_long(&areas)) {
+        self.help_top = match keys::act(key).filter(|_| last > 0) {
             Some(Act::Down) => top + 1,
             Some(Act::Up) => top.saturating_sub(1),
-            Some(Act::HalfDown) => top + (page / 2).max(1),
-            Some(Act::HalfUp) => top.saturating_sub((page / 2).max(1)),
-            Some(Act::PageDown) => top + page,
-            Some(Act::PageUp) => top.saturating_sub(page),
+            Some(Act::HalfDown | Act::PageDown) => top + page.max(1),
+            Some(Act::HalfUp | Act::PageUp) => top.saturating_sub(page.max(1)),
             Some(Act::Start) => 0,
             Some(Act::End) => last,
             Some(_) | None => {
@@ -82,23 +69,9 @@ impl App {
         .min(last);
     }
 
-    /// Lists what passes the filter, with the first that does chosen where a session as a whole was.
-    pub(super) fn filter(&mut self) {
-        self.list.renew(&self.overview, self.chosen.as_ref());
-        let next = self.list.items.get(self.list.selected + 1);
-        let is_hit = next.is_some_and(|item| !matches!(item, Item::Session(_)));
-        if self.list.is_filtered() && is_hit && matches!(self.list.selected(), Some(Item::Session(_))) {
-            self.list.selected += 1;
-        }
-    }
-
     fn act(&mut self, act: Act) -> Option<Effect> {
-        let areas = self.areas();
-        let height = match self.pane {
-            Pane::List => areas.list.height,
-            Pane::View => areas.page.height,
-        };
-        let height = isize::try_from(height).unwrap_or(1).max(1);
+        let area = self.area_of(self.panel);
+        let height = isize::try_from(area.height.saturating_sub(2)).unwrap_or(1).max(1);
         match act {
             Act::Down => self.move_by(1),
             Act::Up => self.move_by(-1),
@@ -108,238 +81,399 @@ impl App {
             Act::PageUp => self.move_by(-height),
             Act::Start => self.go_to_start(),
             Act::End => self.go_to_end(),
-            Act::Left if self.pane == Pane::View && self.page.left > 0 => {
-                self.page.left = self.page.left.saturating_sub(SIDEWAYS);
+            Act::Left | Act::Right if self.panel == Panel::Night => {
+                self.step(if act == Act::Right { 1 } else { -1 });
             }
-            Act::Left => self.pane = Pane::List,
-            Act::Right if self.pane == Pane::View && !self.is_wrapped() => self.page.left += SIDEWAYS,
-            Act::Right => self.pane = Pane::View,
-            Act::Enter => self.enter(),
-            Act::Back => self.back(),
-            Act::OtherPane => {
-                self.pane = match self.pane {
-                    Pane::List => Pane::View,
-                    Pane::View => Pane::List,
+            Act::Left if self.page.left > 0 => self.page.left = self.page.left.saturating_sub(SIDEWAYS),
+            Act::Right if self.panel == Panel::Detail && !self.is_wrapped() => self.page.left += SIDEWAYS,
+            Act::Right | Act::Open => self.open_chosen(),
+            Act::Left | Act::Back => self.back(),
+            Act::NextPanel | Act::PreviousPanel => self.other_panel(act == Act::NextPanel),
+            Act::Panel(number) => {
+                if let Some(panel) = Panel::lists(self.live().is_some()).get(number) {
+                    self.view = View::Detail;
+                    self.focus(*panel);
                 }
             }
             Act::Show(view) => self.show(view),
-            Act::NextView | Act::PreviousView => {
-                let count = View::ALL.len();
-                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-                let step = if act == Act::NextView { 1 } else { count - 1 };
-                self.show(View::ALL[(at + step) % count]);
-            }
-            Act::Filter if self.pane == Pane::View => {
+            Act::Find
+                if self.panel == Panel::Detail
+                    && matches!(self.view, View::Output | View::Diff | View::Prompt) =>
+            {
                 self.mode = Mode::Search(std::mem::take(&mut self.search));
             }
-            Act::NextHit if self.pane == Pane::View => self.go_to_hit(Direction::Down),
-            Act::PreviousHit if self.pane == Pane::View => self.go_to_hit(Direction::Up),
-            Act::Hint | Act::Stop if self.live_session().is_none() => {
-                self.message = Some(Row::of(Look::Warn, "no session runs there"));
-            }
-            Act::Hint => self.mode = Mode::Hint(String::new()),
-            Act::Stop => self.mode = Mode::Stop,
-            Act::Restore | Act::CopyCommit if self.commit().is_none() => {
-                self.message = Some(Row::of(Look::Dim, "nothing is recorded of it yet"));
-            }
-            Act::Restore => match self.chosen.as_ref()? {
-                Chosen::Session(_) => {
-                    self.message = Some(Row::of(Look::Dim, "choose the iteration whose files to restore"));
-                }
-                Chosen::Iteration(..) => self.mode = Mode::Restore(self.name()?),
-            },
-            Act::Report => return Some(Effect::Run(Subcommand::Report(self.session()?.id.clone()))),
-            Act::Filter => {
-                self.pane = Pane::List;
-                self.mode = Mode::Filter(self.list.filter.clone());
+            Act::Find => {
+                self.show(View::Log);
+                self.mode = Mode::Find(self.filter.clone());
             }
             Act::FailedOnly => {
-                self.list.is_failed_only = !self.list.is_failed_only;
-                self.filter();
+                self.filter = if self.filter == FAILED { String::new() } else { FAILED.to_owned() };
+                self.show(View::Log);
             }
-            Act::Follow => {
-                self.follows = !self.follows;
-                if self.follows {
-                    self.select_newest();
-                    self.page.go_to_end();
+            Act::Follow => self.follow(),
+            Act::NextFailure => self.go_to_failure(1),
+            Act::PreviousFailure => self.go_to_failure(-1),
+            Act::NextHit => self.go_to_hit(true),
+            Act::PreviousHit => self.go_to_hit(false),
+            Act::Answer | Act::Hint => self.begin_hint(act == Act::Answer),
+            Act::Resume => self.ask_to_resume(),
+            Act::Stop if self.live().is_none() => self.say(Look::Warn, "no session runs there"),
+            Act::Stop => self.mode = Mode::Stop,
+            Act::Restore => self.ask_to_restore(),
+            Act::Report => {
+                let id = self.session.as_ref()?.to_string();
+                let arguments = ["report", "--open", "--session", &id].map(str::to_owned).to_vec();
+                return Some(Effect::Run(arguments, Some("the page is open in the browser".to_owned())));
+            }
+            Act::Fold if self.panel == Panel::Tasks => {
+                if let Some((feature, _)) = self.night() {
+                    let feature = std::sync::Arc::clone(feature);
+                    self.tree.toggle(&feature);
+                    self.choose();
                 }
             }
-            Act::NextFailure | Act::NextHit => self.go_to_failure(Direction::Down),
-            Act::PreviousFailure | Act::PreviousHit => self.go_to_failure(Direction::Up),
-            Act::Fold => self.fold(),
-            Act::FoldAll => self.page.toggle_all(),
+            Act::Fold => self.page.toggle(),
             Act::Wrap => {
                 let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
                 *wrapped = !*wrapped;
                 self.page.left = 0;
             }
-            Act::CopyName => return Some(self.copy(self.name()?)),
-            Act::CopyCommit => return Some(self.copy(self.commit()?)),
+            Act::Copy => {
+                let name = self.scene()?.name(&self.subject);
+                self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, name.clone()));
+                return Some(Effect::Copy(name));
+            }
             Act::Pager => return self.open(Program::Pager),
             Act::Editor => return self.open(Program::Editor),
-            Act::Redraw => return Some(Effect::Redraw),
             Act::Help => self.mode = Mode::Help,
-            Act::Quit => {
-                if let OwnLoop::Runs { .. } = self.own_loop {
-                    self.mode = Mode::Leave;
-                } else {
-                    return Some(Effect::Quit);
-                }
-            }
+            Act::Quit => match self.own_loop {
+                OwnLoop::Runs { is_beside: true, .. } => self.mode = Mode::Leave,
+                _ => return Some(Effect::Quit),
+            },
         }
         None
     }
 
-    fn show(&mut self, view: View) {
-        self.view = view;
-        self.page.left = 0;
-        // A requested view is shown.
-        if is_narrow(self.size) {
-            self.pane = Pane::View;
+    pub(super) fn say(&mut self, look: Look, words: impl Into<String>) {
+        self.message = Some(Row::of(look, words));
+    }
+
+    fn area_of(&self, panel: Panel) -> ratatui::layout::Rect {
+        let areas = self.areas();
+        match panel {
+            Panel::Now => areas.now,
+            Panel::Needs => areas.needs,
+            Panel::Tasks => areas.tasks,
+            Panel::Night => areas.night,
+            Panel::Detail => areas.detail,
         }
     }
 
+    /// Shows a view; the same key again leads back.
+    fn show(&mut self, view: View) {
+        let is_again = self.view == view && self.panel == Panel::Detail && view != View::Log;
+        self.view = if is_again { View::Detail } else { view };
+        self.page.left = 0;
+        if self.view != View::Detail || Shape::of(self.size) != Shape::Wide {
+            self.panel = Panel::Detail;
+        }
+    }
+
+    fn other_panel(&mut self, is_next: bool) {
+        let lists = Panel::lists(self.live().is_some());
+        let all: Vec<Panel> = lists.iter().copied().chain([Panel::Detail]).collect();
+        let at = all.iter().position(|panel| *panel == self.panel).unwrap_or(0);
+        let step = if is_next { 1 } else { all.len() - 1 };
+        self.focus(all[(at + step) % all.len()]);
+    }
+
     fn move_by(&mut self, lines: isize) {
-        match self.pane {
-            Pane::List => {
-                self.list.move_by(lines);
-                self.follows = false;
-            }
-            Pane::View => {
+        match self.panel {
+            Panel::Detail => {
                 self.page.move_by(lines);
-                if lines < 0 {
-                    self.follows = false;
+                self.follows &= lines > 0;
+                return;
+            }
+            Panel::Now => {
+                // Nothing to choose there: the detail scrolls.
+                self.page.move_by(lines);
+                self.follows &= lines > 0;
+                return;
+            }
+            Panel::Needs => {
+                self.need = self.need.saturating_add_signed(lines).min(self.needs().len().saturating_sub(1));
+            }
+            Panel::Tasks => {
+                if let Some((feature, _)) = self.night() {
+                    let feature = std::sync::Arc::clone(feature);
+                    self.tree.move_to(self.tree.place.saturating_add_signed(lines), &feature);
+                }
+            }
+            Panel::Night => return self.step(lines.signum()),
+        }
+        (self.follows, self.view) = (false, View::Detail);
+        self.choose();
+    }
+
+    fn go_to_start(&mut self) {
+        match self.panel {
+            Panel::Detail | Panel::Now => self.page.go_to_start(),
+            Panel::Night => self.subject = Subject::Night,
+            Panel::Needs | Panel::Tasks => return self.move_by(isize::MIN / 2),
+        }
+        self.follows = false;
+    }
+
+    fn go_to_end(&mut self) {
+        match self.panel {
+            Panel::Detail | Panel::Now => self.page.go_to_end(),
+            Panel::Night => {
+                self.subject = Subject::Night;
+                self.step(-1);
+            }
+            Panel::Needs | Panel::Tasks => self.move_by(isize::MAX / 2),
+        }
+    }
+
+    /// Shows the next attempt that is wanted, or the one before; `false` if there is none. Before the session as a whole is
+    /// the last one.
+    fn step_to(&mut self, step: isize, is_wanted: impl Fn(&Attempt) -> bool) -> bool {
+        let number = match (&self.subject, self.scene()) {
+            (Subject::Attempt(number), _) => Some(*number),
+            (Subject::Night | Subject::Need(_), _) | (_, None) => None,
+            (subject, Some(scene)) => scene.attempt(subject).map(|(_, one)| one.number()),
+        };
+        let Some((_, night)) = self.night() else { return false };
+        let is_wanted = |one: &&Attempt| one.outcome() != Outcome::Skipped && is_wanted(one);
+        let mut all = night.attempts.iter();
+        let found = match (number, step > 0) {
+            (Some(number), true) => all.filter(|one| one.number() > number).find(is_wanted),
+            (Some(number), false) => all.rfind(|one| one.number() < number && is_wanted(one)),
+            (None, true) => all.find(is_wanted),
+            (None, false) => all.rfind(is_wanted),
+        };
+        let Some(found) = found.map(Attempt::number) else { return false };
+        self.subject = Subject::Attempt(found);
+        (self.left, self.follows) = (Panel::Night, false);
+        if self.panel != Panel::Detail {
+            (self.panel, self.view) = (Panel::Night, View::Detail);
+        }
+        true
+    }
+
+    /// The next attempt, or the one before; before the first is the session.
+    fn step(&mut self, step: isize) {
+        if !self.step_to(step, |_| true) && step < 0 {
+            self.subject = Subject::Night;
+        }
+    }
+
+    fn go_to_failure(&mut self, step: isize) {
+        if !self.step_to(step, Attempt::is_failed) {
+            self.say(Look::Dim, if step > 0 { "no later failure" } else { "no earlier failure" });
+        }
+    }
+
+    /// Enter: opens what is chosen, and never folds anything.
+    fn open_chosen(&mut self) {
+        match (self.panel, self.view) {
+            (Panel::Tasks, _) => match self.tree.selected() {
+                Some(Line::Phase(place)) => {
+                    let Some((feature, _)) = self.night() else { return };
+                    let feature = std::sync::Arc::clone(feature);
+                    if self.tree.is_open(&self.tree.phases[place]) {
+                        self.tree.move_to(self.tree.place + 1, &feature);
+                    } else {
+                        self.tree.toggle(&feature);
+                    }
+                    self.choose();
+                }
+                Some(Line::Task(_)) => self.panel = Panel::Detail,
+                None => {}
+            },
+            (Panel::Detail, View::Log) => {
+                let place = self.page.section_at(self.page.cursor);
+                if let Some(number) = place.and_then(|place| attempt_of(&self.page.sections[place])) {
+                    (self.subject, self.view, self.left) =
+                        (Subject::Attempt(number), View::Detail, Panel::Night);
+                }
+            }
+            (Panel::Detail, View::Nights) => {
+                let place = self.page.section_at(self.page.cursor);
+                let id = place.and_then(|place| self.page.sections[place].key.parse::<SessionId>().ok());
+                if let Some(id) = id {
+                    self.session = Some(id);
+                    self.follows = self.live().is_some();
+                    self.renew();
+                    self.arrive();
+                }
+            }
+            (Panel::Detail, _) => self.page.open(),
+            _ => self.panel = Panel::Detail,
+        }
+    }
+
+    fn back(&mut self) {
+        match (self.panel, self.view) {
+            (Panel::Detail, View::Log) if !self.filter.is_empty() => self.filter.clear(),
+            (Panel::Detail, View::Detail) => self.focus(self.left),
+            (_, View::Detail) => {}
+            _ => {
+                self.view = View::Detail;
+                if self.panel == Panel::Detail {
+                    self.focus(self.left);
                 }
             }
         }
     }
 
-    fn go_to_start(&mut self) {
-        match self.pane {
-            Pane::List => {
-                self.list.selected = 0;
-                self.follows = false;
+    fn follow(&mut self) {
+        self.follows = !self.follows;
+        if !self.follows {
+            return self.say(Look::Dim, "following nothing");
+        }
+        let followed = self.followed();
+        if followed != self.session {
+            self.session = followed;
+        }
+        self.renew();
+        self.arrive();
+        self.page.go_to_end();
+        if self.live().is_none() {
+            self.say(Look::Dim, "nothing runs now: the next session is followed");
+        }
+    }
+
+    fn begin_hint(&mut self, is_answer: bool) {
+        let task = match &self.subject {
+            Subject::Task(task) => Some(task.clone()),
+            Subject::Running => self.in_flight().map(|running| running.task.name.clone()),
+            Subject::Attempt(number) => {
+                self.night().and_then(|(_, night)| night.attempt(*number)?.entry.task.clone())
             }
-            Pane::View => {
-                self.page.go_to_start();
-                self.follows = false;
+            Subject::Night | Subject::Need(_) => None,
+        };
+        let is_open = |(feature, _): (&std::sync::Arc<crate::tui::model::Feature>, _)| {
+            task.as_ref().and_then(|task| feature.list.find(task)).is_some_and(|item| !item.done)
+        };
+        let task = task.clone().filter(|_| self.night().is_some_and(is_open));
+        match (task, is_answer) {
+            (None, true) => {
+                self.say(Look::Dim, "choose a task that is not done: its next prompt has the answer");
+            }
+            _ if self.night().is_none() => self.say(Look::Dim, "no session is recorded here"),
+            (task, _) => self.mode = Mode::Hint(task, String::new()),
+        }
+    }
+
+    fn ask_to_resume(&mut self) {
+        let Some((_, night)) = self.night() else {
+            return self.say(Look::Dim, "no session is recorded here");
+        };
+        let id = night.id.to_string();
+        if self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. }) {
+            return self.say(Look::Warn, "it runs already");
+        }
+        if night.status == Status::Completed {
+            return self.say(Look::Dim, "nothing to resume: the session is completed");
+        }
+        self.mode = Mode::Confirm(Question {
+            title: "Resume this session?".to_owned(),
+            yes: "start the loop; it goes on when the screen is left".to_owned(),
+            effect: Box::new(Effect::Start(vec!["resume".to_owned(), id])),
+        });
+    }
+
+    /// Of a task, takes back what it left unfinished; of an attempt, restores the files as they were after it.
+    fn ask_to_restore(&mut self) {
+        if self.live().is_some() {
+            return self.say(Look::Warn, "stop the session first (s): its agent works on these files");
+        }
+        let Some(scene) = self.scene() else { return };
+        let question = match &self.subject {
+            Subject::Attempt(number) => {
+                let name = scene.name(&self.subject);
+                let title = format!("Restore the files as they were after attempt {number}?");
+                Some((title, vec!["restore".to_owned(), name]))
+            }
+            Subject::Task(task) => {
+                let target = scene.diff_target(&self.subject);
+                let found = target.and_then(|target| scene.cache.unfinished(target));
+                found.and_then(|found| {
+                    let before = found.before.as_ref()?.to_string();
+                    let paths = found.files.iter().map(|(path, ..)| format!(":(top,literal){path}"));
+                    let files = crate::style::Count(found.files.len() as u64, "file");
+                    let words = ["restore".to_owned(), before, "--".to_owned()];
+                    let title = format!("Take back what {task} left unfinished in {files}?");
+                    (!found.files.is_empty()).then(|| (title, words.into_iter().chain(paths).collect()))
+                })
+            }
+            Subject::Night | Subject::Running | Subject::Need(_) => None,
+        };
+        match question {
+            None => self.say(
+                Look::Dim,
+                "nothing of this is unfinished in your work tree; choose a task or an attempt",
+            ),
+            Some((title, arguments)) => {
+                self.mode = Mode::Confirm(Question {
+                    title,
+                    yes: "yes; the files as they are now are saved first".to_owned(),
+                    effect: Box::new(Effect::Run(arguments, None)),
+                });
             }
         }
-    }
-
-    fn go_to_end(&mut self) {
-        match self.pane {
-            Pane::List => {
-                self.list.selected = self.list.items.len().saturating_sub(1);
-                self.follows = false;
-            }
-            Pane::View => self.page.go_to_end(),
-        }
-    }
-
-    fn enter(&mut self) {
-        match (self.pane, self.list.selected()) {
-            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
-            (Pane::List, _) => self.pane = Pane::View,
-            (Pane::View, _) if self.jump_to_quoted_line() => {}
-            (Pane::View, _) => self.page.toggle(),
-        }
-    }
-
-    fn fold_session(&mut self, place: usize) {
-        if let Some(session) = self.overview.sessions.get(place) {
-            let id: SessionId = session.id.clone();
-            self.list.toggle(&id);
-            self.follows = false;
-            self.list.renew(&self.overview, self.chosen.as_ref());
-        }
-    }
-
-    fn fold(&mut self) {
-        match (self.pane, self.list.selected()) {
-            (Pane::List, Some(Item::Session(place))) => self.fold_session(place),
-            (Pane::List, _) => {}
-            (Pane::View, _) => self.page.toggle(),
-        }
-    }
-
-    fn back(&mut self) {
-        if self.pane == Pane::View {
-            self.pane = Pane::List;
-        } else if self.list.is_filtered() {
-            self.list.filter.clear();
-            self.list.is_failed_only = false;
-            self.list.renew(&self.overview, self.chosen.as_ref());
-        }
-    }
-
-    fn go_to_failure(&mut self, direction: Direction) {
-        let mut found = self.list.failure(&self.overview, direction);
-        if found.is_none()
-            && let Some(session) = self.list.folded_with_failure(&self.overview, direction)
-        {
-            self.list.toggle(&session);
-            self.list.renew(&self.overview, self.chosen.as_ref());
-            found = self.list.failure(&self.overview, direction);
-        }
-        if let Some(place) = found {
-            self.list.selected = place;
-            self.follows = false;
-        } else {
-            let where_to = if direction == Direction::Down { "below" } else { "above" };
-            self.message = Some(Row::of(Look::Dim, format!("no failure {where_to}")));
-        }
-    }
-
-    /// How commands call what is chosen.
-    fn name(&self) -> Option<String> {
-        match self.chosen.as_ref()? {
-            Chosen::Session(id) => Some(id.to_string()),
-            Chosen::Iteration(id, number) => Some(format!("{id}:{number}")),
-        }
-    }
-
-    fn commit(&self) -> Option<String> {
-        let session = self.session()?;
-        match self.chosen.as_ref()? {
-            Chosen::Session(_) => Some(session.ends[1].to_string()),
-            Chosen::Iteration(_, number) => Some(session.iteration(*number)?.commit.to_string()),
-        }
-    }
-
-    fn copy(&mut self, text: String) -> Effect {
-        self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, text.clone()));
-        Effect::Copy(text)
     }
 
     fn open(&mut self, program: Program) -> Option<Effect> {
-        let opened = self.opened();
+        let opened = self.opened(program);
         if matches!(&opened, Opened::Text(text) if text.trim().is_empty()) {
-            self.message = Some(Row::of(Look::Dim, "nothing to open"));
+            self.say(Look::Dim, "nothing to open");
             return None;
         }
         Some(Effect::Open(program, opened))
     }
 
-    /// What a pager or an editor would show: the file at the cursor, the patch, or the text of the view.
-    fn opened(&self) -> Opened {
+    /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.
+    fn opened(&self, program: Program) -> Opened {
         let files = || {
             self.page.sections.iter().filter_map(|section| match &section.body {
                 Body::Window(window) if window.total != Some(0) => Some(&window.file),
-                Body::Window(_) | Body::Rows(_) | Body::Unread => None,
+                Body::Window(_) | Body::Rows(_) => None,
             })
         };
-        let at_cursor =
-            self.page.section_at(self.page.cursor).and_then(|place| match &self.page.sections[place].body {
-                Body::Window(window) => Some(&window.file),
-                Body::Rows(_) | Body::Unread => None,
-            });
+        let section = self.page.section_at(self.page.cursor);
+        let at_cursor = section.and_then(|place| match &self.page.sections[place].body {
+            Body::Window(window) => Some(&window.file),
+            Body::Rows(_) => None,
+        });
         if let Some(file) = at_cursor.or_else(|| files().next()) {
             return Opened::File(file.clone());
         }
-        if let Some(Shown { view: View::Diff, chosen, .. }) = &self.shown {
-            let change = DiffTarget { session: chosen.session().clone(), iteration: chosen.number() };
-            return Opened::Diff(change);
+        let link = || {
+            let at_cursor = self.page.at(self.page.cursor).and_then(|at| self.page.row(at));
+            let of_section = section.and_then(|place| self.page.sections[place].title.as_ref());
+            let linked = |row: &Row| row.link.clone();
+            let is_on_it = self.panel == Panel::Detail;
+            let here = at_cursor.into_iter().chain(of_section).find_map(linked).filter(|_| is_on_it);
+            let last = || {
+                self.page.sections.iter().rev().find_map(|section| match &section.body {
+                    Body::Rows(rows) => rows.iter().rev().find_map(linked),
+                    Body::Window(_) => None,
+                })
+            };
+            here.or_else(last)
+        };
+        match (program, self.view) {
+            (Program::Editor, View::Detail | View::Diff) if link().is_some() => {
+                return Opened::Own(link().unwrap_or_default());
+            }
+            (_, View::Diff) => {
+                if let Some(target) = self.scene().and_then(|scene| scene.diff_target(&self.subject)) {
+                    return Opened::Diff(target);
+                }
+            }
+            _ => {}
         }
         let lines = self.page.lines(0, self.page.len());
         let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
@@ -347,71 +481,92 @@ impl App {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) {
-        if self.mode != Mode::Browse {
-            let lines = match mouse.kind {
-                MouseEventKind::ScrollDown => WHEEL,
-                MouseEventKind::ScrollUp => -WHEEL,
-                _ => 0,
-            };
-            let last = help::last_top(&self.areas());
-            self.help_top = self.help_top.saturating_add_signed(lines).min(last);
-            if matches!(mouse.kind, MouseEventKind::Down(_)) && self.mode == Mode::Help {
-                (self.mode, self.help_top) = (Mode::Browse, 0);
-            }
-            return;
-        }
-        let areas = self.areas();
-        let at = Position { x: mouse.column, y: mouse.row };
         let lines = match mouse.kind {
             MouseEventKind::ScrollDown => WHEEL,
             MouseEventKind::ScrollUp => -WHEEL,
-            MouseEventKind::Down(MouseButton::Left) => return self.click(at, &areas),
+            MouseEventKind::Down(MouseButton::Left) => 0,
             _ => return,
         };
-        if areas.list.contains(at) {
-            self.list.move_by(lines);
-            self.follows = false;
-        } else if areas.page.contains(at) {
-            self.page.move_by(lines);
-            self.follows &= lines > 0;
-            // The page moves, not only the cursor on it.
-            self.page.top = self.page.top.saturating_add_signed(lines);
-            self.page.cursor = if lines > 0 {
-                self.page.cursor.max(self.page.top)
+        if self.mode == Mode::Help {
+            if lines == 0 {
+                (self.mode, self.help_top) = (Mode::Browse, 0);
+            }
+            self.help_top = self.help_top.saturating_add_signed(lines).min(help::last_top(self.size));
+            return;
+        }
+        let areas = self.areas();
+        let Some((panel, area)) =
+            areas.panel_at(mouse.column, mouse.row).filter(|_| self.mode == Mode::Browse)
+        else {
+            return;
+        };
+        if lines != 0 {
+            if panel == Panel::Detail || panel == Panel::Now {
+                // The page moves, not only the cursor on it.
+                self.page.move_by(lines);
+                self.follows &= lines > 0;
+                self.page.top = self.page.top.saturating_add_signed(lines);
+                let height = usize::from(areas.detail.height.saturating_sub(2));
+                self.page.cursor = if lines > 0 {
+                    self.page.cursor.max(self.page.top)
+                } else {
+                    self.page.cursor.min(self.page.top + height.saturating_sub(1))
+                };
             } else {
-                self.page.cursor.min(self.page.top + usize::from(areas.page.height).saturating_sub(1))
-            };
+                self.focus(panel);
+                self.move_by(lines);
+            }
+            return;
+        }
+        self.message = None;
+        let line = usize::from(mouse.row.saturating_sub(area.y + 1));
+        let is_again = self.panel == panel;
+        match panel {
+            Panel::Detail => {
+                self.panel = panel;
+                if let Some((line, _)) = self.screen().get(line).cloned() {
+                    (self.page.sticks, self.page.cursor) = (false, line);
+                    if let Some(At::Title(_) | At::More(_)) = self.page.at(line) {
+                        if matches!(self.view, View::Log | View::Nights) {
+                            self.open_chosen();
+                        } else {
+                            self.page.toggle();
+                        }
+                    }
+                }
+            }
+            Panel::Tasks if !areas.is_summary => {
+                let place = self.tree.top + line;
+                let is_same = is_again && self.tree.place == place;
+                if let (Some((feature, _)), true) = (self.night(), place < self.tree.lines.len()) {
+                    let feature = std::sync::Arc::clone(feature);
+                    self.tree.move_to(place, &feature);
+                    if matches!(self.tree.selected(), Some(Line::Phase(_))) {
+                        self.tree.toggle(&feature);
+                    }
+                }
+                (self.view, self.follows) = (View::Detail, false);
+                self.focus(panel);
+                if is_same {
+                    self.open_chosen();
+                }
+            }
+            Panel::Needs => {
+                self.need = line.min(self.needs().len().saturating_sub(1));
+                self.view = View::Detail;
+                self.focus(panel);
+            }
+            Panel::Now | Panel::Night | Panel::Tasks => {
+                self.view = View::Detail;
+                self.focus(panel);
+            }
         }
     }
 
-    fn click(&mut self, at: Position, areas: &Areas) {
-        self.message = None;
-        if areas.list.contains(at) {
-            self.pane = Pane::List;
-            let place = self.list.top + usize::from(at.y - areas.list.y);
-            if place < self.list.items.len() {
-                let was = self.list.selected;
-                self.list.selected = place;
-                self.follows = false;
-                if let Item::Session(session) = self.list.items[place]
-                    && (was == place || at.x <= areas.list.x + 2)
-                {
-                    self.fold_session(session);
-                }
-            }
-        } else if areas.page.contains(at) {
-            self.pane = Pane::View;
-            if let Some((line, _)) = self.screen().get(usize::from(at.y - areas.page.y)).cloned() {
-                self.page.sticks = false;
-                self.page.cursor = line;
-                if let Some(At::Title(_) | At::More(_)) = self.page.at(line) {
-                    self.page.toggle();
-                }
-            }
-        } else if areas.tabs.contains(at)
-            && let Some(view) = areas.view_at(at.x, self.view)
-        {
-            self.show(view);
-        }
+    /// The attempts that pass the filter, and all of them.
+    pub fn passed(&self) -> (usize, usize) {
+        let Some((_, night)) = self.night() else { return (0, 0) };
+        let all = night.attempts.iter().filter(|one| one.outcome() != Outcome::Skipped);
+        (all.clone().filter(|one| is_match(one, &self.filter)).count(), all.count())
     }
 }

@@ -2,56 +2,64 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::tui::list::Direction;
-use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::SessionId;
-use ralph_store::Stop;
+use ralph_core::record::TaskName;
 
-use super::{App, Effect, Mode, Steer};
+use crate::tui::row::{Look, shown};
+
+use super::{App, Effect, Mode};
 
 impl App {
     /// What shall become of a loop: of the one beside the screen, which can also be left running, or of another.
-    pub(super) fn answer(&mut self, key: KeyEvent, session: Option<SessionId>) -> Option<Effect> {
+    pub(super) fn answer(&mut self, key: KeyEvent) -> Option<Effect> {
         let is_leaving = self.mode == Mode::Leave;
+        let session = if is_leaving { self.own_session() } else { self.session.clone() };
         self.mode = Mode::Browse;
         let KeyCode::Char(letter) = key.code else { return None };
-        match letter {
-            'l' if is_leaving => Some(Effect::Quit),
-            's' => self.steer(session, Steer::Stop(Stop::AfterIteration)),
-            'n' => self.steer(session, Steer::Stop(Stop::Now)),
-            _ => None,
+        if letter == 'l' && is_leaving {
+            return Some(Effect::Quit);
         }
+        let (flag, said) = match letter {
+            's' => (None, "stopping after this attempt"),
+            'n' => (Some("--now"), "stopping the agent; this attempt is recorded as cut short"),
+            _ => return None,
+        };
+        let Some(session) = session else {
+            self.say(Look::Warn, "no session runs there");
+            return None;
+        };
+        let words = ["stop", "--session", session.as_str()].into_iter().chain(flag);
+        Some(Effect::Run(words.map(str::to_owned).collect(), Some(said.to_owned())))
     }
 
-    pub(super) fn steer(&mut self, session: Option<SessionId>, steer: Steer) -> Option<Effect> {
-        if session.is_none() {
-            self.message = Some(Row::of(Look::Warn, "no session runs there"));
-        }
-        session.map(|session| Effect::Steer(session, steer))
-    }
-
-    /// The session that something is chosen of, if it runs here.
-    pub(super) fn live_session(&self) -> Option<SessionId> {
-        self.session().filter(|session| session.live.is_some()).map(|session| session.id.clone())
-    }
-
-    pub(super) fn type_hint(&mut self, key: KeyEvent, mut text: String) -> Option<Effect> {
+    pub(super) fn type_hint(
+        &mut self,
+        key: KeyEvent,
+        task: Option<TaskName>,
+        mut text: String,
+    ) -> Option<Effect> {
         if edit(&mut text, key.code) || !matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
-            self.mode = Mode::Hint(text);
+            self.mode = Mode::Hint(task, text);
             return None;
         }
         self.mode = Mode::Browse;
+        let session = self.session.clone()?;
         if key.code == KeyCode::Esc || text.trim().is_empty() {
             return None;
         }
-        let session = self.live_session();
-        self.steer(session, Steer::Hint(text))
+        let said = match &task {
+            Some(task) => format!("sent; {task}'s next prompt has it"),
+            None => "sent; the next prompt has it".to_owned(),
+        };
+        let mut words = vec!["hint".to_owned(), "--session".to_owned(), session.to_string()];
+        words.extend(task.into_iter().flat_map(|task| ["--task".to_owned(), task]));
+        words.extend(["--".to_owned(), text]);
+        Some(Effect::Run(words, Some(shown(&said))))
     }
 
     pub(super) fn type_search(&mut self, key: KeyEvent, before: String) {
         if key.code == KeyCode::Enter {
             self.mode = Mode::Browse;
-            self.go_to_hit(Direction::Down);
+            self.go_to_hit(true);
         } else if key.code == KeyCode::Esc {
             self.search = before;
             self.mode = Mode::Browse;
@@ -61,7 +69,7 @@ impl App {
     }
 
     /// The next line of the view that has what is looked for, or the one before; behind the last comes the first.
-    pub(super) fn go_to_hit(&mut self, direction: Direction) {
+    pub(super) fn go_to_hit(&mut self, is_next: bool) {
         let wanted = self.search.to_lowercase();
         let lines = self.page.lines(0, self.page.len());
         let is_hit = |line: &usize| {
@@ -69,34 +77,31 @@ impl App {
             !wanted.is_empty() && row.is_some_and(|row| row.text().to_lowercase().contains(&wanted))
         };
         let cursor = self.page.cursor.min(lines.len());
-        let found = match direction {
-            Direction::Down => (cursor + 1..lines.len()).chain(0..lines.len().min(cursor + 1)).find(is_hit),
-            Direction::Up => (0..cursor).rev().chain((cursor..lines.len()).rev()).find(is_hit),
+        let found = if is_next {
+            (cursor + 1..lines.len()).chain(0..lines.len().min(cursor + 1)).find(is_hit)
+        } else {
+            (0..cursor).rev().chain((cursor..lines.len()).rev()).find(is_hit)
         };
         match found {
-            Some(line) => {
-                (self.page.cursor, self.page.sticks, self.follows) = (line, false, false);
-            }
+            Some(line) => (self.page.cursor, self.page.sticks, self.follows) = (line, false, false),
             None if self.search.is_empty() => {
-                self.message = Some(Row::of(Look::Dim, "nothing is searched for: / in a view"));
+                self.say(Look::Dim, "nothing is searched for: / in an output, a diff or a prompt");
             }
-            None => {
-                let words = format!("`{}` is not in what is shown", shown(&self.search));
-                self.message = Some(Row::of(Look::Dim, words));
-            }
+            None => self.say(Look::Dim, format!("`{}` is not in what is shown", shown(&self.search))),
         }
     }
 
     pub(super) fn type_filter(&mut self, key: KeyEvent, before: String) {
-        if key.code == KeyCode::Enter {
-            self.mode = Mode::Browse;
-        } else if key.code == KeyCode::Esc {
-            self.list.filter = before;
-            self.mode = Mode::Browse;
-        } else if !edit(&mut self.list.filter, key.code) {
-            return;
+        match key.code {
+            KeyCode::Enter => self.mode = Mode::Browse,
+            KeyCode::Esc => {
+                self.filter = before;
+                self.mode = Mode::Browse;
+            }
+            code => {
+                edit(&mut self.filter, code);
+            }
         }
-        self.filter();
     }
 }
 

@@ -1,10 +1,10 @@
 //! What was changed.
 
-use crate::tui::page::Section;
+use crate::tui::model::Patch;
+use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row, shown};
-use crate::tui::source::Patch;
 
-use super::words::{brief, title};
+use super::words::brief;
 
 /// A section for each file of a patch.
 pub fn sections(patch: &Patch) -> Vec<Section> {
@@ -15,15 +15,16 @@ pub fn sections(patch: &Patch) -> Vec<Section> {
     let mut is_in_hunk = false;
     let close = |file: Option<(Row, Vec<Row>, [usize; 2])>, sections: &mut Vec<Section>| {
         if let Some((name, rows, [added, removed])) = file {
-            let name = name.and(Look::Good, format!("  +{added}")).and(Look::Bad, format!(" -{removed}"));
-            sections.push(Section::titled(name, rows));
+            let counts = Row::of(Look::Good, format!("+{added}")).and(Look::Bad, format!(" −{removed}"));
+            let name = name.with_right(counts);
+            sections.push(Section::titled(name, Fold::Open, rows));
         }
     };
     for line in patch.text.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             close(file.take(), &mut sections);
             let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
-            file = Some((title(shown(name)), Vec::new(), [0; 2]));
+            file = Some((Row::of(Look::Bold, shown(name)).linked(name), Vec::new(), [0; 2]));
             is_in_hunk = false;
             continue;
         }
@@ -53,7 +54,7 @@ pub fn sections(patch: &Patch) -> Vec<Section> {
     }
     close(file, &mut sections);
     if sections.is_empty() && head.is_empty() {
-        head.push(Row::of(Look::Dim, "nothing was changed"));
+        head.push(Row::of(Look::Dim, "it changed nothing"));
     }
     if !head.is_empty() {
         sections.insert(0, Section::plain(head));

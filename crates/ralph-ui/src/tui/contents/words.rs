@@ -1,36 +1,138 @@
-//! Words and signs that several views use.
+//! Words that several views use.
 
 use crate::ending::state;
-use crate::local_time;
-use crate::style::cut;
+use crate::local_time::{clock, describe_remote_run};
+use crate::style::{brief_duration, cut, sign};
+use crate::tui::model::{Attempt, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use crate::tui::source::SessionRow;
-use ralph_core::record::Status;
-
-/// The colour and the sign of a session.
-pub fn status_sign(status: Status) -> (Look, &'static str) {
-    match status {
-        Status::Running => (Look::Accent, "●"),
-        Status::Completed => (Look::Good, "✔"),
-        Status::Interrupted => (Look::Warn, "‖"),
-        Status::Failed => (Look::Bad, "✘"),
-        Status::Later(_) => (Look::Warn, "?"),
-    }
-}
-
-/// Where a session stands, and on which machine if that is another one.
-pub fn words_of(session: &SessionRow) -> String {
-    match &session.elsewhere {
-        Some(elsewhere) if session.live.is_none() => brief(&local_time::describe_remote_run(elsewhere)),
-        _ => state(session.status, session.stop_reason, &session.totals().given_up),
-    }
-}
+use ralph_core::record::{
+    FailureClass, Interruption, IterationFacts, Outcome, Status, StopReason, join_truncated,
+};
 
 /// A text from outside that is one line of a page, and may be of any length.
 pub fn brief(text: &str) -> String {
     shown(&cut(text, 500))
 }
 
-pub fn title(text: impl Into<String>) -> Row {
-    Row::of(Look::Bold, text)
+/// `T020 and T023`; of many the first.
+pub fn and(names: &[String]) -> String {
+    match names {
+        [one, other] => format!("{one} and {other}"),
+        many => join_truncated(many, 4),
+    }
+}
+
+/// `$3.85`; empty if it is not known.
+pub fn usd(cost: Option<f64>) -> String {
+    cost.map_or(String::new(), |usd| format!("${usd:.2}"))
+}
+
+/// Returns the name of a phase without its number: `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`.
+pub fn phase_name(heading: &str) -> String {
+    let name = heading
+        .split_once(": ")
+        .filter(|(first, _)| first.starts_with("Phase "))
+        .map_or(heading, |(_, name)| name);
+    let is_story = |first: &str| first.starts_with("User Story ");
+    let name = name.split_once(" - ").filter(|(first, _)| is_story(first)).map_or(name, |(_, name)| name);
+    let end = name.rfind(" (P").filter(|_| name.ends_with(')')).unwrap_or(name.len());
+    brief(name[..end].trim())
+}
+
+/// Returns where a session stands, in a word or few, and the look of it.
+pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
+    if let Some(live) = live {
+        let row = Row::of(Look::Accent, "● running");
+        return match &live.waiting {
+            _ if live.is_stopping => row.and(Look::Warn, "  stops after this attempt"),
+            Some(waiting) => Row::of(Look::Warn, format!("‖ waits until {}", clock(waiting.until))),
+            None => row,
+        };
+    }
+    if let Some(elsewhere) = &night.elsewhere {
+        return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
+    }
+    match (night.status, night.stop_reason) {
+        (Status::Completed, Some(StopReason::Checkpoint)) => Row::of(Look::Good, "stopped at a checkpoint"),
+        (Status::Completed, _) => Row::of(Look::Good, "completed"),
+        (_, Some(StopReason::Stuck)) => Row::of(Look::Warn, "stopped"),
+        (status, reason) => Row::of(Look::Warn, state(status, reason, &night.totals.given_up)),
+    }
+}
+
+/// Returns what became of an attempt, in a word or few, and the look of it.
+pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
+    let entry = &attempt.entry;
+    let (look, mark) = sign(attempt.outcome());
+    let words = match attempt.outcome() {
+        Outcome::Success if entry.exit.agent.is_none() => "accepted".to_owned(),
+        Outcome::Success => "done".to_owned(),
+        Outcome::Failure if entry.failure_class.is_some_and(FailureClass::is_question) => {
+            "asked, left the box open".to_owned()
+        }
+        Outcome::Failure => brief(entry.cause.as_deref().unwrap_or("failed")),
+        Outcome::Skipped => "given up".to_owned(),
+        Outcome::Interrupted => {
+            match IterationFacts::of_entry(entry).and_then(|facts| facts.interruption()) {
+                Some(Interruption::Limit) => match entry.failure_class {
+                    Some(FailureClass::Network) => "no network".to_owned(),
+                    Some(class) if !class.is_transient() => "the agent failed".to_owned(),
+                    _ => "usage limit".to_owned(),
+                },
+                Some(Interruption::Crash) => "the loop was killed during this attempt".to_owned(),
+                Some(Interruption::Person) | None => "stopped by you".to_owned(),
+            }
+        }
+        Outcome::Later(word) => word.as_str().to_owned(),
+    };
+    let look = if attempt.is_failed() && attempt.is_solved { Look::Dim } else { look };
+    (look, mark, words)
+}
+
+/// Returns time, cost and the time of day, in columns: `4m37  $1.32  04:06–04:11`.
+pub fn took(attempt: &Attempt) -> Row {
+    let entry = &attempt.entry;
+    let time = entry.duration_ms.total().map_or(String::new(), brief_duration);
+    let cost = usd(entry.cost_usd);
+    let when = format!("{}–{}", clock(entry.started_at), clock(entry.ended_at));
+    Row::of(Look::Plain, format!("{time:>5}  {cost:>6}")).and(Look::Dim, format!("  {when}"))
+}
+
+/// A fact of the detail: its name stands out, what it says begins in a column.
+pub fn fact(name: &str, value: Row) -> Row {
+    Row::of(Look::Bold, format!("{name:<13}")).then(value).indented(13)
+}
+
+/// Returns how an exit code is shown: a signal, which has no code, is neither good nor bad.
+pub fn look_of_exit(code: i32) -> Look {
+    match code {
+        0 => Look::Good,
+        ..0 => Look::Warn,
+        _ => Look::Bad,
+    }
+}
+
+/// Returns how the validation of an attempt went: `passed: 74 tests, 39 s`; `None` if none ran.
+pub fn validation(attempt: &Attempt) -> Option<Row> {
+    use crate::style::{Count, duration};
+    let entry = &attempt.entry;
+    let code = entry.exit.validation?;
+    let words = match code {
+        0 => "passed".to_owned(),
+        ..0 => "did not end by itself".to_owned(),
+        _ => format!("exit {code}"),
+    };
+    let tests = entry.evidence.tests.and_then(|tests| {
+        let (passed, failed) = (tests.passed?, tests.failed.unwrap_or_default());
+        let failed_words = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        Some(if failed > 0 {
+            format!("{passed} passed{failed_words}")
+        } else {
+            Count(passed, "test").to_string()
+        })
+    });
+    let time = entry.duration_ms.validation.map(duration);
+    let rest: Vec<String> = tests.into_iter().chain(time).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!(": {}", rest.join(", ")) };
+    Some(Row::of(look_of_exit(code), words).and(Look::Plain, rest))
 }

@@ -1,0 +1,152 @@
+//! An attempt: how it ended and why, what it was judged by, what it did, and what it left.
+
+use crate::left_behind;
+use crate::style::{Count, duration, tokens_told};
+use crate::tui::model::{Attempt, Night};
+use crate::tui::page::{Fold, Section};
+use crate::tui::row::{Look, Row};
+use ralph_core::record::{FailureClass, Iteration, Outcome};
+
+use super::Scene;
+use super::output::{call, markdown, result_of};
+use super::task::{changed_files, excerpt};
+use super::words::{brief, fact, look_of_exit, outcome_of, took, validation};
+
+pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
+    let entry = &attempt.entry;
+    let (look, mark, words) = outcome_of(attempt);
+    let of = entry.attempt.filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
+    let verdict = match attempt.outcome() {
+        Outcome::Failure => "failed",
+        Outcome::Success => "done",
+        _ => words.as_str(),
+    };
+    let mut rows = vec![Row::of(look, format!("{mark} {verdict}{of}")).with_right(took(attempt))];
+    if attempt.is_failed() {
+        let is_question = entry.failure_class.is_some_and(FailureClass::is_question);
+        let cause = entry.cause.as_deref().map(brief).filter(|_| is_question);
+        let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
+        rows.push(Row::of(look, format!("  {words}")).indented(2));
+        let fate = fate(night, attempt);
+        rows.push(Row::of(if attempt.is_solved { Look::Good } else { Look::Bad }, format!("  {fate}")));
+    }
+    if !entry.false_claim.is_empty() {
+        rows.push(Row::of(Look::Claim, "  the agent said done, and it was not; reopened"));
+    }
+    if let Some(flag) = entry.evidence.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success)
+    {
+        rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
+    }
+    let mut sections = vec![Section::plain(rows)];
+    let record = scene.cache.iteration(&entry.commit);
+    if attempt.is_failed() {
+        let excerpt = excerpt(scene, Some(attempt));
+        if !excerpt.is_empty() {
+            sections.push(Section::plain(excerpt));
+        }
+    }
+    let Some(record) = record else { return sections };
+    sections.push(Section::plain(facts(attempt, record)));
+    let files = changed_files(scene, attempt);
+    if !files.is_empty() {
+        sections.push(Section::plain(files));
+    }
+    let said = record.facts.final_message.trim();
+    if !said.is_empty() {
+        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), Fold::Open, prose(said)));
+    }
+    sections.extend(tool_calls(scene, record));
+    let lists: [(&str, &[String]); 4] = [
+        ("Learnings", &record.learnings),
+        ("Decisions", &record.decisions),
+        ("Tried", &record.approaches),
+        ("Hints in its prompt", &record.hints),
+    ];
+    for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+        let rows = items.iter().map(|item| Row::of(Look::Plain, format!("  - {}", brief(item))).indented(4));
+        sections.push(Section::titled(Row::of(Look::Bold, name), Fold::Open, rows.collect()));
+    }
+    sections
+}
+
+fn prose(text: &str) -> Vec<Row> {
+    markdown(text).into_iter().map(|row| Row::of(Look::Plain, "  ").then(row).indented(2)).collect()
+}
+
+/// `same as #28; solved in #31`
+fn fate(night: &Night, attempt: &Attempt) -> String {
+    let print = attempt.entry.fingerprint.as_ref();
+    let before = night.attempts.iter().take_while(|one| one.number() < attempt.number());
+    let same = before.into_iter().find(|one| print.is_some() && one.entry.fingerprint.as_ref() == print);
+    let same = same.map(|first| format!("same failure as #{}", first.number()));
+    let task = attempt.entry.task.as_deref().unwrap_or_default();
+    let later = night.attempts.iter().filter(|one| one.number() > attempt.number() && one.is_of(task));
+    let done = later.into_iter().find(|one| one.outcome() == Outcome::Success);
+    let end = match (done, attempt.is_solved) {
+        (Some(done), _) => format!("solved in #{}", done.number()),
+        (None, true) => "solved".to_owned(),
+        (None, false) => "still fails".to_owned(),
+    };
+    same.into_iter().chain([end]).collect::<Vec<_>>().join("; ")
+}
+
+fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let command = record.validation_command.as_deref();
+    if let Some(words) = validation(attempt) {
+        let command = command.map_or(String::new(), |command| format!("   {}", brief(command)));
+        let why = record.validation_exit_reason().map(|why| format!("   {}", why.description()));
+        let row = words.and(Look::Warn, why.unwrap_or_default()).and(Look::Dim, command);
+        rows.push(fact("Validation", row));
+    } else if command.is_some() {
+        rows.push(fact("Validation", Row::of(Look::Dim, "not run")));
+    }
+    if let Some(code) = record.exit.agent {
+        let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", brief(model)));
+        let time = record.duration_ms.agent.map_or(String::new(), |ms| format!(", {}", duration(ms)));
+        let how = if code < 0 { "was stopped".to_owned() } else { format!("exit {code}") };
+        let row = Row::of(Look::Plain, format!("{}{model}  ", brief(&record.agent)));
+        rows.push(fact("Agent", row.and(look_of_exit(code), how).and(Look::Plain, time)));
+    }
+    if let Some(error) = record.error.as_deref() {
+        rows.push(fact("Error", Row::of(Look::Bad, brief(error))));
+    }
+    if !record.tokens.is_unknown() {
+        rows.push(fact("Tokens", Row::of(Look::Plain, tokens_told(&record.tokens))));
+    }
+    if let Some(memory) = record.memory.as_ref().filter(|memory| memory.iterations > 0) {
+        let words = format!("its prompt mentioned {}", Count(memory.iterations as u64, "earlier attempt"));
+        rows.push(fact("Memory", Row::of(Look::Plain, words)));
+    }
+    rows.extend(
+        left_behind::lines(record).iter().map(|line| fact("Left behind", Row::of(Look::Warn, brief(line)))),
+    );
+    rows.extend(record.restoration().map(|line| fact("Restored", Row::of(Look::Plain, brief(&line)))));
+    rows
+}
+
+/// What the agent did, each call with what came of it.
+pub fn tool_calls(scene: &Scene<'_>, record: &Iteration) -> Option<Section> {
+    let top = scene.detail().and_then(|detail| detail.top.as_ref()).map(|top| format!("{top}/"));
+    let rows: Vec<Row> = record
+        .tool_calls
+        .iter()
+        .map(|tool| {
+            let result = match tool.exit_code {
+                Some(code) if code != 0 && tool.last_line.is_empty() => format!("exit {code}"),
+                _ if tool.is_error && !tool.last_line.is_empty() => tool.last_line.clone(),
+                _ => tool.result_summary.clone(),
+            };
+            Row::of(Look::Plain, "  ")
+                .then(call(
+                    &tool.tool_name,
+                    &top.as_ref().map_or(tool.arguments_summary.clone(), |top| {
+                        tool.arguments_summary.replace(top, "")
+                    }),
+                ))
+                .with_right(result_of(tool.is_error, &result))
+        })
+        .collect();
+    let title = Row::of(Look::Bold, "Tool calls").and(Look::Dim, format!(" {}", rows.len()));
+    (!rows.is_empty()).then(|| Section::titled(title, Fold::Open, rows))
+}

@@ -1,0 +1,169 @@
+//! The attempts of a session one by one: command, exit, duration, files and tool calls.
+
+use crate::local_time::clock;
+use crate::style::{Count, brief_duration, cut};
+use crate::tui::model::Attempt;
+use crate::tui::page::{Body, Fold, Section, reading};
+use crate::tui::row::{Look, Row};
+use ralph_core::record::{FailureClass, Outcome};
+
+use super::Scene;
+use super::attempt::tool_calls;
+use super::task::excerpt;
+use super::words::{brief, look_of_exit, outcome_of, usd};
+
+/// Columns of the validation's command.
+const MAX_COMMAND: usize = 24;
+
+/// Attempts whose records are read before they are looked at.
+const READ_AHEAD: usize = 60;
+
+/// A section for each attempt that passes the filter, newest first: its calls are folded away.
+pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
+    let all = scene.night.attempts.iter().rev();
+    let passed: Vec<&Attempt> =
+        all.filter(|one| one.outcome() != Outcome::Skipped && is_match(one, scene.filter)).collect();
+    let running = scene.in_flight().filter(|_| scene.filter.is_empty());
+    let mut sections: Vec<Section> = running
+        .map(|running| {
+            let row =
+                Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
+            let row =
+                row.and(Look::Plain, brief(&running.task.text)).with_right(Row::of(Look::Accent, "runs now"));
+            let title = Some(row);
+            Section { key: key(running.number), title, fold: Fold::Closed(0), body: Body::Rows(Vec::new()) }
+        })
+        .into_iter()
+        .collect();
+    let command =
+        scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
+    for (place, attempt) in passed.iter().enumerate() {
+        let record = if place < READ_AHEAD { scene.cache.iteration(&attempt.entry.commit) } else { None };
+        let files = record.map(|record| Count(record.files_changed.len() as u64, "file").to_string());
+        let calls = record.map(|record| Count(record.tool_calls.len() as u64, "call").to_string());
+        let mut rows = Vec::new();
+        match record {
+            None => rows.push(reading()),
+            Some(record) => {
+                rows.extend(excerpt(scene, Some(attempt)));
+                if let Some(Section { body: Body::Rows(calls), .. }) = tool_calls(scene, record) {
+                    rows.extend(calls.into_iter().map(|row| Row::of(Look::Plain, "  ").then(row)));
+                }
+                if rows.is_empty() {
+                    rows.push(Row::of(Look::Dim, "    no tool calls"));
+                }
+            }
+        }
+        let title = Some(line(scene, attempt, command.as_deref(), files.as_deref(), calls.as_deref()));
+        sections.push(Section {
+            key: key(attempt.number()),
+            title,
+            fold: Fold::Closed(0),
+            body: Body::Rows(rows),
+        });
+    }
+    if sections.is_empty() {
+        let words = if scene.filter.is_empty() {
+            "no attempt yet".to_owned()
+        } else {
+            format!(
+                "no attempt matches `{}`; there are done, failed, asked, cut short, exit:1, exit:validation=1, T001, and words",
+                brief(scene.filter)
+            )
+        };
+        sections.push(Section::plain(vec![Row::of(Look::Dim, words).indented(2)]));
+    }
+    sections
+}
+
+fn line(
+    scene: &Scene<'_>,
+    attempt: &Attempt,
+    command: Option<&str>,
+    files: Option<&str>,
+    calls: Option<&str>,
+) -> Row {
+    let entry = &attempt.entry;
+    let (look, mark, words) = outcome_of(attempt);
+    let exit = entry.exit.validation.or(entry.exit.agent);
+    let exit_words = exit.map_or(String::new(), |code| code.to_string());
+    let exit_look = exit.map_or(Look::Dim, look_of_exit);
+    let time = entry.duration_ms.total().map_or(String::new(), brief_duration);
+    let task = brief(entry.task.as_deref().unwrap_or("-"));
+    // What became of it, if that is no success; else what it was about.
+    let words = if attempt.outcome() == Outcome::Success {
+        entry.title.as_deref().map_or(words, brief)
+    } else {
+        words
+    };
+    let left = Row::of(Look::Dim, format!("{:>4} ", attempt.number()))
+        .and(look, format!("{mark} "))
+        .and(Look::Plain, format!("{task:<5} "))
+        .and(if attempt.is_failed() { look } else { Look::Plain }, words);
+    let cost = usd(entry.cost_usd);
+    let right = if scene.is_compact {
+        Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
+    } else {
+        let command = command.filter(|_| entry.exit.validation.is_some()).unwrap_or_default();
+        Row::of(Look::Dim, format!("{command}  "))
+            .and(exit_look, format!("{exit_words:>3}"))
+            .and(Look::Plain, format!("  {time:>5}  "))
+            .and(Look::Dim, format!("{:>8} {:>8}", files.unwrap_or_default(), calls.unwrap_or_default()))
+            .and(Look::Plain, format!("  {cost:>6}  "))
+            .and(Look::Dim, clock(entry.ended_at))
+    };
+    left.with_right(right)
+}
+
+fn key(number: u32) -> String {
+    format!("#{number}")
+}
+
+/// Returns the attempt that a section of the log is of.
+pub fn attempt_of(section: &Section) -> Option<u32> {
+    section.key.strip_prefix('#')?.parse().ok()
+}
+
+/// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
+/// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
+pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
+    let entry = &attempt.entry;
+    let is_exit = |word: &str| {
+        let (which, code) = word.split_once('=').unwrap_or(("", word));
+        let code = code.parse().ok();
+        code.is_some()
+            && match which {
+                "agent" => entry.exit.agent == code,
+                "validation" => entry.exit.validation == code,
+                _ => entry.exit.agent == code || entry.exit.validation == code,
+            }
+    };
+    let outcome = match attempt.outcome() {
+        Outcome::Success => "success done",
+        Outcome::Failure if entry.failure_class.is_some_and(FailureClass::is_question) => {
+            "failure failed asked asks"
+        }
+        Outcome::Failure if attempt.is_solved => "failure failed solved",
+        Outcome::Failure => "failure failed",
+        Outcome::Interrupted => "interrupted cut short",
+        Outcome::Skipped => "skipped given up",
+        Outcome::Later(_) => "",
+    };
+    let class = entry.failure_class.as_ref().map_or("", FailureClass::as_str);
+    let number = format!("#{}", attempt.number());
+    let texts: [&str; 9] = [
+        outcome,
+        class,
+        &number,
+        entry.task.as_deref().unwrap_or_default(),
+        entry.title.as_deref().unwrap_or_default(),
+        entry.cause.as_deref().unwrap_or_default(),
+        entry.phase.as_deref().unwrap_or_default(),
+        entry.agent.as_deref().unwrap_or_default(),
+        entry.model.as_deref().unwrap_or_default(),
+    ];
+    filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
+        Some(exit) => is_exit(exit),
+        None => texts.iter().any(|text| text.to_lowercase().contains(word)),
+    })
+}

@@ -1,0 +1,346 @@
+//! What the detail shows: of a task, an attempt or a session, in each of its views.
+
+mod attempt;
+mod diff;
+mod live;
+mod log;
+mod night;
+mod output;
+mod task;
+mod words;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use ralph_core::record::{Iteration, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+
+use super::model::{
+    Answer, Attempt, DiffTarget, Feature, InFlight, Night, Overview, Patch, Place, Request, SessionDetail,
+    Unfinished,
+};
+use super::page::{Page, Section};
+use super::row::{Look, Row};
+
+pub use live::{doing, live_file};
+pub use log::{attempt_of, is_match};
+pub use night::max_cost;
+pub use output::rows_of_part;
+pub use words::{and, brief, phase_name, state_of, usd};
+
+/// What the detail is about, of the session that is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Night,
+    Task(TaskName),
+    Attempt(u32),
+    /// The attempt that runs.
+    Running,
+    /// What needs somebody and is no task, by its place.
+    Need(usize),
+}
+
+/// How it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    Detail,
+    Output,
+    Diff,
+    Prompt,
+    /// All attempts of the session.
+    Log,
+    /// All sessions.
+    Nights,
+}
+
+impl View {
+    /// Returns true if its lines are words for people, which are wrapped unless they want otherwise.
+    pub fn is_prose(self) -> bool {
+        matches!(self, Self::Prompt | Self::Detail)
+    }
+}
+
+/// What was read so far, and what is wanted.
+#[derive(Debug, Default)]
+pub struct Cache {
+    known: HashMap<Request, Known>,
+    wanted: RefCell<Vec<Request>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    answer: Result<Answer, String>,
+    is_stale: bool,
+}
+
+/// Most answers that are kept.
+const MAX_KNOWN: usize = 500;
+
+impl Cache {
+    /// Returns an answer, or orders it.
+    fn get(&self, request: Request) -> Option<Result<&Answer, &str>> {
+        let known = self.known.get(&request);
+        if known.is_none_or(|known| known.is_stale) && !self.wanted.borrow().contains(&request) {
+            self.wanted.borrow_mut().push(request);
+        }
+        known.map(|known| known.answer.as_ref().map_err(String::as_str))
+    }
+
+    pub fn iteration(&self, commit: &ObjectId) -> Option<&Iteration> {
+        match self.get(Request::Iteration(commit.clone()))? {
+            Ok(Answer::Iteration(iteration)) => Some(iteration),
+            _ => None,
+        }
+    }
+
+    pub fn session(&self, id: &SessionId) -> Option<&SessionDetail> {
+        match self.get(Request::Session(id.clone()))? {
+            Ok(Answer::Session(detail)) => Some(detail),
+            _ => None,
+        }
+    }
+
+    fn diff(&self, target: DiffTarget) -> Option<Result<&Patch, &str>> {
+        match self.get(Request::Diff(target))? {
+            Ok(Answer::Diff(patch)) => Some(Ok(patch)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    pub fn unfinished(&self, target: DiffTarget) -> Option<&Unfinished> {
+        match self.get(Request::Unfinished(target))? {
+            Ok(Answer::Unfinished(unfinished)) => Some(unfinished),
+            _ => None,
+        }
+    }
+
+    pub fn take(&mut self, request: Request, answer: Result<Answer, String>) {
+        if self.known.len() >= MAX_KNOWN {
+            self.known.retain(|request, _| request.is_volatile());
+        }
+        self.known.insert(request, Known { answer, is_stale: false });
+    }
+
+    /// Has everything read again that may have changed.
+    pub fn invalidate(&mut self) {
+        for (_, known) in self.known.iter_mut().filter(|(request, _)| request.is_volatile()) {
+            known.is_stale = true;
+        }
+    }
+
+    /// Forgets what is wanted, before a page says anew what it needs.
+    pub fn forget_wanted(&self) {
+        self.wanted.borrow_mut().clear();
+    }
+
+    pub fn wanted(&self) -> Vec<Request> {
+        let is_missing = |request: &&Request| self.known.get(request).is_none_or(|known| known.is_stale);
+        self.wanted.borrow().iter().filter(is_missing).cloned().collect()
+    }
+}
+
+/// Says of an attempt whether it is looked at.
+type IsWanted<'a> = Box<dyn Fn(&Attempt) -> bool + 'a>;
+
+/// All that a page is made of.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    pub overview: &'a Overview,
+    pub feature: &'a Feature,
+    pub night: &'a Night,
+    pub cache: &'a Cache,
+    pub now: Timestamp,
+    /// True if there is little room.
+    pub is_compact: bool,
+    /// What the log is filtered by.
+    pub filter: &'a str,
+}
+
+impl<'a> Scene<'a> {
+    pub fn in_flight(&self) -> Option<&'a InFlight> {
+        self.overview.in_flight(&self.night.id)
+    }
+
+    pub fn detail(&self) -> Option<&'a SessionDetail> {
+        self.cache.session(&self.night.id)
+    }
+
+    /// Returns the task that an agent works on.
+    pub fn running_task(&self) -> Option<&'a str> {
+        self.in_flight().map(|running| running.task.name.as_str())
+    }
+
+    /// Returns the attempt that a view of a subject shows: of a task the last one, of a session the newest.
+    pub fn attempt(&self, subject: &Subject) -> Option<(&'a Night, &'a Attempt)> {
+        let is_run = |one: &&Attempt| one.outcome() != Outcome::Skipped;
+        match subject {
+            Subject::Night | Subject::Running => {
+                let last = self.night.attempts.iter().rfind(is_run)?;
+                Some((self.night, last))
+            }
+            Subject::Attempt(number) => Some((self.night, self.night.attempt(*number)?)),
+            Subject::Need(place) => {
+                let need = self.feature.summary.needs_you.get(*place)?;
+                let night = self.feature.nights.iter().find(|night| night.id == need.session)?;
+                Some((night, night.attempt(need.iteration?)?))
+            }
+            Subject::Task(task) => {
+                let mut all = self.feature.nights.iter().rev();
+                all.find_map(|night| {
+                    let of_task = |one: &&Attempt| one.is_of(task) && is_run(one);
+                    Some((night, night.attempts.iter().rfind(of_task)?))
+                })
+            }
+        }
+    }
+
+    /// Returns true if a view of this shows what runs.
+    pub fn is_live(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::Running => self.in_flight().is_some(),
+            Subject::Task(task) => self.running_task() == Some(task),
+            Subject::Attempt(number) => {
+                self.in_flight().is_some_and(|running| running.number == *number)
+                    && self.night.attempt(*number).is_none()
+            }
+            Subject::Night | Subject::Need(_) => false,
+        }
+    }
+
+    /// Returns the attempts whose changes a diff of this shows: of a task all that came after its last success.
+    pub fn diff_target(&self, subject: &Subject) -> Option<DiffTarget> {
+        let (night, is_wanted): (_, IsWanted<'_>) = match subject {
+            Subject::Night | Subject::Running => (self.night, Box::new(|_| true)),
+            Subject::Attempt(_) | Subject::Need(_) => {
+                let (night, one) = self.attempt(subject)?;
+                let number = one.number();
+                (night, Box::new(move |other| other.number() == number))
+            }
+            Subject::Task(task) => {
+                let (night, last) = self.attempt(subject)?;
+                let is_done = |one: &&Attempt| one.is_of(task) && one.outcome() == Outcome::Success;
+                let done = night.attempts.iter().rfind(|one| is_done(one) && one.number() < last.number());
+                let after = done.map_or(0, Attempt::number);
+                let is_success = last.outcome() == Outcome::Success;
+                let number = last.number();
+                (
+                    night,
+                    Box::new(move |one| {
+                        if is_success {
+                            one.number() == number
+                        } else {
+                            one.is_of(task) && one.number() > after
+                        }
+                    }),
+                )
+            }
+        };
+        let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
+        let mut is_open = false;
+        for one in &night.attempts {
+            let Some(snapshot) = &one.entry.snapshot else { continue };
+            match (is_wanted(one), runs.last_mut().filter(|_| is_open)) {
+                (true, Some((_, last))) => *last = snapshot.clone(),
+                (true, None) => runs.push((snapshot.clone(), snapshot.clone())),
+                (false, _) => {}
+            }
+            is_open = is_wanted(one);
+        }
+        (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
+    }
+
+    /// Returns the name of the subject for commands: `SESSION:5`, or the session.
+    pub fn name(&self, subject: &Subject) -> String {
+        match (subject, self.attempt(subject), self.in_flight()) {
+            (Subject::Night, _, _) | (_, None, None) => self.night.id.to_string(),
+            (Subject::Running, _, Some(running)) => format!("{}:{}", self.night.id, running.number),
+            (_, Some((night, attempt)), _) => format!("{}:{}", night.id, attempt.number()),
+            (_, None, Some(_)) => self.night.id.to_string(),
+        }
+    }
+
+    /// Returns the title of the detail.
+    pub fn title(&self, subject: &Subject, view: View) -> Row {
+        let of_task = |task: &str| {
+            let text = self.feature.list.find(task).map_or(String::new(), |item| item.text.clone());
+            Row::of(Look::Bold, brief(task)).and(Look::Plain, format!(" {}", brief(&text)))
+        };
+        let title = match (view, subject) {
+            (View::Log, _) => Row::of(Look::Bold, "Log"),
+            (View::Nights, _) => Row::of(Look::Bold, "Nights"),
+            (_, Subject::Running) if self.in_flight().is_some() => {
+                self.running_task().map(of_task).unwrap_or_default()
+            }
+            (_, Subject::Night | Subject::Running) => Row::of(Look::Bold, brief(self.feature.name())),
+            (_, Subject::Task(task)) => of_task(task),
+            (_, Subject::Attempt(number)) => {
+                let task = self.night.attempt(*number).and_then(|one| one.entry.task.as_deref());
+                Row::of(Look::Bold, format!("#{number} ")).then(task.map(of_task).unwrap_or_default())
+            }
+            (_, Subject::Need(place)) => {
+                let need = self.feature.summary.needs_you.get(*place);
+                Row::of(Look::Bold, brief(&need.map(ralph_core::record::Need::subject).unwrap_or_default()))
+            }
+        };
+        let number = self.attempt(subject).map(|(_, one)| format!(" #{}", one.number()));
+        let number = if self.is_live(subject) { Some(" now".to_owned()) } else { number };
+        let of_which = match (view, number) {
+            (View::Output, Some(number)) => format!("output{number}"),
+            (View::Prompt, Some(number)) => format!("prompt{number}"),
+            (View::Diff, _) => "diff".to_owned(),
+            _ => String::new(),
+        };
+        if of_which.is_empty() { title } else { title.and(Look::Accent, format!("  {of_which}")) }
+    }
+}
+
+/// Makes the page of a subject in a view.
+pub fn page(scene: &Scene<'_>, subject: &Subject, view: View) -> Page {
+    let attempt = scene.attempt(subject);
+    let nothing = |words: &str| Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words.to_owned())])]);
+    let running = scene.in_flight().filter(|_| scene.is_live(subject));
+    match view {
+        View::Log => Page::new(log::sections(scene)),
+        View::Nights => Page::new(night::list(scene)),
+        View::Output => match (running, attempt) {
+            (Some(running), _) => live::output(scene, running),
+            (None, Some((night, attempt))) => Page::new(output::sections(night, attempt)),
+            (None, None) => nothing("no output: nothing ran yet"),
+        },
+        View::Prompt => match (running, attempt) {
+            (Some(running), _) => output::prompt(Place::Spool(scene.night.id.clone(), running.number)),
+            (None, Some((_, attempt))) => output::prompt(Place::Record(attempt.entry.commit.clone())),
+            (None, None) => nothing("no prompt was sent yet"),
+        },
+        View::Diff => match scene.diff_target(subject) {
+            None if running.is_some() => nothing("what it changes is known when it is recorded"),
+            None => nothing("no snapshot was taken: nothing to compare"),
+            Some(target) => match scene.cache.diff(target) {
+                None => Page::default(),
+                Some(Ok(patch)) => Page::new(diff::sections(patch)),
+                Some(Err(error)) => {
+                    let mut rows = Row::lines(error, Look::Plain);
+                    if let Some(first) = rows.first_mut() {
+                        *first = Row::of(Look::Bad, first.text());
+                    }
+                    Page::new(vec![Section::plain(rows)])
+                }
+            },
+        },
+        View::Detail => match subject {
+            Subject::Need(place) => Page::new(night::need(scene, *place)),
+            Subject::Attempt(_) | Subject::Task(_) | Subject::Running if running.is_some() => {
+                running.map_or_else(Page::default, |running| live::detail(scene, running))
+            }
+            Subject::Night | Subject::Running => Page::new(night::sections(scene)),
+            Subject::Attempt(_) => match attempt {
+                Some((night, attempt)) => Page::new(attempt::sections(scene, night, attempt)),
+                None => nothing("this attempt is not recorded"),
+            },
+            Subject::Task(task) => match scene.feature.list.find(task) {
+                Some(item) => Page::new(task::sections(scene, item)),
+                None => nothing("the task is no longer in the list"),
+            },
+        },
+    }
+}

@@ -1,0 +1,191 @@
+//! A session as a whole: how it ended, what it is about, what it took, and what was learned.
+
+use crate::ending;
+use crate::local_time::local_minute;
+use crate::needs::{changed, false_claims};
+use crate::style::{Count, duration, grouped};
+use crate::tui::model::{Attempt, Night};
+use crate::tui::page::{Body, Fold, Section};
+use crate::tui::row::{Look, Row};
+use ralph_core::record::{ArtifactStatus, NeedKind, RALPH, Tokens};
+
+use super::words::{brief, fact, state_of, usd};
+use super::{Scene, Subject};
+
+/// Most learnings and causes that are listed.
+const MAX_LISTED: usize = 8;
+
+pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
+    let (feature, night) = (scene.feature, scene.night);
+    let summary = &feature.summary;
+    let detail = scene.detail();
+    let live = scene.overview.live.get(&night.id);
+    let mut rows = vec![state_of(night, live).with_right(Row::of(Look::Dim, night.id.to_string()))];
+    rows.push(Row::of(Look::Bold, ending::tasks(summary.tasks)));
+    let mut sections = vec![Section::plain(rows)];
+    let mut facts = Vec::new();
+    if let Some(detail) = detail {
+        let artifact = &detail.session.artifact;
+        let look = match artifact.status {
+            ArtifactStatus::Complete => Look::Good,
+            ArtifactStatus::Draft => Look::Warn,
+            ArtifactStatus::Failed => Look::Bad,
+            ArtifactStatus::Later(_) => Look::Dim,
+        };
+        let path = Row::of(Look::Plain, format!("{}  ", brief(&artifact.path)));
+        let row = path.and(look, artifact.status.as_str().to_owned());
+        facts.push(fact("Artifact", row).linked(&artifact.path));
+    }
+    let totals = &night.totals;
+    facts.push(fact("Attempts", Row::of(Look::Plain, ending::attempts(totals))));
+    if totals.failed > 0 {
+        let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
+        let cost = totals.cost.failed_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));
+        let words = format!(
+            "{}, {} of them solved later{cost}",
+            grouped(totals.failed as u64),
+            grouped(solved as u64)
+        );
+        facts.push(fact("Failed", Row::of(Look::Plain, words)));
+    }
+    let claims: Vec<u32> =
+        night.attempts.iter().filter(|one| !one.entry.false_claim.is_empty()).map(Attempt::number).collect();
+    facts.extend(false_claims(&claims).map(|words| fact("Claims", Row::of(Look::Claim, words))));
+    let until = if live.is_some() { scene.now } else { night.last_at };
+    facts.push(fact("Time", Row::of(Look::Plain, duration(night.started_at.ms_until(until)))));
+    if let Some(cost) = ending::cost(&totals.cost) {
+        let each = totals.cost.usd.filter(|_| totals.succeeded > 0);
+        let each = each.map(|usd| usd / f64::from(u32::try_from(totals.succeeded).unwrap_or(1)));
+        let each = each.map_or(String::new(), |usd| format!(", ${usd:.2} a task"));
+        facts.push(fact("Cost", Row::of(Look::Plain, cost + &each)));
+    }
+    let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
+    facts.extend(told(&tokens).map(|words| fact("Tokens", Row::of(Look::Plain, words))));
+    if let Some(detail) = detail {
+        let session = &detail.session;
+        facts.extend(detail.changes.map(|stat| fact("Changed", Row::of(Look::Plain, changed(stat)))));
+        let agent = format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default());
+        facts.push(fact("Agent", Row::of(Look::Plain, brief(agent.trim_end()))));
+        let validation = detail.validation().map_or_else(|| "none".to_owned(), brief);
+        facts.push(fact("Validation", Row::of(Look::Plain, validation)));
+        let limit = Count(u64::from(session.max_iterations), "attempt").to_string();
+        let limit = match max_cost(scene) {
+            Some(cost) => format!("{limit}, ${cost:.2}"),
+            None => limit,
+        };
+        facts.push(fact("Limit", Row::of(Look::Plain, limit)));
+        let branch = session.branch.as_deref().unwrap_or("a detached HEAD");
+        facts.push(fact(
+            "Started",
+            Row::of(
+                Look::Plain,
+                format!("{} on {}, {}", local_minute(night.started_at), brief(branch), brief(&session.host)),
+            ),
+        ));
+    }
+    sections.push(Section::plain(facts));
+    let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);
+    let causes: Vec<Row> = causes
+        .take(MAX_LISTED)
+        .map(|cause| {
+            let (look, is) = if cause.is_solved { (Look::Dim, "solved") } else { (Look::Bad, "still fails") };
+            let tasks = ralph_core::record::join_truncated(&cause.tasks, 3);
+            Row::of(look, format!("  {} ", brief(cause.cause.as_deref().unwrap_or("no cause recorded"))))
+                .with_right(
+                    Row::of(Look::Dim, format!("{} × {}  ", cause.times, brief(&tasks))).and(look, is),
+                )
+        })
+        .collect();
+    let learned = detail.map(|detail| detail.learnings.as_slice()).unwrap_or_default();
+    let learned: Vec<Row> = learned
+        .iter()
+        .take(MAX_LISTED)
+        .map(|(number, words)| {
+            Row::of(Look::Dim, format!("{:>5}  ", format!("#{number}")))
+                .and(Look::Plain, brief(words))
+                .indented(7)
+        })
+        .collect();
+    for (name, rows) in [("Causes", causes), ("Learned", learned)] {
+        if !rows.is_empty() {
+            sections.push(Section::titled(Row::of(Look::Bold, name), Fold::Open, rows));
+        }
+    }
+    sections
+}
+
+/// Returns the budget of the session in dollars.
+pub fn max_cost(scene: &Scene<'_>) -> Option<f64> {
+    scene.detail()?.setting("max-cost")?.as_f64()
+}
+
+/// `21.5 M tokens in, 99 % cached; 0.48 M out`; `None` if nothing is known.
+fn told(tokens: &Tokens) -> Option<String> {
+    let short = |count: u64| match count {
+        0..10_000 => grouped(count),
+        10_000..1_000_000 => format!("{} k", count / 1000),
+        _ => format!("{}.{} M", count / 1_000_000, count % 1_000_000 / 100_000),
+    };
+    let (input, cached) = (tokens.input.unwrap_or_default(), tokens.cache_read.unwrap_or_default());
+    let read = input + cached + tokens.cache_write.unwrap_or_default();
+    let part = if cached > 0 { format!(", {} % cached", cached * 100 / read.max(1)) } else { String::new() };
+    let out = tokens.output.map_or(String::new(), |output| format!("; {} out", short(output)));
+    (!tokens.is_unknown()).then(|| format!("{} in{part}{out}", short(read)))
+}
+
+/// What needs somebody and is no task.
+pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
+    let Some(need) = scene.feature.summary.needs_you.get(place) else { return sections(scene) };
+    let mut rows = vec![Row::of(Look::Bad, brief(&need.subject())), Row::new()];
+    let cause = need.cause.as_deref().unwrap_or_default();
+    for line in cause.split("; ").filter(|line| !line.is_empty()) {
+        rows.push(Row::of(Look::Plain, format!("  {}", brief(line))).indented(2));
+    }
+    let what = match need.why {
+        NeedKind::Agent => format!("{RALPH} doctor says what the agent lacks; then r resumes"),
+        NeedKind::Validation => format!("{RALPH} doctor says what the validation lacks; then r resumes"),
+        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Fails => String::new(),
+    };
+    let mut sections = vec![Section::plain(rows)];
+    if !what.is_empty() {
+        sections.push(Section::plain(vec![Row::of(Look::Dim, what).indented(2)]));
+    }
+    if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
+        let words = super::task::said(scene, Some(attempt), None);
+        sections.push(Section::plain(
+            [Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))]
+                .into_iter()
+                .chain(words)
+                .collect(),
+        ));
+    }
+    sections
+}
+
+/// All sessions, newest first.
+pub fn list(scene: &Scene<'_>) -> Vec<Section> {
+    let section = |(feature, night): (&std::sync::Arc<crate::tui::model::Feature>, &Night)| {
+        let live = scene.overview.live.get(&night.id);
+        let totals = &night.totals;
+        let left = Row::of(Look::Dim, format!(" {}  ", local_minute(night.started_at)))
+            .and(Look::Bold, format!("{}  ", brief(feature.name())))
+            .then(state_of(night, live));
+        let words = format!(
+            "{}, {} failed  {:>7}",
+            Count(totals.attempts as u64, "attempt"),
+            grouped(totals.failed as u64),
+            usd(totals.cost.usd)
+        );
+        Section {
+            key: night.id.to_string(),
+            title: Some(left.with_right(Row::of(Look::Dim, words))),
+            fold: Fold::Never,
+            body: Body::Rows(Vec::new()),
+        }
+    };
+    let mut sections: Vec<Section> = scene.overview.nights().into_iter().map(section).collect();
+    for section in &mut sections {
+        section.fold = Fold::Closed(0);
+    }
+    sections
+}

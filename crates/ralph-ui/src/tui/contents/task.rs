@@ -1,0 +1,291 @@
+//! A task: what it needs, its attempts, what they left behind, and how it was checked.
+
+use tasklist::Item;
+
+use crate::local_time::local_minute;
+use crate::style::{Count, brief_duration};
+use crate::tui::model::{Attempt, Night, TaskState};
+use crate::tui::page::Section;
+use crate::tui::row::{Look, RULE, Row};
+use ralph_core::record::{NeedKind, Outcome, join_truncated};
+
+use super::words::{and, brief, fact, outcome_of, took, usd, validation};
+use super::{Scene, Subject};
+
+/// Most lines of what an agent said, of an excerpt, and most files that are named.
+const MAX_WORDS: usize = 6;
+const MAX_EXCERPT: usize = 10;
+const MAX_EXCERPT_COMPACT: usize = 3;
+const MAX_FILES: usize = 12;
+
+pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
+    let feature = scene.feature;
+    let task = item.name.as_str();
+    let state = feature.state(item, scene.running_task());
+    let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
+    let attempts = || tried.iter().flat_map(|(_, attempts)| attempts.iter().copied());
+    let times = attempts().filter(|one| one.outcome().is_attempt()).count();
+    let cost: Option<f64> = attempts().filter_map(|one| one.entry.cost_usd).reduce(|one, other| one + other);
+    let spent = [Count(times as u64, "attempt").to_string(), usd(cost)];
+    let spent: Vec<String> = spent.into_iter().filter(|words| !words.is_empty()).collect();
+    let spent = if times > 0 { Row::of(Look::Dim, spent.join(", ")) } else { Row::new() };
+    let mut rows = head(scene, item, state, &spent);
+    let mut waiting = feature.waiting_for(task).map(|name| brief(name)).collect::<Vec<_>>();
+    waiting.dedup();
+    if !waiting.is_empty() && state != TaskState::Done {
+        let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+        rows.push(Row::of(Look::Dim, format!("{} {verb} for it", and(&waiting))).indented(2));
+    }
+    let mut sections = vec![Section::plain(rows)];
+    if matches!(state, TaskState::Asks | TaskState::Fails) {
+        let acts = acts(task, state);
+        let rows = if scene.is_compact { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
+        sections.push(Section::plain(rows));
+    }
+    if !tried.is_empty() {
+        sections.push(Section::plain(list_of_attempts(scene, &tried)));
+    }
+    let last = scene.attempt(&Subject::Task(task.to_owned()));
+    let mut files = Vec::new();
+    if !item.done {
+        files = unfinished(scene, task);
+    } else if let Some((_, last)) = last {
+        files = changed_files(scene, last);
+    }
+    if !files.is_empty() {
+        sections.push(Section::plain(files));
+    }
+    let mut facts: Vec<Row> = Vec::new();
+    facts.extend(last.and_then(|(_, last)| validation(last)).map(|words| fact("Validation", words)));
+    if !feature.is_file() {
+        let spec = format!("{}/spec.md", feature.path);
+        let key = Row::of(Look::Accent, "e").and(Look::Dim, " open in editor");
+        facts.push(fact("Spec", Row::of(Look::Plain, brief(&spec))).linked(&spec).with_right(key));
+    }
+    sections.push(Section::plain(facts));
+    sections
+}
+
+/// What is to be known first.
+fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Vec<Row> {
+    let feature = scene.feature;
+    let need = feature.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
+    let last = scene.attempt(&Subject::Task(item.name.clone())).map(|(_, last)| last);
+    let failures = feature.failures_of(&item.name) as u64;
+    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry.cause.as_deref());
+    let title = |look, words: String| Row::of(look, words).with_right(spent.clone());
+    match state {
+        TaskState::Asks => {
+            let question = cause.unwrap_or_default();
+            let mut rows = vec![title(Look::Warn, "The agent asks".to_owned()), Row::new()];
+            // What follows the question may be several sentences.
+            let end = question.find('?').map_or(question.len(), |at| at + 1);
+            let (question, more) = question.split_at(end);
+            rows.push(Row::of(Look::Bold, format!("  {}", brief(question))).indented(2));
+            if !more.trim().is_empty() {
+                rows.push(Row::of(Look::Plain, format!("  {}", brief(more.trim()))).indented(2));
+            }
+            rows.extend(said(scene, last, Some(&format!("{question}{more}"))));
+            rows
+        }
+        TaskState::Fails => {
+            let skip = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
+            let skip =
+                skip.into_iter().find(|one| one.is_of(&item.name) && one.outcome() == Outcome::Skipped);
+            let record = skip.and_then(|skip| scene.cache.iteration(&skip.entry.commit));
+            let undone = record.is_some_and(|record| record.restored_to.is_some());
+            let words = format!("Given up after {}", Count(failures, "attempt"));
+            let words = if undone { format!("{words}; changes undone") } else { words };
+            let mut rows = vec![title(Look::Bad, words), Row::new()];
+            rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
+            rows.extend(excerpt(scene, last));
+            rows
+        }
+        TaskState::Done => {
+            let done = last.filter(|last| last.outcome() == Outcome::Success);
+            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number()));
+            let mut rows = vec![title(Look::Good, words)];
+            let flagged = feature.summary.flagged.iter().find(|flagged| flagged.task == item.name);
+            let text = flagged.map(|flagged| flagged.text.as_deref().unwrap_or("look at it"));
+            rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(text))).indented(4)));
+            rows.extend(said(scene, done, None));
+            rows
+        }
+        TaskState::Waits(other) => {
+            let gave_up = feature
+                .summary
+                .needs_you
+                .iter()
+                .any(|need| need.task.as_deref() == Some(other) && need.why == NeedKind::Fails);
+            let times = Count(feature.failures_of(other) as u64, "time");
+            let why = if gave_up { format!(", which failed {times}") } else { String::new() };
+            vec![title(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
+        }
+        TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
+            let words = format!("Failed {}; the loop tries it again", Count(failures, "time"));
+            let mut rows = vec![title(Look::Plain, words)];
+            rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
+            rows.extend(excerpt(scene, last));
+            rows
+        }
+        TaskState::Open | TaskState::Runs => vec![title(Look::Dim, "Not attempted".to_owned())],
+    }
+}
+
+/// The last words of the agent, without a line that says `known` already.
+pub fn said(scene: &Scene<'_>, attempt: Option<&Attempt>, known: Option<&str>) -> Vec<Row> {
+    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+    let Some(record) = record else { return Vec::new() };
+    let is_told = |text: &str| {
+        let plain = |text: &str| text.to_lowercase().replace([' ', '`', '*'], "");
+        known.is_some_and(|known| !known.is_empty() && plain(text).contains(&plain(known)))
+    };
+    let mut rows = Vec::new();
+    for line in record.facts.final_message.lines().filter(|line| !line.trim().is_empty()) {
+        // What follows the question on its line is worth reading.
+        let line = match line.find('?') {
+            Some(at) if is_told(&line[..=at]) => line[at + 1..].trim(),
+            _ if is_told(line) => continue,
+            _ => line,
+        };
+        if line.is_empty() || line.starts_with("<promise>") {
+            continue;
+        }
+        rows.push(Row::of(Look::Dim, format!("  {}", brief(line))).indented(2));
+        if rows.len() == MAX_WORDS {
+            break;
+        }
+    }
+    rows
+}
+
+/// The decisive lines of a failure.
+pub fn excerpt(scene: &Scene<'_>, attempt: Option<&Attempt>) -> Vec<Row> {
+    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+    let most = if scene.is_compact { MAX_EXCERPT_COMPACT } else { MAX_EXCERPT };
+    let mut rows = Vec::new();
+    for line in record.iter().flat_map(|record| record.facts.excerpt.lines()).take(most) {
+        Row::line(line, Look::Plain, &mut rows);
+    }
+    rows.into_iter().map(|row| Row::of(Look::Dim, format!("  {RULE} ")).then(row)).collect()
+}
+
+/// The keys that bring a task on.
+fn acts(task: &str, state: TaskState<'_>) -> Row {
+    let resume = Row::of(Look::Accent, "r").and(Look::Plain, " resume");
+    let row = if state == TaskState::Asks {
+        Row::of(Look::Accent, "a").and(Look::Plain, " answer ")
+    } else {
+        Row::of(Look::Accent, "h").and(Look::Plain, " hint ")
+    };
+    let row = row.and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)));
+    row.with_right(resume)
+}
+
+/// The attempts of each session, oldest first.
+fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec<Row> {
+    if scene.is_compact {
+        let one = |row: Row, attempt: &&Attempt| {
+            let (look, mark, _) = outcome_of(attempt);
+            let time = attempt.entry.duration_ms.total().map_or(String::new(), brief_duration);
+            let cost = usd(attempt.entry.cost_usd);
+            row.and(Look::Dim, format!("{} ", attempt.number()))
+                .and(look, mark)
+                .and(Look::Plain, format!(" {time} {cost}   "))
+        };
+        let all: Vec<&Attempt> = tried.iter().flat_map(|(_, attempts)| attempts.iter().copied()).collect();
+        return vec![all.iter().fold(Row::of(Look::Bold, "Attempts  "), one).indented(10)];
+    }
+    let mut rows = vec![Row::of(Look::Bold, "Attempts")];
+    for (night, attempts) in tried {
+        if tried.len() > 1 {
+            rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.started_at))));
+        }
+        let mut before: Option<&Attempt> = None;
+        for attempt in attempts {
+            let (look, mark, words) = outcome_of(attempt);
+            let is_same = before.is_some_and(|before| {
+                before.entry.fingerprint.is_some() && before.entry.fingerprint == attempt.entry.fingerprint
+            });
+            let approach =
+                scene.cache.iteration(&attempt.entry.commit).and_then(|one| one.approaches.first());
+            let words = match (approach.filter(|_| attempt.is_failed()), is_same) {
+                (Some(approach), _) => brief(approach),
+                (None, true) => "the same".to_owned(),
+                (None, false) => words,
+            };
+            rows.push(
+                Row::of(Look::Dim, format!("{:>4} ", attempt.number()))
+                    .and(look, format!("{mark} "))
+                    .and(Look::Plain, words)
+                    .with_right(took(attempt)),
+            );
+            before = Some(attempt);
+        }
+    }
+    rows
+}
+
+/// What attempts left in the work tree, with the keys that look at it and take it back.
+fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
+    let subject = Subject::Task(task.to_owned());
+    let target = scene.diff_target(&subject).filter(|_| scene.running_task() != Some(task));
+    let Some(found) = target.and_then(|target| scene.cache.unfinished(target)) else { return Vec::new() };
+    if found.files.is_empty() {
+        return Vec::new();
+    }
+    let keys = [("d", " diff"), ("R", " take it back")];
+    let key = |(key, does): (&str, &str)| Row::of(Look::Accent, key).and(Look::Dim, does);
+    if scene.is_compact {
+        let names: Vec<String> =
+            found.files.iter().map(|(path, added, _)| format!("{} +{added}", brief(path))).collect();
+        let row = Row::of(Look::Bold, "Left in your work tree, ").and(Look::Warn, "unfinished: ");
+        let row = row.and(Look::Plain, join_truncated(&names, 2));
+        return vec![row.with_right(key(keys[0]).and(Look::Plain, "  ").then(key(keys[1])))];
+    }
+    let mut rows = vec![Row::of(Look::Bold, "Left in your work tree  ").and(Look::Warn, "unfinished")];
+    rows.extend(rows_of_files(
+        found.files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed)),
+    ));
+    for (place, one) in keys.into_iter().enumerate() {
+        match rows.get_mut(place + 1) {
+            Some(row) => *row = std::mem::take(row).with_right(key(one)),
+            None => rows.push(Row::new().with_right(key(one))),
+        }
+    }
+    rows
+}
+
+/// `  src/export/csv.ts  +81 −2`, with links.
+pub fn rows_of_files<'a>(files: impl Iterator<Item = (&'a str, u64, u64)> + Clone) -> Vec<Row> {
+    let width =
+        files.clone().take(MAX_FILES).map(|(path, ..)| crate::style::columns(path)).max().unwrap_or(0);
+    let left_out = files.clone().count().saturating_sub(MAX_FILES);
+    let row = |(path, added, removed): (&str, u64, u64)| {
+        let row = Row::of(Look::Plain, format!("  {:<width$}  ", brief(path))).linked(path);
+        let row = row.and(Look::Good, format!("+{added}"));
+        if removed > 0 { row.and(Look::Bad, format!(" −{removed}")) } else { row }
+    };
+    let mut rows: Vec<Row> = files.take(MAX_FILES).map(row).collect();
+    if left_out > 0 {
+        rows.push(Row::of(Look::Dim, format!("  and {left_out} more")));
+    }
+    rows
+}
+
+/// What a successful attempt changed.
+pub fn changed_files(scene: &Scene<'_>, attempt: &Attempt) -> Vec<Row> {
+    let Some(record) = scene.cache.iteration(&attempt.entry.commit) else { return Vec::new() };
+    let changes = &record.facts.changes;
+    let mut rows = vec![Row::of(Look::Bold, "Changed")];
+    if changes.is_empty() {
+        let names = record.files_changed.iter().take(MAX_FILES);
+        rows.extend(names.map(|path| Row::of(Look::Plain, format!("  {}", brief(path))).linked(path)));
+    } else {
+        let files = changes.iter().map(|change| {
+            (change.path.as_str(), change.added.unwrap_or_default(), change.removed.unwrap_or_default())
+        });
+        rows.extend(rows_of_files(files));
+    }
+    if rows.len() > 1 { rows } else { Vec::new() }
+}

@@ -1,0 +1,406 @@
+//! What the screen asks for, and the values that it gets.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use camino::Utf8Path;
+use tasklist::{Item, TaskList};
+
+use ralph_core::history::causes::{CauseRecord, solutions};
+use ralph_core::record::{
+    AgentEvent, DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, RecordKind, Session, SessionId,
+    SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
+};
+use ralph_store::{Ask, RemoteRun, names};
+
+use super::window::WindowPart;
+
+/// Where everything on the screen comes from. Every call may take its time: none is made where keys are read.
+pub trait Backend: Send + Sync {
+    /// Returns how everything stands, or `None` if nothing changed since the last call.
+    fn look(&self) -> Result<Option<Overview>>;
+
+    fn read(&self, request: &Request) -> Result<Answer>;
+}
+
+/// What is to be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Request {
+    Part(PartRequest),
+    /// `iteration.json` of a record.
+    Iteration(ObjectId),
+    Session(SessionId),
+    Diff(DiffTarget),
+    /// What attempts changed and is still in the work tree.
+    Unfinished(DiffTarget),
+}
+
+impl Request {
+    /// Returns true if others should not have to wait for it.
+    pub fn is_slow(&self) -> bool {
+        matches!(self, Self::Session(_) | Self::Diff(_) | Self::Unfinished(_))
+    }
+
+    /// Returns true if the answer may be another one later.
+    pub fn is_volatile(&self) -> bool {
+        matches!(self, Self::Session(_) | Self::Unfinished(_))
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    Part(WindowPart),
+    Iteration(Box<Iteration>),
+    Session(Box<SessionDetail>),
+    Diff(Patch),
+    Unfinished(Unfinished),
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PartRequest {
+    pub file: File,
+    pub ask: Ask,
+}
+
+/// A file of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct File {
+    pub place: Place,
+    pub stream: Stream,
+    /// The session and the agent that printed it, as that session set it up.
+    pub author: Option<(SessionId, String)>,
+}
+
+/// Where an iteration is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    Record(ObjectId),
+    /// It runs, or ran until its loop died.
+    Spool(SessionId, u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    Prompt,
+    ValidationStdout,
+    ValidationStderr,
+    AgentStdout,
+    AgentStderr,
+}
+
+impl Stream {
+    /// Those of a run, in the order in which they begin.
+    pub const OF_A_RUN: [Self; 4] =
+        [Self::AgentStdout, Self::AgentStderr, Self::ValidationStdout, Self::ValidationStderr];
+
+    /// The path in the tree of a record.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt.md",
+            Self::ValidationStdout => "validation/stdout",
+            Self::ValidationStderr => "validation/stderr",
+            Self::AgentStdout => "agent/stdout",
+            Self::AgentStderr => "agent/stderr",
+        }
+    }
+
+    /// The name in the spool of what runs.
+    pub fn spool_name(self) -> &'static str {
+        match self {
+            Self::Prompt => names::PROMPT,
+            Self::ValidationStdout => names::VALIDATION_STDOUT,
+            Self::ValidationStderr => names::VALIDATION_STDERR,
+            Self::AgentStdout => names::AGENT_STDOUT,
+            Self::AgentStderr => names::AGENT_STDERR,
+        }
+    }
+}
+
+/// Attempts of a session whose changes are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DiffTarget {
+    pub session: SessionId,
+    /// Runs of attempts with nothing between them, oldest first: the snapshots after the first and after the last of each.
+    pub runs: Vec<(ObjectId, ObjectId)>,
+}
+
+/// Lines of a patch, as git prints them without colours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patch {
+    pub text: String,
+    /// Why it is not all of it.
+    pub left_out: Option<String>,
+}
+
+/// What is still in the work tree of attempts that did not finish their task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The snapshot from before them.
+    pub before: Option<ObjectId>,
+    /// From the top of the work tree, with lines added and removed.
+    pub files: Vec<(String, u64, u64)>,
+}
+
+/// What is known of a session beside its rows.
+#[derive(Debug, Clone)]
+pub struct SessionDetail {
+    pub session: Session,
+    /// How much it changed; `None` without snapshots.
+    pub changes: Option<DiffStat>,
+    /// The newest learnings, each with the iteration that it is of.
+    pub learnings: Vec<(u32, String)>,
+    /// The folder of the work tree, where its files can be opened.
+    pub top: Option<String>,
+}
+
+impl SessionDetail {
+    /// Returns a setting that the session began with.
+    pub fn setting(&self, name: &str) -> Option<&serde_json::Value> {
+        self.session.configuration.get(name).filter(|value| !value.is_null())
+    }
+
+    pub fn validation(&self) -> Option<&str> {
+        self.setting("validation.command")?.as_str()
+    }
+}
+
+/// How everything stands.
+#[derive(Debug, Clone, Default)]
+pub struct Overview {
+    pub features: Vec<Arc<Feature>>,
+    /// What runs.
+    pub live: HashMap<SessionId, Live>,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+/// A feature with all of its sessions.
+#[derive(Debug, Clone, Default)]
+pub struct Feature {
+    pub path: String,
+    /// Oldest first.
+    pub nights: Vec<Night>,
+    /// The task list as it stands.
+    pub list: TaskList,
+    pub summary: Summary,
+}
+
+/// A session of a feature.
+#[derive(Debug, Clone)]
+pub struct Night {
+    pub id: SessionId,
+    pub totals: SessionTotals,
+    /// Oldest first, iterations alone.
+    pub attempts: Vec<Attempt>,
+    pub started_at: Timestamp,
+    /// When its newest record was written.
+    pub last_at: Timestamp,
+    /// Of the newest record, as if nobody ran it.
+    pub status: Status,
+    pub stop_reason: Option<StopReason>,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<RemoteRun>,
+}
+
+/// The record of an iteration.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    pub entry: LogEntry,
+    /// True if it failed, and the cause is solved by now.
+    pub is_solved: bool,
+}
+
+impl Attempt {
+    pub fn number(&self) -> u32 {
+        self.entry.iteration.unwrap_or_default()
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        self.entry.outcome.unwrap_or(Outcome::Interrupted)
+    }
+
+    pub fn is_failed(&self) -> bool {
+        self.outcome() == Outcome::Failure
+    }
+
+    pub fn is_of(&self, task: &str) -> bool {
+        self.entry.task.as_deref() == Some(task)
+    }
+}
+
+/// What is known of a session that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    pub pid: u32,
+    pub in_flight: Option<InFlight>,
+    pub waiting: Option<Waiting>,
+    pub is_stopping: bool,
+}
+
+/// An iteration that is not a commit yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InFlight {
+    pub number: u32,
+    pub task: Task,
+    pub attempt: u32,
+    pub agent: String,
+    pub started_at: Timestamp,
+    /// Bytes so far of the agent's stdout and stderr and the validation's; `None` if a stream is not open yet.
+    pub lengths: [Option<u64>; 4],
+    /// The last thing that the agent did.
+    pub doing: Option<AgentEvent>,
+}
+
+impl InFlight {
+    pub fn is_validating(&self) -> bool {
+        self.lengths[2].is_some()
+    }
+}
+
+/// Where a task of the list stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState<'a> {
+    Done,
+    Asks,
+    Fails,
+    Runs,
+    /// For this task.
+    Waits(&'a str),
+    Open,
+}
+
+impl Feature {
+    /// Puts together what the records of a feature say, each session with its oldest record first. `elsewhere` has what is
+    /// known of each session on another machine.
+    pub fn new(
+        path: String,
+        sessions: Vec<Vec<LogEntry>>,
+        elsewhere: Vec<Option<RemoteRun>>,
+        list: TaskList,
+        mut summary: Summary,
+    ) -> Self {
+        // What stops everything comes first, then what a word of the user's settles.
+        summary.needs_you.sort_by_key(|need| match need.why {
+            NeedKind::Fails => 2,
+            NeedKind::Asks => 1,
+            NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => 0,
+        });
+        let mut fates = fates(&sessions).into_iter();
+        let mut nights = Vec::with_capacity(sessions.len());
+        for (entries, elsewhere) in sessions.into_iter().zip(elsewhere) {
+            let (Some(first), Some(tip)) = (entries.first(), entries.last()) else { continue };
+            let mut night = Night {
+                id: first.session.clone(),
+                totals: SessionTotals::fold(&first.session, &entries),
+                attempts: Vec::with_capacity(entries.len()),
+                started_at: first.started_at,
+                last_at: tip.ended_at,
+                status: tip.status.unwrap_or(Status::Interrupted),
+                stop_reason: tip.stop_reason,
+                elsewhere,
+            };
+            for entry in entries.into_iter().filter(|entry| entry.kind == RecordKind::Iteration) {
+                let is_solved = fates.next().unwrap_or_default();
+                night.attempts.push(Attempt { entry, is_solved });
+            }
+            nights.push(night);
+        }
+        Self { path, nights, list, summary }
+    }
+
+    /// Returns its name without the folder that all features are in.
+    pub fn name(&self) -> &str {
+        self.path.strip_prefix("specs/").unwrap_or(&self.path)
+    }
+
+    /// Returns true if it is a task list that is named by itself.
+    pub fn is_file(&self) -> bool {
+        Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+    }
+
+    /// Returns where a task stands; `running` is the one that an agent works on.
+    pub fn state<'a>(&'a self, item: &Item, running: Option<&str>) -> TaskState<'a> {
+        if running == Some(&item.name) {
+            return TaskState::Runs;
+        }
+        if item.done {
+            return TaskState::Done;
+        }
+        let need = self.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
+        let waiting = || self.summary.waiting.iter().find(|waiting| waiting.task == item.name);
+        match need.map(|need| need.why) {
+            Some(NeedKind::Asks) => TaskState::Asks,
+            Some(_) => TaskState::Fails,
+            None => waiting().map_or(TaskState::Open, |waiting| TaskState::Waits(&waiting.dependency)),
+        }
+    }
+
+    /// Returns the sessions in which a task was tried, newest first, each with its attempts at it, oldest first.
+    pub fn attempts_at<'a>(&'a self, task: &'a str) -> impl Iterator<Item = (&'a Night, Vec<&'a Attempt>)> {
+        let of_task = move |night: &'a Night| {
+            let attempts = night.attempts.iter();
+            (night, attempts.filter(|one| one.is_of(task) && one.outcome() != Outcome::Skipped).collect())
+        };
+        self.nights.iter().rev().map(of_task).filter(|(_, attempts): &(_, Vec<_>)| !attempts.is_empty())
+    }
+
+    /// Returns how often a task failed since it last succeeded.
+    pub fn failures_of(&self, task: &str) -> usize {
+        let all = self.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
+        let of_task = all.filter(|one| one.is_of(task) && one.outcome().is_attempt());
+        of_task.take_while(|one| one.is_failed()).count()
+    }
+
+    /// Returns the names of the open tasks that wait for one.
+    pub fn waiting_for<'a>(&'a self, task: &'a str) -> impl Iterator<Item = &'a TaskName> {
+        self.summary.waiting.iter().filter(move |one| one.dependency == task).map(|one| &one.task)
+    }
+}
+
+/// For each iteration, in the order of the records: true if it failed, and its cause is solved.
+fn fates(sessions: &[Vec<LogEntry>]) -> Vec<bool> {
+    let records: Vec<_> = sessions.iter().flatten().filter_map(CauseRecord::of_entry).collect();
+    let solved = solutions(&records);
+    let is_solved = |record: &CauseRecord<'_>| {
+        record.cause.as_ref().is_some_and(|cause| solved.get(cause).copied().flatten().is_some())
+    };
+    records.iter().map(is_solved).collect()
+}
+
+impl Night {
+    pub fn attempt(&self, number: u32) -> Option<&Attempt> {
+        let found = self.attempts.binary_search_by_key(&number, Attempt::number);
+        found.ok().map(|place| &self.attempts[place])
+    }
+}
+
+impl Overview {
+    /// Returns a session with its feature.
+    pub fn night(&self, id: &SessionId) -> Option<(&Arc<Feature>, &Night)> {
+        let find = |feature: &'_ Arc<Feature>| feature.nights.iter().position(|night| night.id == *id);
+        let (feature, place) = self.features.iter().find_map(|feature| Some((feature, find(feature)?)))?;
+        Some((feature, &feature.nights[place]))
+    }
+
+    /// Returns all sessions, newest first.
+    pub fn nights(&self) -> Vec<(&Arc<Feature>, &Night)> {
+        let of_feature = |feature| Feature::nights_of(feature);
+        let mut nights: Vec<_> = self.features.iter().flat_map(of_feature).collect();
+        nights.sort_by(|(_, one), (_, other)| other.id.as_str().cmp(one.id.as_str()));
+        nights
+    }
+
+    /// Returns the iteration that a session is at.
+    pub fn in_flight(&self, id: &SessionId) -> Option<&InFlight> {
+        self.live.get(id)?.in_flight.as_ref()
+    }
+}
+
+impl Feature {
+    fn nights_of(feature: &Arc<Self>) -> impl Iterator<Item = (&Arc<Self>, &Night)> {
+        feature.nights.iter().map(move |night| (feature, night))
+    }
+}

@@ -1,0 +1,532 @@
+//! What the screen shows: the records, the spool of what runs, the task list, and git's answers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result, bail};
+use redact_stream::Redactor;
+use serde_json::Value;
+
+use ralph_agent::answer::recorded_parser;
+use ralph_core::record::{
+    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Task,
+};
+use ralph_core::summary::summarize;
+use ralph_os::process::Tool;
+use ralph_store::{
+    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store,
+};
+use ralph_ui::tui::{
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, PART, Patch, Place, Request,
+    SessionDetail, Stream, Unfinished, rows_of_part,
+};
+
+use crate::cli::iterations::{FeatureFiles, files_of};
+use crate::cli::session_changes::{changed_files, changes};
+use crate::cli::sessions::ResolvedChoice;
+use crate::cli::{Context, summary};
+
+/// How much of a file is read before a part of it that is redacted.
+const MAX_BEFORE_BYTES: u64 = 256 << 10;
+
+/// How much of what an agent prints is read to see what it does.
+const MAX_TAIL_BYTES: u64 = 32 << 10;
+
+/// Lines of a patch that are shown; a pager takes more.
+const MAX_LINES: u64 = 20_000;
+
+/// Most files that are compared with what attempts left.
+const MAX_FILES: usize = 200;
+
+/// Most learnings, and iterations that are read for them.
+const MAX_LEARNINGS: usize = 8;
+const MAX_READ: usize = 20;
+
+/// The records of a repository.
+pub struct Records {
+    pub store: Store,
+    pub context: Context,
+    pub wanted: ResolvedChoice,
+    /// `None` if the user wants to see everything.
+    pub redactor: Option<Redactor>,
+    seen: Mutex<Seen>,
+}
+
+/// When a file was written, and its length.
+type Stamp = (SystemTime, u64);
+
+/// What the last look saw.
+#[derive(Default)]
+struct Seen {
+    tips: Option<Vec<(SessionRefs, ObjectId)>>,
+    version: Option<Vec<u8>>,
+    live: HashMap<SessionId, Live>,
+    configurations: HashMap<SessionId, Arc<Value>>,
+    features: Vec<Arc<Feature>>,
+    /// When the list of each feature was written, and its hints.
+    inputs: Vec<(Option<Stamp>, Vec<Hint>)>,
+    /// The first and the newest record of each session.
+    ends: HashMap<SessionId, (LogEntry, LogEntry)>,
+    warnings: Vec<String>,
+}
+
+impl Records {
+    pub fn new(store: Store, context: Context, wanted: ResolvedChoice, redactor: Option<Redactor>) -> Self {
+        Self { store, context, wanted, redactor, seen: Mutex::default() }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn redacted(&self, before: &[u8], bytes: Vec<u8>) -> Vec<u8> {
+        match &self.redactor {
+            Some(redactor) => redactor.redact_bytes_after(before, &bytes),
+            None => bytes,
+        }
+    }
+
+    fn live(&self) -> Result<HashMap<SessionId, Live>> {
+        let holders = LoopLock::holders(self.store.repository())?;
+        Ok(holders.into_iter().map(|holder| (holder.session.clone(), self.live_of(&holder))).collect())
+    }
+
+    fn live_of(&self, holder: &Holder) -> Live {
+        let control = Control::of(self.store.repository(), &holder.session);
+        let ControlRequests { stop } = control.look().unwrap_or_default();
+        let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
+        let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
+        let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
+        let length = |stream: Stream| Some(slot.as_ref()?.path(stream.spool_name()).metadata().ok()?.len());
+        let in_flight = begin.map(|begin| {
+            let text = self.redacted(b"", begin.task.text.into_bytes());
+            let author = (holder.session.clone(), begin.agent.clone());
+            let tail = slot
+                .as_ref()
+                .and_then(|slot| slot.part(Stream::AgentStdout.spool_name(), Ask::TAIL, MAX_TAIL_BYTES).ok());
+            let tail = tail.map(|part| self.redacted(b"", part.bytes));
+            InFlight {
+                number: begin.iteration,
+                task: Task { text: String::from_utf8_lossy(&text).into_owned(), ..begin.task },
+                attempt: begin.attempt,
+                agent: begin.agent,
+                started_at: begin.started_at,
+                lengths: Stream::OF_A_RUN.map(length),
+                doing: tail.and_then(|tail| self.doing(&author, &tail)),
+            }
+        });
+        Live { pid: holder.pid, in_flight, waiting: control.waiting(), is_stopping: stop.is_some() }
+    }
+
+    /// Returns the last thing that an agent did, by the end of what it printed.
+    fn doing(&self, author: &(SessionId, String), tail: &[u8]) -> Option<AgentEvent> {
+        let is_said = |event: &AgentEvent| match event {
+            AgentEvent::Text { text } => !text.trim().is_empty(),
+            AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => false,
+            AgentEvent::ToolStarted { .. } | AgentEvent::Retry { .. } | AgentEvent::Error { .. } => true,
+        };
+        match self.events(author, tail) {
+            Some(events) => events.into_iter().rfind(is_said),
+            None => {
+                Some(AgentEvent::Text { text: String::from_utf8_lossy(tail).into_owned() }).filter(is_said)
+            }
+        }
+    }
+
+    /// Returns what an agent did, by what it printed; `None` if its output is text for people already.
+    fn events(&self, (session, agent): &(SessionId, String), output: &[u8]) -> Option<Vec<AgentEvent>> {
+        let configuration = self.configuration(session);
+        let mut events = ralph_agent::parse_transcript(recorded_parser(&configuration, agent), output)?;
+        let root = self.context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
+        for event in &mut events {
+            match event {
+                // What came in pieces is whole only now.
+                AgentEvent::Text { text } | AgentEvent::ToolEnded { result: text, .. } => {
+                    if let Some(redactor) = &self.redactor {
+                        *text = redactor.redact_text(text).0;
+                    }
+                }
+                AgentEvent::ToolStarted { arguments_summary, .. } if !root.is_empty() => {
+                    *arguments_summary = arguments_summary.replace(&root, "");
+                }
+                _ => {}
+            }
+        }
+        Some(events)
+    }
+
+    /// How a session was set up; null where its records do not say it.
+    fn configuration(&self, session: &SessionId) -> Arc<Value> {
+        if let Some(configuration) = self.seen().configurations.get(session) {
+            return Arc::clone(configuration);
+        }
+        let Ok(read) = self.session(session) else { return Arc::default() };
+        let configuration = Arc::new(read.configuration);
+        self.seen().configurations.insert(session.clone(), Arc::clone(&configuration));
+        configuration
+    }
+
+    /// Reads the newest `session.json` of a session: the end says it all, and before there is one, the start.
+    fn session(&self, id: &SessionId) -> Result<Session> {
+        let ends = self.seen().ends.get(id).cloned();
+        let (first, tip) = ends.with_context(|| format!("find session {id}"))?;
+        let bytes = match self.store.file(&tip.commit, "session.json")? {
+            Some(bytes) => bytes,
+            None => self.store.file(&first.commit, "session.json")?.context("find session.json")?,
+        };
+        serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {id}"))
+    }
+
+    /// The features by their refs, those that did not change as they were.
+    fn list(&self, seen: &mut Seen) -> Result<()> {
+        let mut unreadable = Vec::new();
+        let listing = self.store.listing(|_| true, &mut unreadable)?;
+        let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
+        for rows in listing.sessions() {
+            if !self.wanted.takes(&rows.refs.session, rows.feature) {
+                continue;
+            }
+            match by_feature.iter_mut().find(|(path, _)| path == rows.feature) {
+                Some((_, sessions)) => sessions.push(rows),
+                None => by_feature.push((rows.feature.to_owned(), vec![rows])),
+            }
+        }
+        seen.ends.clear();
+        (seen.features, seen.inputs) = (Vec::new(), Vec::new());
+        for (path, sessions) in by_feature {
+            let (mut all, mut elsewhere) = (Vec::new(), Vec::new());
+            for rows in sessions {
+                let entries: Result<Vec<LogEntry>> = rows.rows().map(|row| row.entry()).collect();
+                let entries = match entries {
+                    Ok(entries) if !entries.is_empty() => entries,
+                    Ok(_) => continue,
+                    Err(error) => {
+                        unreadable.push(error);
+                        continue;
+                    }
+                };
+                let (first, tip) = (&entries[0], &entries[entries.len() - 1]);
+                let begin = entries.iter().rfind(|entry| entry.kind.begins());
+                elsewhere.push(begin.and_then(|begin| self.store.elsewhere_since(rows.refs, begin, tip)));
+                seen.ends.insert(first.session.clone(), (first.clone(), tip.clone()));
+                all.push(entries);
+            }
+            let stamp = self.list_stamp(&path);
+            let list = summary::list(&self.context, &self.store, &path, &all);
+            let hints = summary::hints(&self.store, &path);
+            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), &all);
+            let summary = summarize(&path, &all, &list, &hints, remains.as_ref(), None);
+            seen.features.push(Arc::new(Feature::new(path, all, elsewhere, list, summary)));
+            seen.inputs.push((stamp, hints));
+        }
+        seen.warnings =
+            unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
+        Ok(())
+    }
+
+    /// Returns when the list in the work tree was written, and its length, by which a change is seen.
+    fn list_stamp(&self, path: &str) -> Option<Stamp> {
+        let place = self.context.work_tree().ok()?.top().join(path);
+        let place = if place.is_file() { place } else { place.join("tasks.md") };
+        let metadata = place.metadata().ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    }
+
+    /// Returns true if a task list or hints are others than at the last look.
+    fn has_new_inputs(&self, seen: &Seen) -> bool {
+        let mut features = seen.features.iter().zip(&seen.inputs);
+        features.any(|(feature, (stamp, hints))| {
+            self.list_stamp(&feature.path) != *stamp || summary::hints(&self.store, &feature.path) != *hints
+        })
+    }
+
+    fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
+        match &file.place {
+            Place::Record(commit) => self.store.part(commit, file.stream.path(), ask, PART),
+            Place::Spool(session, number) => {
+                let Some(spool) = Spool::of(self.store.repository(), session)? else {
+                    return Ok(FilePart::default());
+                };
+                let (slot, name) = (spool.slot(&number.to_string()), file.stream.spool_name());
+                let part = slot.part(name, ask, PART)?;
+                let before = slot.before(name, &part, MAX_BEFORE_BYTES)?;
+                Ok(FilePart { bytes: self.redacted(&before, part.bytes), ..part })
+            }
+        }
+    }
+
+    fn iteration(&self, commit: &ObjectId) -> Result<Iteration> {
+        let bytes = self.store.file(commit, "iteration.json")?.context("find iteration.json")?;
+        serde_json::from_slice(&bytes).with_context(|| format!("read iteration.json of {commit}"))
+    }
+
+    fn detail(&self, id: &SessionId) -> Result<SessionDetail> {
+        let session = self.session(id)?;
+        let feature = self.seen().features.iter().find(|feature| feature.path == session.feature).cloned();
+        let mut learnings = Vec::new();
+        let night = feature.iter().flat_map(|feature| &feature.nights).find(|night| night.id == *id);
+        let attempts = night.iter().flat_map(|night| night.attempts.iter().rev());
+        for one in attempts.filter(|one| one.outcome() != Outcome::Skipped).take(MAX_READ) {
+            // One that cannot be read is passed over.
+            let words = self.iteration(&one.entry.commit).map(|record| record.learnings).unwrap_or_default();
+            for words in words {
+                if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
+                    learnings.push((one.number(), words));
+                }
+            }
+        }
+        let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
+        Ok(SessionDetail { changes: self.changes(id).unwrap_or_default(), session, learnings, top })
+    }
+
+    fn changes(&self, id: &SessionId) -> Result<Option<DiffStat>> {
+        let listing = self.store.listing(|refs| refs.session == *id, &mut Vec::new())?;
+        let Some(session) = listing.sessions().next() else { return Ok(None) };
+        changes(&self.store, &session, &session.rows().collect::<Vec<_>>())
+    }
+
+    /// Returns the snapshots before and after each run of attempts, which are here.
+    fn snapshots(&self, target: &DiffTarget) -> Result<Vec<[ObjectId; 2]>> {
+        let of_run = |(first, last): &(ObjectId, ObjectId)| {
+            for snapshot in [first, last] {
+                if !self.store.has(snapshot)? {
+                    bail!(
+                        "the snapshot {} is not here\nhint: `{RALPH} sync --snapshots` fetches it, if it was pushed with --snapshots",
+                        snapshot.short(),
+                    );
+                }
+            }
+            match self.store.snapshot_before(first)? {
+                Some(before) => Ok([before, last.clone()]),
+                None => bail!("there is no snapshot from before {}", first.short()),
+            }
+        };
+        target.runs.iter().map(of_run).collect()
+    }
+
+    /// Returns the patch; how much changed where it has more than `most` lines.
+    pub fn diff(&self, target: &DiffTarget, most: u64) -> Result<Patch> {
+        let snapshots = self.snapshots(target)?;
+        let ([before, _], [_, after]) =
+            snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
+        self.store.require_comparable(before, after)?;
+        let own = self.own_files(&target.session)?;
+        let paths: Vec<String> = if let [_] = snapshots.as_slice() {
+            vec![":(top)".to_owned(), format!(":(top,exclude,literal){}", own.progress)]
+        } else {
+            let files = self.files_of_runs(&own, &snapshots)?;
+            files.into_iter().map(|(path, ..)| format!(":(top,literal){path}")).collect()
+        };
+        if paths.is_empty() {
+            return Ok(Patch::default());
+        }
+        let git = |option: &str| {
+            Tool::git(&self.context.directory)
+                .args(["diff", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", option])
+                .args([before.as_str(), after.as_str(), "--"])
+                .args(&paths)
+        };
+        let counts = git("--numstat").read()?;
+        let counts = String::from_utf8_lossy(&counts);
+        let numbers = counts.lines().flat_map(|line| line.split('\t').take(2));
+        let lines: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+        if lines > most {
+            let text = String::from_utf8_lossy(&git("--stat=100").read()?).into_owned();
+            let why = format!("{lines} lines changed: this is how much in each file, v opens all of it");
+            return Ok(Patch { text, left_out: Some(why) });
+        }
+        Ok(Patch { text: String::from_utf8_lossy(&git("--patch").read()?).into_owned(), left_out: None })
+    }
+
+    /// Returns the files that runs of attempts changed, with lines added and removed from before the first run to after the
+    /// last one. A file that others changed in between is not theirs alone, and left out.
+    fn files_of_runs(&self, own: &FeatureFiles, runs: &[[ObjectId; 2]]) -> Result<Vec<(String, u64, u64)>> {
+        let changed = |before: &ObjectId, after: &ObjectId| -> Result<Vec<(String, u64, u64)>> {
+            let snapshots = (Some(before.clone()), Some(after.clone()));
+            let files = changed_files(&self.store, own, snapshots)?.unwrap_or_default();
+            let named = files.into_iter().filter_map(|file| {
+                let path = String::from_utf8(file.path).ok()?;
+                Some((path, file.added.unwrap_or_default(), file.removed.unwrap_or_default()))
+            });
+            Ok(named.collect())
+        };
+        let Some(([before, _], [_, after])) = runs.first().zip(runs.last()) else { return Ok(Vec::new()) };
+        let mut files = changed(before, after)?;
+        let mut theirs = HashSet::new();
+        let mut of_others = HashSet::new();
+        for [before, after] in runs.iter().filter(|_| runs.len() > 1) {
+            theirs.extend(changed(before, after)?.into_iter().map(|(path, ..)| path));
+        }
+        for pair in runs.windows(2) {
+            of_others.extend(changed(&pair[0][1], &pair[1][0])?.into_iter().map(|(path, ..)| path));
+        }
+        files.retain(|(path, ..)| (runs.len() == 1 || theirs.contains(path)) && !of_others.contains(path));
+        Ok(files)
+    }
+
+    fn own_files(&self, session: &SessionId) -> Result<FeatureFiles> {
+        let ends = self.seen().ends.get(session).cloned();
+        let (first, _) = ends.with_context(|| format!("find session {session}"))?;
+        Ok(files_of(&self.store, &first.feature, Some(&first)))
+    }
+
+    /// Returns the files of attempts that are in the work tree as these left them.
+    fn unfinished(&self, target: &DiffTarget) -> Result<Unfinished> {
+        let work_tree = self.context.work_tree()?;
+        let snapshots = self.snapshots(target)?;
+        let ([before, _], [_, after]) =
+            snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
+        let mut files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
+        let (here, gone): (Vec<_>, Vec<_>) =
+            files.iter().map(|(path, ..)| path.as_str()).partition(|path| work_tree.has_file(path));
+        let now = Tool::git(work_tree.top()).args(["hash-object", "--"]).args(here.iter().take(MAX_FILES));
+        let now = if here.is_empty() { Vec::new() } else { now.read()? };
+        let now = String::from_utf8_lossy(&now).into_owned();
+        let then = Tool::git(work_tree.top()).args(["ls-tree", "-r", "-z", "--full-tree", after.as_str()]);
+        let then = String::from_utf8_lossy(&then.args(here.iter().chain(&gone).take(MAX_FILES)).read()?)
+            .into_owned();
+        // `100644 blob ID\tPATH`
+        let id_of = |path: &str| {
+            let entry = then.split('\0').find_map(|entry| entry.strip_suffix(path)?.strip_suffix('\t'))?;
+            entry.rsplit(' ').next()
+        };
+        let mut same: Vec<String> = here
+            .iter()
+            .zip(now.lines())
+            .filter(|(path, id)| id_of(path) == Some(id))
+            .map(|(path, _)| (*path).to_owned())
+            .collect();
+        same.extend(gone.iter().filter(|path| id_of(path).is_none()).map(|path| (*path).to_owned()));
+        files.retain(|(path, ..)| same.contains(path));
+        Ok(Unfinished { before: Some(before.clone()), files })
+    }
+}
+
+impl Backend for Records {
+    fn look(&self) -> Result<Option<Overview>> {
+        // Who runs is looked at first: what ends meanwhile is then seen at the next look.
+        let live = self.live()?;
+        let version = self.store.refs().version();
+        let mut seen = self.seen();
+        let tips = match &seen.tips {
+            Some(tips) if version.is_some() && version == seen.version => tips.clone(),
+            Some(_) | None => self.store.log_tips()?,
+        };
+        seen.version = version;
+        let is_moved = seen.tips.as_ref() != Some(&tips) || self.has_new_inputs(&seen);
+        if !is_moved && seen.live == live {
+            return Ok(None);
+        }
+        if is_moved {
+            self.list(&mut seen)?;
+            seen.tips = Some(tips);
+        }
+        seen.live = live;
+        let mut live = seen.live.clone();
+        // One that wrote its end only lets go of its lock.
+        live.retain(|id, _| seen.ends.get(id).is_some_and(|(_, tip)| tip.stop_reason.is_none()));
+        for (id, live) in &mut live {
+            let number = live.in_flight.as_ref().map(|running| running.number);
+            let is_it = |feature: &Arc<Feature>| {
+                let night = feature.nights.iter().find(|night| night.id == *id);
+                night.is_some_and(|night| number.is_some_and(|number| night.attempt(number).is_some()))
+            };
+            // It is a commit already, and its spool is just being removed.
+            if seen.features.iter().any(is_it) {
+                live.in_flight = None;
+            }
+        }
+        Ok(Some(Overview { features: seen.features.clone(), live, warnings: seen.warnings.clone() }))
+    }
+
+    fn read(&self, request: &Request) -> Result<Answer> {
+        Ok(match request {
+            Request::Part(part) => {
+                let file = &part.file;
+                let read = self.part(file, part.ask)?;
+                let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
+                let events = author.and_then(|author| self.events(author, &read.bytes));
+                Answer::Part(rows_of_part(file, &read, events.as_deref()))
+            }
+            Request::Iteration(commit) => Answer::Iteration(Box::new(self.iteration(commit)?)),
+            Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),
+            Request::Diff(target) => Answer::Diff(self.diff(target, MAX_LINES)?),
+            Request::Unfinished(target) => Answer::Unfinished(self.unfinished(target)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+    use clap::ColorChoice;
+
+    use super::*;
+    use crate::cli::Environment;
+    use ralph_ui::tui::Attempt;
+
+    const FEATURE: &str = "specs/001-login";
+
+    fn records(path: &Utf8Path) -> Records {
+        let context = Context::at(path.to_owned(), Environment::default(), ColorChoice::Never);
+        Records::new(context.store().unwrap().clone(), context, ResolvedChoice::default(), None)
+    }
+
+    #[test]
+    fn refs_in_tables_are_read_anew_only_after_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        if Tool::git(path).args(["init", "--quiet", "--ref-format=reftable"]).line().is_err() {
+            return; // Git before 2.45.
+        }
+        let records = records(path);
+        assert!(records.look().unwrap().is_some());
+        // Any git process would fail.
+        std::fs::remove_file(path.join(".git/HEAD")).unwrap();
+        assert!(records.look().unwrap().is_none());
+        std::fs::write(path.join(".git/reftable/tables.list"), "another\n").unwrap();
+        assert!(records.look().is_err());
+    }
+
+    #[test]
+    fn of_a_broken_chain_the_readable_end_is_shown_and_the_rest_said_to_be_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        let git = |words: &[&str], stdin: &str| {
+            let person = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            Tool::git(path).args(person).args(words.iter().copied()).stdin(stdin).line().unwrap()
+        };
+        git(&["init", "--quiet"], "");
+        let tree = git(&["mktree"], "");
+        let id = "20261121-204512-3f9a0c1d";
+        let record = |parent: Option<&str>, subject: &str, trailers: &str| {
+            let message = format!(
+                "{subject}\n\nRalph-Schema: 1\nRalph-Session: {id}\nRalph-Feature: {FEATURE}\nRalph-Agent: x\n{trailers}"
+            );
+            let parent = parent.map(|parent| ["-p", parent]);
+            let words: Vec<&str> =
+                ["commit-tree", &tree].into_iter().chain(parent.into_iter().flatten()).collect();
+            git(&words, &message)
+        };
+        let mut commits = vec![record(None, "starts", "Ralph-Record: start\n")];
+        for number in 1..=3 {
+            let trailers = format!(
+                "Ralph-Record: iteration\nRalph-Iteration: {number}\nRalph-Task: T00{number}\nRalph-Outcome: success\n"
+            );
+            commits.push(record(commits.last().map(String::as_str), &format!("T00{number} done"), &trailers));
+        }
+        git(&["update-ref", &format!("refs/ralph/001-login/{id}"), &commits[3]], "");
+        let (first, rest) = commits[1].split_at(2);
+        std::fs::remove_file(path.join(".git/objects").join(first).join(rest)).unwrap();
+        let records = records(path);
+
+        let overview = records.look().unwrap().unwrap();
+        let shown: Vec<u32> = overview.features[0].nights[0].attempts.iter().map(Attempt::number).collect();
+        assert_eq!(shown, [2, 3]);
+        let gone = "only the newest 2 records are readable, what is older is gone";
+        assert!(overview.warnings[0].contains(gone), "{:?}", overview.warnings);
+        // It is said on the screen, and said once.
+        assert!(records.look().unwrap().is_none());
+    }
+}

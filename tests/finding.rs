@@ -32,7 +32,7 @@ fn iterations_can_be_named_by_commit() {
         (&head[..8], 2),
         (session.refname(), 2),
     ] {
-        scene.ralph(format!("show {name}").as_str()).code(0).stdout_has(&format!("iteration {number}: "));
+        scene.ralph(format!("show {name}").as_str()).code(0).stdout_has(&format!("  #{number}\n"));
     }
     let start = scene.git(["rev-parse", &format!("{}^1", snapshot(1))]);
     let names = ["--stat", "--name-only"]
@@ -43,7 +43,7 @@ fn iterations_can_be_named_by_commit() {
     scene.ralph(bisect.as_str()).code(0).stdout_has(&format!("{id}:2 is the first"));
     // Without refs/notes/ralph, the records are searched.
     scene.git("update-ref -d refs/notes/ralph");
-    scene.ralph("show HEAD").code(0).stdout_has("iteration 2: ");
+    scene.ralph("show HEAD").code(0).stdout_has("  #2\n");
     scene.skip_final_fsck();
 }
 
@@ -68,7 +68,7 @@ fn an_unknown_iteration_is_an_error_with_a_reason() {
     let old = scene.git("rev-parse --short HEAD");
     scene.tasks("- [ ] T003 Three").agent_sh("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"").commit("More");
     scene.ralph("").code(0);
-    scene.ralph(format!("show {old}").as_str()).code(0).stdout_has("iteration 2: ");
+    scene.ralph(format!("show {old}").as_str()).code(0).stdout_has(":2\n");
     let latest = scene.sessions().pop().unwrap().id().to_owned();
     let run = scene.ralph(format!("show {old} --session {latest}").as_str()).code(1);
     run.stderr_has(&format!("is of session {id} of specs/001-login\nhint: omit --session"));
@@ -78,7 +78,7 @@ fn an_unknown_iteration_is_an_error_with_a_reason() {
 fn a_name_of_a_task_and_of_a_commit_is_ambiguous() {
     let scene = Sandbox::with_succeeding_agent(1);
     scene.tasks("- [ ] ADD1 One\n- [ ] ADD2 Two\n").commit("Ready").ralph("").code(0);
-    scene.ralph("show ADD1").code(0).stdout_has("iteration 1: ADD1 done");
+    scene.ralph("show ADD1").code(0).stdout_has("✔ ADD1 One");
     scene.git("branch ADD1");
     let head = scene.git("rev-parse HEAD");
     let id = scene.session().id().to_owned();
@@ -157,12 +157,15 @@ fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
     scene.write("why", "FAILED bad: is there\n");
     scene.config("skip-after = 3").commit("Ready");
     scene.ralph("-n 4").code(4);
-    let shown = scene.ralph("show T001").code(0).stdout_has("✘ iteration 3: T001 failed\n");
-    let shown = shown.stdout_has("\nafterwards  given up after this attempt\n").text();
+    let shown = scene.ralph("show T001").code(0).stdout_has("✘ T001 One, attempt 3 of 3  #3\n");
+    let shown = shown
+        .stdout_has("\n  Given up after this attempt\n")
+        .stdout_has("  before      #1, #2 failed in the same way\n")
+        .text();
     for part in ["FAILED bad: is there", "T001 One", "Tried."] {
         assert_eq!(shown.matches(part).count(), 1, "{part} in {shown}");
     }
-    scene.ralph("show T003").code(0).stdout_has("✔ iteration 5: T003 done");
+    scene.ralph("show T003").code(0).stdout_has("✔ T003 Three  #5\n");
     for (task, why) in [
         (
             "T002",
@@ -178,11 +181,11 @@ fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
     scene.tasks(&list.replace("[ ] T003", "[x] T003")).validate("true").ralph("--task T001").code(0);
     let first = scene.sessions()[0].id().to_owned();
     let latest = scene.sessions()[1].id().to_owned();
-    scene.ralph("show T001").code(0).stdout_has("✔ iteration 1: T001 done").stdout_lacks("afterwards");
+    scene.ralph("show T001").code(0).stdout_has("✔ T001 One  #1\n").stdout_lacks("iven up");
     scene
         .ralph(&format!("show {first}:T001"))
         .code(0)
-        .stdout_has(&format!("afterwards  given up after this attempt, done in {latest}:1\n"));
+        .stdout_has(&format!("  Given up after this attempt, done in {latest}:1\n"));
     scene.ralph("show T006").code(1).stderr_has("T006 was not tried: the last session was for T001\n");
 }
 
@@ -225,10 +228,8 @@ fn iterations_are_found_by_paths_and_exits() {
 #[test]
 fn a_filter_that_matches_nothing_says_so() {
     let scene = with_ports();
-    let none = "no iteration matches";
+    let none = "no attempt matches";
     for (words, complaint, hint) in [
-        ("--phase 99", "no iteration is of a phase `99`", "phases there are: Tasks: Login"),
-        ("--agent claude", "no iteration is of an agent `claude`", "agents there are: scripted"),
         ("--task T009", "no iteration worked on a task `T009`", "did you mean T001?"),
         ("--since garbage", "`garbage` is not a date", "--since takes what git takes: 2026-11-24,"),
         ("--until 1990-01-01", none, "each filter alone may match some"),
@@ -238,6 +239,13 @@ fn a_filter_that_matches_nothing_says_so() {
     ] {
         let run = scene.ralph(format!("log {words}").as_str()).code(1).stdout("");
         run.stderr_has(&format!("error: {complaint}\nhint: {hint}"));
+    }
+    for (words, complaint) in [
+        ("--phase 99", "no attempt matches --phase 99: the phases are Tasks: Login"),
+        ("--agent claude", "no attempt matches --agent claude: the agents are scripted"),
+    ] {
+        let run = scene.ralph(format!("log {words}").as_str()).code(1).stdout("");
+        run.stderr_has(&format!("error: {complaint}\n"));
     }
     // For programs, and where nothing found is good news, nothing is an answer.
     for words in ["--json --grep nowhere", "--jsonl --exit 99", "--failed --grep nowhere", "-n 0"] {

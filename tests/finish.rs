@@ -17,12 +17,12 @@ fn a_budget_ends_the_session_between_iterations_and_is_named() {
         ("--max-cost 0.75", "cost", "cost", 2..=2),
         // The start alone may take so long.
         ("--max-duration 1ms", "duration", "time", 0..=1),
-        ("-n 4", "iterations", "4 runs", 4..=4),
+        ("-n 4", "iterations", "4 attempts", 4..=4),
     ] {
         let scene = Sandbox::new();
         scene.agents_like_claude(&[("fake", SPENDS)]);
         let words = format!("--skip-after 0 {words}");
-        scene.ralph(&words).code(4).stdout_has(&format!("stopped at the limit of {told}, 0 of 1 task done"));
+        scene.ralph(&words).code(4).stdout_has(&format!("0 of 1 task done · stopped at the limit of {told}"));
         let end = scene.session().end();
         assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit_reached"), &json!(limit)));
         assert!(iterations.contains(&end["iterations_run"].as_u64().unwrap()), "{limit}: {end}");
@@ -52,7 +52,7 @@ fn a_hook_is_told_how_it_ended_and_may_start_the_next_loop() {
         assert!(told.lines().any(|told| told == line), "{line}: {told}");
     }
     assert!(!told.contains("RALPH_SESSION="), "{told}");
-    assert!(scene.read("status").contains("stopped (limit reached)"), "{}", scene.read("status"));
+    assert!(scene.read("status").contains("stopped at a limit "), "{}", scene.read("status"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn the_changes_of_a_skipped_task_are_taken_back() {
         .ralph("")
         .code(5)
         .stdout_has("took back what T002 changed in 5 files  `specify ralph restore --undo 1` brings it back")
-        .stdout_has("  skipped, its changes taken back");
+        .stdout_has("  given up; changes undone");
     assert_eq!(scene.read("kept"), "as it was\n");
     assert_eq!(scene.read("src/T001"), "good\n");
     assert_eq!(scene.read("src/T003"), "good\n", "what came after it was recognized");
@@ -51,7 +51,7 @@ fn the_changes_of_a_skipped_task_are_taken_back() {
     let restored = format!("changes of failed attempts taken back, to snapshot {to}");
     assert!(scene.progress().contains(&format!("**Restored**: {restored}\n")), "{}", scene.progress());
     scene.ralph("show 4").code(0).stdout_has(&format!("restored    {restored}"));
-    scene.ralph("log").code(0).stdout_has("  skipped, its changes taken back");
+    scene.ralph("log").code(0).stdout_lacks("»");
     scene.ralph("fsck").code(0);
     // All of it can be brought back.
     scene.ralph("restore --undo 1").code(0);
@@ -90,7 +90,7 @@ fn a_validation_that_passes_the_second_time_changes_nothing() {
     let scene = scene([GOOD, "echo flaky > src/flaky", GOOD]);
     // Fails in attempts, and passes when it is run once more.
     scene.validate("test $RALPH_TASK = T001 || test $RALPH_ITERATION -ge 4");
-    scene.ralph("").code(5).stdout_has("  skipped  ");
+    scene.ralph("").code(5).stdout_has("  given up");
     assert_eq!(scene.read("src/flaky"), "flaky\n");
     let skip = scene.session().iteration(4);
     assert_eq!((&skip["exit"]["validation"], skip.get("restored_to")), (&json!(0), None));
@@ -145,7 +145,7 @@ fn with_commits_the_next_one_takes_back_what_the_agent_committed() {
 fn a_green_baseline_is_good_ground_and_a_red_one_is_not() {
     let bad = "mkdir -p src; echo broken > src/bad";
     let scene = scene([bad, GOOD, GOOD]);
-    scene.call("").with_baseline().run().stdout_has("  skipped, its changes taken back");
+    scene.call("").with_baseline().run().stdout_has("  given up; changes undone");
     assert_eq!((scene.read("src/T003"), scene.path("src/bad").exists()), ("good\n".to_owned(), false));
     let red = self::scene([bad, GOOD, GOOD]);
     red.write("kept", "broken\n").config("max-iterations = 2");

@@ -74,11 +74,11 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").agent_script("[[turn]]\ndo = [{ tick = \"current\" }]").ralph("").code(0);
     let fine = scene.ralph("doctor").code(0);
-    fine.stdout_has("set up here: scripted")
-        .stdout_has("full: the agent runs any command")
-        .stdout_lacks("WRONG");
+    fine.stdout_has("agents scripted")
+        .stdout_has("the agent runs any command without asking")
+        .stdout_has("nothing to fix, ");
     scene.write(".specify/ralph.toml", "timeuot = \"5m\"\n");
-    scene.ralph("doctor").code(1).stdout_has("WRONG  settings").stdout_has("did you mean `timeout`?");
+    scene.ralph("doctor").code(1).stdout_has("✘ settings     ").stdout_has("did you mean `timeout`?");
     scene.write(".specify/ralph.toml", "permissions = \"read-only\"\n");
     let findings = scene.ralph("doctor --json").code(1).json();
     let about = |name: &str| {
@@ -91,8 +91,8 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     std::fs::rename(scene.path("specs"), scene.path("elsewhere")).expect("it is ours");
     scene.write(".specify/init-options.json", r#"{"ai": "some-editor"}"#);
     let said = scene.ralph("doctor").code(1);
-    said.stdout_has("has no directory in it\n                     make one with spec-kit").stdout_has(
-        "note   agents        spec-kit is set up for some-editor (.specify/init-options.json), which is not",
+    said.stdout_has("has no directory in it\n               → make one with spec-kit").stdout_has(
+        "! agents       spec-kit is set up for some-editor (.specify/init-options.json), which is not",
     );
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));
     scene.skip_final_fsck();
@@ -104,31 +104,27 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     let bare = scene.with_remote();
     scene.agent_uses_git();
     scene.ralph("").code(0);
-    let said = scene
-        .ralph("doctor")
-        .code(0)
-        .stdout_has("1 session recorded")
-        .stdout_has("git log --glob='refs/ralph/*'");
+    let said = scene.ralph("doctor").code(0).stdout_has("1 session recorded");
     said.stdout_has("specs/001-login")
-        .stdout_has(" MiB free")
-        .stdout_has("none of ours")
+        .stdout_has("iB free")
+        .stdout_has("hooks not installed")
         .stdout_lacks("remote");
     let finding = |scene: &Sandbox, words: &str, state: &str, parts: &[&str]| {
-        let run = scene.ralph(words).code(i32::from(state == "WRONG"));
+        let run = scene.ralph(words).code(i32::from(state == "✘"));
         for part in parts {
             assert!(run.text().contains(part), "`{part}` expected of {run}");
         }
         assert!(run.text().lines().any(|line| line.starts_with(state)), "{run}");
     };
-    finding(&scene, "doctor --remote", "ok", &["origin is reachable, and has 0 sessions"]);
+    finding(&scene, "doctor --remote", "✔", &["origin is reachable, and has 0 sessions"]);
     scene.ralph("sync").code(0);
-    finding(&scene, "doctor --remote origin", "ok", &["origin is reachable, and has 1 session"]);
+    finding(&scene, "doctor --remote origin", "✔", &["origin is reachable, and has 1 session"]);
     assert_eq!(scene.git_in(&bare, "for-each-ref refs/ralph/probe"), "");
-    finding(&scene, "doctor --remote nowhere", "WRONG", &["there is no remote `nowhere`"]);
+    finding(&scene, "doctor --remote nowhere", "✘", &["there is no remote `nowhere`"]);
     finding(
         &scene,
         "doctor --remote /nowhere",
-        "WRONG",
+        "✘",
         &["does not appear to be a git repository", "git ls-remote"],
     );
     scene.git("config --add remote.origin.fetch +refs/ralph/*:refs/ralph/*");
@@ -137,7 +133,7 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     finding(
         &scene,
         "doctor",
-        "WRONG",
+        "✘",
         &["a fetch deletes sessions that were not pushed yet", "specify ralph sync"],
     );
     scene.git("config remote.origin.prune false");
@@ -145,19 +141,19 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
     scene.git("update-ref refs/ralph-incoming/0 HEAD");
     scene.write(".git/index.lock", "");
     let parts = ["prepare-commit-msg", "a sync was cut off, and left 1 ref", "index.lock exists"];
-    finding(&scene, "doctor", "note", &parts);
+    finding(&scene, "doctor", "!", &parts);
     std::fs::remove_file(scene.path(".git/index.lock")).expect("it is there");
     let hook = scene.read(".git/hooks/prepare-commit-msg").replace("addIfDifferent", "add");
     scene.write(".git/hooks/prepare-commit-msg", hook);
     finding(
         &scene,
         "doctor",
-        "note",
+        "!",
         &["installed by another version: prepare-commit-msg", "hooks install` updates"],
     );
     scene.ralph("fsck --repair").code(0);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
-    finding(&scene, "doctor", "WRONG", &["HEAD is detached", "git switch -c NAME"]);
+    finding(&scene, "doctor", "✘", &["HEAD is detached", "git switch -c NAME"]);
     scene
         .call("doctor")
         .env("SPECIFY_INIT_DIR", "nowhere")
@@ -170,9 +166,9 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
 fn the_short_help_is_one_screen_and_help_all_is_the_long_one() {
     let scene = Sandbox::new();
     let short = scene.ralph("-h").code(0).stderr("").text();
-    assert!(short.lines().count() <= 45 && short.contains("\nLook:\n  status "), "{short}");
+    assert!(short.lines().count() <= 26 && short.contains("\nLook     status "), "{short}");
     assert_eq!(scene.ralph("help --all").code(0).text(), scene.ralph("--help").code(0).text());
-    scene.ralph("log -h").code(0).stdout_has("--failed").stdout_lacks("Look:");
+    scene.ralph("log -h").code(0).stdout_has("--failed").stdout_lacks("Look  ");
     scene.ralph("help --all log").code(2).stderr_has("cannot be used with");
 }
 

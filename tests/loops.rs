@@ -43,7 +43,7 @@ fn a_plan_is_worked_on_until_the_validation_passes() {
     for part in ["specs/001-login/plan.md`", ACCEPTS, "## Previous iterations", "Do NOT repeat"] {
         assert!(prompt.contains(part), "{part}: {prompt}");
     }
-    scene.ralph("status --feature 001-login").code(0).stdout_has("completed");
+    scene.ralph("status --feature 001-login").code(0).stdout_has("no tasks · finished ");
     scene.ralph("log").code(0).stdout_has("✔ plan");
     assert!(!scene.path("specs/001-login/tasks.md").exists());
     // What is done can be asked for again: a plan is never done for good.

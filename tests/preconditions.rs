@@ -28,7 +28,7 @@ fn in_conflict() -> Sandbox {
 fn refused(scene: &Sandbox, about: &str, words: &[&str], yields_to_force: bool) {
     let run = scene.ralph("").code(3);
     let doctor = scene.ralph("doctor").code(1);
-    let wrong = format!("WRONG  {about}");
+    let wrong = format!("✘ {about}");
     assert!(doctor.text().lines().any(|line| line.starts_with(&wrong)), "{doctor}");
     for part in words {
         assert!(run.talk().contains(part) && doctor.text().contains(part), "`{part}` of {run}\n{doctor}");
@@ -104,14 +104,14 @@ fn the_header_says_what_decides_how_the_run_goes() {
         "ralph starts on specs/001-login: 0 of 2 tasks done\n  \
         agent       scripted {version}, full permissions, no sandbox\n  \
         validation  true (passes, 1.0 s)\n              its output has no counts of tests\n  \
-        stops       after 1 run (2 tasks are open: -n 3 for more)\n"
+        stops       after 1 attempt (2 tasks are open: -n 3 for more)\n"
     );
     assert!(run.text().starts_with(&header), "{run}");
     let header = format!(
         "ralph resumes on specs/001-login: 1 of 2 tasks done\n  \
         agent       scripted {version}, full permissions, no sandbox\n  \
         validation  true (passed on these files before)\n              its output has no counts of tests\n  \
-        stops       after 10 runs\n"
+        stops       after 10 attempts\n"
     );
     let run = scene.call("resume").with_baseline().run().code(0);
     assert!(run.text().starts_with(&header), "{run}");
@@ -131,11 +131,9 @@ fn without_a_validation_it_is_said_that_nothing_checks_the_agent() {
     let run =
         run.stderr_has("warning: no validation is set: nothing checks the agent's word").stderr_has(proposal);
     run.stdout_has("  validation  none: nothing checks the agent's word\n")
-        .stdout_has("  nothing checks the agent's word: --validate CMD\n");
+        .stdout_has("\n! nothing checks the agent's word: --validate CMD\n");
     let doctor = scene.ralph("doctor").code(0);
-    doctor
-        .stdout_has("note   validation    none is set: nothing checks the agent's word")
-        .stdout_has(proposal);
+    doctor.stdout_has("! validation   none is set: nothing checks the agent's word").stdout_has(proposal);
     // Nobody is at a terminal to confirm it.
     std::fs::remove_file(scene.path(".specify/ralph.toml")).expect("it is there");
     scene.ralph("init").code(0).stdout("wrote .specify/ralph.toml\n");

@@ -68,7 +68,7 @@ fn an_entry_closes_a_session_and_is_rebuilt() {
     let progress = scene.progress();
     let closing = progress.split("\n## Session ended - ").nth(1).unwrap();
     let expected = "\n**Status**: limit reached (iterations)\n**Tasks**: 0 done, 2 open\n**Still open**:\n\
-                    - T001 One: the agent left the box open (2 attempts)\n- 1 not tried\n";
+                    - T001 One: the agent did not tick the task (2 attempts)\n- 1 not tried\n";
     assert!(closing.contains(expected), "{progress}");
     scene.ralph("rebuild --check").code(0);
     std::fs::remove_file(scene.path(PROGRESS)).unwrap();

@@ -41,8 +41,8 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
     let run = scene.ralph("").code(5);
     run.stdout_has("warning: 1 task asks: T001\n")
         .stdout_has("warning: T003 waits for T001, which asks\n")
-        .stdout_has("stopped: 1 task asks, 1 of 3 tasks done")
-        .stdout_has("asks after 2 attempts")
+        .stdout_has("1 of 3 tasks done · 1 needs you")
+        .stdout_has("\n? T001  One  2 attempts\n  The agent asks: semicolons, or commas?\n")
         .stdout_has("hint --task T001 'TEXT'");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T001"]);
@@ -52,7 +52,7 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
     let prints = session.trailers("Ralph-Fingerprint");
     assert!(!prints[0].is_empty() && prints[0] == prints[2], "{prints:?}");
     assert_eq!(session.end()["stop_reason"], "stuck");
-    scene.ralph("log --failed").code(0).stdout_has("semicolons, or commas?");
+    scene.ralph("log --failed").code(0).stdout_has("  same as 1  ");
     scene
         .ralph("hint semicolons")
         .code(0)
@@ -71,7 +71,7 @@ fn a_question_is_a_failure_like_any_other_if_the_user_wants_that() {
     let turns = "[[turn]]\ndo = [{ say = \"Question: which?\" }]\n";
     scene.tasks("- [ ] T001 One").agent_script(turns);
     scene.config("skip-after = 2\non-question = \"retry\"");
-    scene.ralph("").code(5).stdout_has("T001 could not be done");
+    scene.ralph("").code(5).stdout_has("\n✘ T001  One  2 attempts\n");
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["failure", "failure", "skipped"]);
 }
 
@@ -93,7 +93,7 @@ fn a_task_that_an_earlier_session_gave_up_is_tried_once_and_last_if_nothing_has_
     let scene = Sandbox::new();
     let turns = "[[turn]]\ntask = \"T001\"\n[[turn]]\ndo = [{ tick = \"current\" }]\n";
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(turns).config("skip-after = 2");
-    scene.ralph("").code(5).stdout_lacks("given up");
+    scene.ralph("").code(5).stdout_lacks("was given up");
     let tried = |words: &str| {
         scene.ralph(words).code(5);
         newest(&scene).trailers("Ralph-Task").join(" ")

@@ -49,12 +49,12 @@ fn the_log_lists_iterations_and_filters_them() {
         .code(0)
         .stdout_has(&id)
         .stdout_has("✔ T001  ")
-        .stdout_has("the agent left the box open");
+        .stdout_has("the agent did not tick the task");
     read(&scene, "log --failed").code(0).stdout_has("✘ T002").stdout_lacks("T001");
     read(&scene, "log --task T001").code(0).stdout_has("✔ T001").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
     read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
-    read(&scene, "log --sessions").code(0).stdout_has("completed, 3 attempts, 2 of 2 tasks done");
+    read(&scene, "log --sessions").code(0).stdout_has(" · 2 of 2 done · completed · 3 attempts · ");
     read(&scene, "--color always log").code(0).stdout_has("\u{1b}[");
     read(&scene, "log").code(0).stdout_lacks("\u{1b}[");
 }
@@ -99,8 +99,8 @@ fn the_log_as_json_has_what_the_trailers_have() {
 fn one_iteration_is_shown_whole_and_part_by_part() {
     let scene = recorded_scene();
     let session = scene.session();
-    read(&scene, "show 2").code(0).stdout_has("T002 failed").stdout_has("validation  echo checked, exit 0");
-    read(&scene, "show").code(0).stdout_has("iteration 3");
+    read(&scene, "show 2").code(0).stdout_has("✘ T002").stdout_has("  validation  passed (");
+    read(&scene, "show").code(0).stdout_has("  #3\n");
     for (flag, path) in [
         ("--stdout", "validation/stdout"),
         ("--stderr", "validation/stderr"),
@@ -218,7 +218,7 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
     scene.write("specs/002-logout/tasks.md", "- [ ] T001 One\n");
     scene.ralph("--feature 002-logout").code(0);
     let first = scene.sessions()[0].id().to_owned();
-    read(&scene, &format!("status --session {first}")).code(0).stdout_has(&first).stdout_has("001-login");
+    read(&scene, &format!("status --session {first}")).code(0).stdout_has("001-login   ");
     for command in ["log", "show", "status", "fsck"] {
         read(&scene, &format!("{command} --session {first} --feature 002"))
             .code(1)
@@ -238,8 +238,7 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
 #[test]
 fn the_status_says_where_the_feature_stands() {
     let scene = recorded_scene();
-    let id = scene.session().id().to_owned();
-    read(&scene, "status").code(0).stdout_has("2 of 2 tasks done\n").stdout_has(&id);
+    read(&scene, "status").code(0).stdout_has("2 of 2 done · finished ");
     let status = read(&scene, "status --json").code(0).json();
     assert_eq!(keys(&status), ["feature", "tasks", "phases", "stories", "session", "summary"]);
     assert_eq!(
@@ -268,7 +267,6 @@ fn the_status_says_where_the_feature_stands() {
     let tip = scene.git("log -1 --format=%ct --glob=refs/ralph/*");
     let ended_at: Timestamp = status["session"]["ended_at"].as_str().unwrap().parse().unwrap();
     assert_eq!(ended_at.seconds().to_string(), tip.trim());
-    read(&scene, "status").stdout_has(", ended 20");
     let fresh = Sandbox::new();
     assert_eq!(read(&fresh, "status --json").code(0).json()["session"], Value::Null);
 }
@@ -429,7 +427,7 @@ fn plain_git_reads_well_by_itself() {
         [
             "001-login: start, 2 tasks open, agent scripted",
             "001-login: iteration 1, T001 done",
-            "001-login: iteration 2, T002 failed (the agent left the box open)",
+            "001-login: iteration 2, T002 failed (the agent did not tick the task)",
             "001-login: iteration 3, T002 done",
             "001-login: end, completed after 3 iterations, 2 of 2 tasks done",
         ]

@@ -41,7 +41,7 @@ fn what_is_written_there_is_read_by_every_command_and_by_git() {
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "success"]);
     assert!(!scene.path(".git/refs/ralph").exists(), "a file that git does not know as a ref");
     scene.ralph("log").code(0).stdout_has("3  ✔ T003");
-    scene.ralph("status").code(0).stdout_has("3 of 3 tasks done");
+    scene.ralph("status").code(0).stdout_has("3 of 3 done");
     scene.ralph("show 3 --patch").code(0).stdout_has("+T003");
     scene.ralph("diff 1 2 --name-only").code(0).stdout_has("work-2\n");
     let restored = scene.ralph("restore 1").code(0);

@@ -53,7 +53,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
         "<bdi>hello.txt</bdi></span><span class=\"for\">T001</span><span class=\"num ok\">+2</span>",
         "<b>diff --git a/hello.txt b/hello.txt\n",
         "given up after it",
-        "the agent left the box open",
+        "the agent did not tick the task",
         "Say &lt;b&gt;hello&lt;/b&gt;",
         "<p>Not yet &lt;script&gt;alert(1)&lt;/script&gt;.",
         "<ins>+hello\n+&lt;/pre&gt;</ins>",

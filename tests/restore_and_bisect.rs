@@ -117,7 +117,7 @@ fn iterations_are_named_by_number_place_task_and_session() {
         (&format!("{id}-iter-3"), 3),
         (&format!("{id}:T001"), 1),
     ] {
-        read(&scene, &format!("show {name}")).code(0).stdout_has(&format!("iteration {number}: "));
+        read(&scene, &format!("show {name}")).code(0).stdout_has(&format!("  #{number}\n"));
     }
     read(&scene, &format!("log --session {}", &id[..11])).code(0).stdout_has(&id);
     scene.tasks("- [ ] T009 More").write(".specify/step1.sh", ":").commit("More");
@@ -412,7 +412,7 @@ fn a_shallow_clone_shows_what_it_has() {
         .stdout_lacks("T001")
         .stderr_has("this clone is shallow")
         .stderr_has("--unshallow");
-    scene.call("show @").dir(&clone).run().code(0).stdout_has("T003 done");
+    scene.call("show @").dir(&clone).run().code(0).stdout_has("✔ T003");
     scene.call("show @ --patch").dir(&clone).run().code(0).stdout_has("deep");
     scene.call("restore @ --tasks").dir(&clone).run().code(0);
     assert_eq!(content(&clone), by_git(&scene, &snapshot(&scene, 3)));

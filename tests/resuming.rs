@@ -26,7 +26,7 @@ fn a_session_goes_on_with_its_flags_and_its_budget() {
         run.talk().contains("skip-after is none; the file says 3 now: --fresh-settings takes it"),
         "{run}"
     );
-    run.stdout_has("stopped at the limit of cost").stdout_has(&format!("resume {id} --max-cost 6.00 "));
+    run.stdout_has("stopped at the limit of cost").stdout_has("resume --max-cost 6.00 ");
     let configuration = &scene.session().end()["configuration"];
     assert_eq!(
         [&configuration["model"], &configuration["skip-after"], &configuration["commit"]],

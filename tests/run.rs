@@ -28,7 +28,7 @@ fn a_task_that_is_done_and_valid_completes_the_session() {
     let scene = Sandbox::new();
     scene.agent_script(GOOD).validate("echo checked; echo loud >&2; test -f hello.txt");
     let before = scene.task_list();
-    scene.ralph("").code(0).stdout_has("✔ T001").stdout_has("1 of 1 task done\n");
+    scene.ralph("").code(0).stdout_has("✔ T001").stdout_has("1 of 1 task done · ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=0"]);

@@ -28,7 +28,7 @@ fn a_session_works_on_what_any_flag_names_and_completes_for_that_alone() {
         .ralph("--task T001,T003-T004 --story 2 --phase polish")
         .code(0)
         .stdout_has("only        T001, T003-T004, polish, US2: 0 of 6 tasks done")
-        .stdout_has("\ncompleted (T001, T003-T004, polish, US2), 6 of 7 tasks done");
+        .stdout_has("\n6 of 7 tasks done · completed (T001, T003-T004, polish, US2)");
     assert_eq!(done(&scene), "T001 T003 T004 T005 T006 T007");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T003", "T004", "T005", "T006", "T007"]);
@@ -86,13 +86,7 @@ fn what_does_not_exist_is_refused_with_what_does() {
 fn phases_and_stories_are_counted() {
     let scene = scene();
     scene.ralph("--task T001,T003-T004").code(0);
-    scene
-        .ralph("status")
-        .code(0)
-        .stdout_has(
-            "    1/2  Phase 1: Setup\n    2/2  Phase 2: User Story 1 - Login\n    0/2  Phase 3: User Story 2",
-        )
-        .stdout_has("    stories: US1 2/2, US2 0/2\n");
+    scene.ralph("status").code(0).stdout_has("\n  Setup 1/2 · US1 2/2 · US2 0/2 · Polish 0/1\n");
     let json = scene.ralph("status --json").code(0).json();
     assert_eq!(json["phases"][1], json!({"name": "Phase 2: User Story 1 - Login", "done": 2, "open": 0}));
     assert_eq!(json["stories"][1], json!({"name": "US2", "done": 0, "open": 2}));
@@ -123,7 +117,7 @@ fn a_session_stops_at_the_end_of_its_phase_or_story() {
     scene
         .ralph("--stop-at phase --validate true")
         .code(0)
-        .stdout_has("\nstopped at a checkpoint, 2 of 7 tasks done")
+        .stdout_has("\n2 of 7 tasks done · stopped at a checkpoint")
         .stdout_has("Phase 1: Setup is done, and `stop-at` ends the session there")
         .stdout_has("hint: review it, then `specify ralph` continues");
     assert_eq!(done(&scene), "T001 T002");
@@ -177,10 +171,10 @@ fn an_iteration_is_asked_for_a_story_and_goes_on_with_the_rest() {
     let scene = scene();
     scene.agent_script(&ticks(&[&["T001"], &["T002"], &["T004"], &["T003"], &["T005", "T006"], &["T007"]]));
     scene
-        .ralph("--unit story --validate true")
+        .ralph("-v --unit story --validate true")
         .code(0)
-        .stdout_has("iteration 3  T003  Three\n  asked for  T003, T004\n")
-        .stdout_has("iteration 4  T003 ×2  Three\n")
+        .stdout_has("#3  T003  Three\n  asked for  T003, T004\n")
+        .stdout_has("#4  T003 2  Three\n")
         .stdout_lacks("asked for  T001");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T003", "T005", "T007"]);
@@ -283,7 +277,7 @@ fn tests_that_fail_first_are_done_with_their_code() {
          [[turn]]\ndo = [{{ append = {{ path = 'docs/a.md', text = 'x' }} }}, {{ tick = 'current' }}]\n"
     ));
     scene.validate(EACH_TEST_PASSES).config("commit = 'task'").commit("Ready");
-    let run = scene.call("--skip-after 1").with_baseline().run();
+    let run = scene.call("-v --skip-after 1").with_baseline().run();
     run.code(0).stdout_has(FAILING_UNIT).stdout_has("asked for  T002, T003, T004, T005\n");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T002", "T006", "T008"]);

@@ -39,13 +39,9 @@ fn stop_ends_the_session_after_its_iteration() {
     let running = begun(&scene);
     let id = scene.session().id().to_owned();
     scene.ralph("stop").code(0).stdout(format!("session {id} stops after this iteration\n"));
-    scene
-        .ralph("status")
-        .code(0)
-        .stdout_has("scripted works on T001")
-        .stdout_has("stops after this iteration");
+    scene.ralph("status").code(0).stdout_has("  ● T001  ").stdout_has("stops after this attempt");
     go(&scene, 1);
-    running.wait().code(0).stdout_has("interrupted");
+    running.wait().code(0).stdout_has("stopped by you");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
     assert_eq!(
@@ -59,13 +55,15 @@ fn stop_ends_the_session_after_its_iteration() {
 
 #[test]
 fn stop_is_heeded_in_the_last_iteration_too_unless_it_completes_the_session() {
-    for (words, code, reason) in [("-n 1", 0, "interrupted"), ("--task T001", 0, "completed")] {
+    for (words, reason, said) in
+        [("-n 1", "interrupted", "stopped by you"), ("--task T001", "completed", "completed")]
+    {
         let scene = scene();
         let mut running = scene.spawn(words);
         running.wait_for_file("begun-1");
         scene.ralph("stop").code(0).stdout_has("stops after this iteration");
         go(&scene, 1);
-        running.wait().code(code).stdout_has(reason);
+        running.wait().code(0).stdout_has(said);
         assert_eq!(scene.session().end()["stop_reason"], reason);
     }
 }
@@ -162,7 +160,7 @@ fn a_hint_without_a_loop_goes_into_the_first_prompt_of_the_next() {
     let running = begun(&scene);
     assert_eq!(scene.ralph("hint --json").code(0).json()["hints"][0]["text"], "Look at src");
     scene.ralph("stop --now").code(0);
-    running.wait().code(0).stdout_has("hint --task T001 'TEXT'").stdout_has("1 hint waits: \"Look at src\"");
+    running.wait().code(0).stdout_has("specify ralph resume").stdout_has("1 hint waits: \"Look at src\"");
     scene.ralph("status").code(0).stdout_has("1 hint waits; ");
     scene.ralph("hint --session 2020 x").code(3).stderr_has("there is no session 2020");
     go(&scene, 2);

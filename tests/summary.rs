@@ -301,11 +301,11 @@ fn the_costs_of_failures_and_of_what_is_not_done_are_apart() {
 #[test]
 fn every_screen_says_the_same_numbers_in_the_same_words() {
     let scene = scene(&[("fails", "T001"), ("limit", "")]);
-    scene.ralph("run").code(5).stdout_has("1 task done in 3 attempts (usage limit, went on at ");
-    scene.ralph("status").code(0).stdout_has("1 of 3 tasks done, 2 left: 1 fails, 1 waits\n");
-    scene.ralph("status").code(0).stdout_has(", 3 attempts (usage limit, went on at ");
+    scene.ralph("run").code(5).stdout_has("\n3 attempts, 2 failed").stdout_has("\nusage limit, went on at ");
+    let status = scene.ralph("status").code(0).stdout_has("1 of 3 done · stopped ");
+    status.stdout_has("\n  ✘ T001  ").stdout_has("\n  · T002 waits for T001\n");
     let log = scene.ralph("log").code(0);
-    log.stdout_has(", 3 attempts (usage limit, went on at ").stdout_has("needs you: T001 (blocks T002): ");
+    log.stdout_has(" · 3 attempts (usage limit, went on at ").stdout_has("\n  ✘ T001  ");
     scene
         .ralph("stats")
         .code(0)

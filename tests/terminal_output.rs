@@ -52,7 +52,7 @@ fn a_line_moves_on_a_terminal_while_the_agent_works_and_is_gone_at_the_end() {
     let long = "A title that is by far too long for a window of so few columns";
     scene.tasks(&format!("- [ ] T001 {long}")).agent_script(WAITS);
     let (said, code) = on_terminal(&scene, "", "xterm", |so_far| {
-        if so_far.contains("agent\u{1b}[0m") && so_far.contains("T001  scripted") {
+        if so_far.contains("T001\u{1b}[0m") && so_far.contains("0/1  scripted") {
             scene.write("go", "");
         }
     });
@@ -62,8 +62,7 @@ fn a_line_moves_on_a_terminal_while_the_agent_works_and_is_gone_at_the_end() {
     assert!(stays.iter().any(|line| line.contains("✔ ")), "{said}");
     assert!(!stays.iter().any(|line| line.contains(" 0 s")), "{said}");
     assert!(!said.contains(long), "{said}");
-    let last = said.trim_end().lines().last().unwrap();
-    assert!(last.contains("specify ralph log --session"), "{said}");
+    assert!(said.contains("\nlook   specify ralph report --open"), "{said}");
 }
 
 #[test]
@@ -116,7 +115,7 @@ fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
 fn a_pipe_gets_lines_alone() {
     let scene = Sandbox::with_succeeding_agent(1);
     let run = scene.validate("true").ralph("").code(0).stderr("");
-    run.stdout_has("✔ ").stdout_lacks("\u{1b}").stdout_lacks("\r").stdout_has("specify ralph log --session");
+    run.stdout_has("✔ ").stdout_lacks("\u{1b}").stdout_lacks("\r").stdout_has("specify ralph report --open");
 }
 
 #[test]
@@ -124,10 +123,8 @@ fn the_end_names_the_commands_that_answer_what_one_asks_next() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("true").validate("false");
     let run = scene.ralph("-n 4 --skip-after 3").code(4);
-    let id = scene.session().id().to_owned();
-    let failed = format!("specify ralph show {id}:3");
-    run.stdout_has(&failed).stdout_has(&format!("specify ralph resume {id}"));
-    scene.ralph(&failed["specify ralph ".len()..]).code(0);
+    run.stdout_has("\n  → specify ralph show T001\n").stdout_has("\nthen   specify ralph resume  ");
+    scene.ralph("show T001").code(0);
 }
 
 #[test]
@@ -138,20 +135,20 @@ fn who_wants_quiet_hears_only_what_is_wrong() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").agent_sh("true").validate("false");
     let run = scene.ralph("--quiet -n 1").code(4);
-    run.stdout_has("stopped at the limit of 1 run")
-        .stdout_lacks("iteration 1  T001")
-        .stdout_has("specify ralph show ");
+    run.stdout_has("stopped at the limit of 1 attempt")
+        .stdout_lacks("✘ T001  One")
+        .stdout_has("specify ralph resume");
     scene.ralph("-q -v").code(2).stderr_has("cannot be used with");
     scene.ralph("-q --json").code(2).stderr_has("cannot be used with");
 }
 
 #[test]
-fn the_end_rings_where_that_is_wanted() {
+fn the_end_rings_unless_that_is_not_wanted() {
     let scene = Sandbox::with_succeeding_agent(1);
+    scene.config("notify = false");
     let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
     assert_eq!((code, said.contains('\x07')), (Some(0), false), "{said:?}");
     let scene = Sandbox::with_succeeding_agent(1);
-    scene.config("notify = true");
     let (said, code) = on_terminal(&scene, "", "xterm", |_| ());
     assert_eq!(code, Some(0), "{said}");
     assert!(said.ends_with("\x07\x1b]0;✔ 1/1\x07"), "{said:?}");
@@ -164,12 +161,11 @@ fn the_end_says_what_is_not_done_why_and_what_changed() {
     scene.agent_sh("echo line >> work.txt; sed -i 's/\\[ \\] T002/[x] T002/' \"$RALPH_TASKS\"");
     scene.validate("test $RALPH_TASK = T002 || { echo 'error: no database'; false; }").commit("An agent");
     let run = scene.ralph("-n 9 --skip-after 2").code(5);
-    let expected = "\
-stopped: T003 could not be done, 1 of 3 tasks done
-  1 task done in 3 attempts";
-    run.stdout_has(expected)
-        .stdout_has("  1 file changed, +1 −0 lines, 1 file not committed\n")
-        .stdout_has("  » T003  Three\n    skipped after 2 attempts, blocks T001\n    error: no database\n");
+    run.stdout_has("1 of 3 tasks done · 1 needs you · ")
+        .stdout_has("\n3 attempts, 2 failed\n")
+        .stdout_has("\n1 file +1 −0, not committed     specify ralph diff 0 .. --stat\n")
+        .stdout_has("\n✘ T003  Three  2 attempts\n  error: no database, the same each time\n")
+        .stdout_has("\n  T001 waits for it.\n  → specify ralph show T003\n");
 }
 
 #[test]

@@ -27,8 +27,8 @@ fn tasks_of_which_all_work_was_taken_back_are_done_again_and_counted_once() {
     let run = scene.ralph("").code(0);
     run.stdout_has(&format!("⚑ {text}\n"))
         .stdout_has("restore 2 T001.txt T002.txt app.txt brings back what it undid\n")
-        .stdout_has(&format!("all 3 tasks done, 1 flagged: T003 {text}\n"))
-        .stdout_has("  3 tasks done in 5 attempts");
+        .stdout_has(&format!("\n⚑ 1 flagged: T003 {text}\n"))
+        .stdout_has("\n5 attempts");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002", "T003", "T001", "T002"]);
     assert_eq!((&session.end()["tasks_completed"], &session.end()["tasks_done"]), (&json!(3), &json!(3)));
@@ -106,7 +106,7 @@ fn a_task_that_left_the_list_comes_back_by_the_command_that_is_printed() {
     let run = scene.ralph("").code(5);
     run.stdout_has("T003 was open and is gone from the task list, without being done")
         .stdout_has(restore)
-        .stdout_has("stuck, 2 of 3 tasks done\n")
+        .stdout_has("\n2 of 3 tasks done · stuck")
         .stdout_lacks("all 2 tasks done");
     let refused = scene.ralph("resume").code(3);
     refused.stderr_has("no task is open, but T003 left the list without being done").stderr_has(restore);
@@ -128,8 +128,8 @@ fn a_folder_that_is_gone_comes_back_by_the_command_that_is_printed() {
         scene.git("rm -q -r --cached specs");
         scene.git(["commit", "-q", "-m", "The specification is not committed"]);
         let run = scene.ralph("").code(5);
-        run.stdout_has("stuck, 2 of 3 tasks done\n")
-            .stdout_has(&format!("  {what}\n"))
+        run.stdout_has("\n2 of 3 tasks done · ")
+            .stdout_has(&format!("\n{what}\n"))
             .stdout_has("restore 2 --tasks")
             .stdout_lacks("append to");
         assert_eq!(scene.session().end()["stop_reason"], "stuck");

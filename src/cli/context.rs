@@ -220,7 +220,7 @@ pub fn refusal(error: Error) -> Error {
 }
 
 /// Colours where a person looks on, unless the user says otherwise.
-fn paint(color: ColorChoice, environment: &Environment) -> Paint {
+pub(super) fn paint(color: ColorChoice, environment: &Environment) -> Paint {
     let is_wanted = match color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

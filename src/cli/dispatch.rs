@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write, stderr};
 
 use anyhow::Result;
+use clap::ColorChoice;
 use clap::error::ErrorKind;
 
 use ralph_core::record::RALPH;
@@ -11,6 +12,7 @@ use ralph_os::process::{
     LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children,
 };
 
+use super::context::paint;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
 use super::memory::MemoryPart;
@@ -58,7 +60,15 @@ fn ralph(arguments: &[OsString]) -> ExitCode {
                 return ExitCode::Usage;
             }
             let is_help = error.kind() == ErrorKind::DisplayHelp;
-            let short = if is_help { short_help(arguments, &grammar(RALPH.as_str())) } else { None };
+            let short = if is_help {
+                short_help(
+                    arguments,
+                    &grammar(RALPH.as_str()),
+                    paint(ColorChoice::Auto, &Environment::read()),
+                )
+            } else {
+                None
+            };
             let mut out = stdout();
             let printed = match short {
                 Some(text) => out.write_all(text.as_bytes()),

@@ -27,7 +27,7 @@ use obstacles::{no_validation, obstacles};
 use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
 use super::settings::load_here;
-use super::{Context, ExitCode, Flags, Json, Project, emit, sessions, setup, trust};
+use super::{Context, ExitCode, Flags, Json, Project, emit, pager, sessions, setup, trust};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -89,7 +89,8 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
     let is_fine = findings.iter().all(|finding| finding.state != Severity::Wrong);
-    emit(args.json, &findings, |out| write(&findings, out))?;
+    let width = pager::width(context).unwrap_or(usize::MAX);
+    emit(args.json, &findings, |out| write(&findings, out, context.paint, width))?;
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
 }
 
@@ -197,19 +198,20 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
 
 /// States what the agent may do: nothing is asked during a run.
 fn permissions(config: &Config) -> Finding {
-    let root = "; you are root, where claude refuses that unless IS_SANDBOX=1 is set";
+    let root = ", and you are root, where claude refuses that unless IS_SANDBOX=1 is set";
     let as_root = if process::is_root() { root } else { "" };
     match config.settings.permissions {
-        Permissions::Full => Finding::note(
-            "permissions",
-            format!("full: the agent runs any command and changes any file that you may, without asking (claude: \
-             --dangerously-skip-permissions, codex: --dangerously-bypass-approvals-and-sandbox, others alike){as_root}"),
-        )
-        .with_hint("run it in a container or on a separate machine, or set permissions = \"default\""),
-        Permissions::Default => {
-            Finding::fine("permissions", "default: what the agent's own settings allow; what would need approval is refused")
+        Permissions::Full => {
+            Finding::note("permissions", format!("the agent runs any command without asking{as_root}"))
+                .with_hint("a container or a separate machine, or permissions = \"default\"")
         }
-        Permissions::ReadOnly => Finding::fine("permissions", "read-only: agents without such an option are refused"),
+        Permissions::Default => Finding::fine(
+            "permissions",
+            "default: what the agent's own settings allow; what would need approval is refused",
+        ),
+        Permissions::ReadOnly => {
+            Finding::fine("permissions", "read-only: agents without such an option are refused")
+        }
     }
 }
 
@@ -329,7 +331,10 @@ fn format(store: &Store, is_bare: bool) -> Result<String> {
 
 fn disk(store: &Store) -> Result<Finding> {
     let free = disk_free(&store.repository().common_dir)?;
-    let message = format!("{} MiB free", grouped(free >> 20));
+    let message = match free >> 20 {
+        mebibytes @ 0..1024 => format!("{} MiB free", grouped(mebibytes)),
+        mebibytes => format!("{} GiB free", grouped(mebibytes >> 10)),
+    };
     Ok(match free {
         ..MIN_FREE_BYTES => Finding::new("disk", Severity::Wrong, message)
             .with_hint(format!("an iteration that cannot be recorded ends the loop: free space first (`{RALPH} clean --dry-run` shows what could be freed)")),
@@ -354,7 +359,7 @@ fn hooks(context: &Context) -> Finding {
             .with_hint(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
-        return Finding::fine("hooks", "none of ours")
+        return Finding::fine("hooks", "not installed")
             .with_hint(format!("`{RALPH} hooks install` marks commits of an iteration"));
     }
     Finding::fine("hooks", installed)

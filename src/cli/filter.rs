@@ -151,10 +151,10 @@ impl<'a> Filter<'a> {
         }
         if let (Some(wanted), Some(phase)) = (&self.args.phase, &self.phase) {
             let is_known = phases.iter().any(|known| phase.is_match(known.as_bytes()));
-            require(is_known, "is of a phase", wanted, "phases", &phases)?;
+            require(is_known, "--phase", wanted, "phases", phases.iter().map(|phase| numbered(phase)))?;
         }
         if let Some(wanted) = &self.args.agent {
-            require(agents.contains(wanted), "is of an agent", wanted, "agents", &agents)?;
+            require(agents.contains(wanted), "--agent", wanted, "agents", agents.iter().cloned())?;
         }
         for wanted in &self.args.task {
             self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
@@ -200,18 +200,32 @@ fn phase(text: &str) -> Result<Regex> {
     Regex::new(&pattern).context("read --phase")
 }
 
-/// Fails if no recorded iteration has the wanted value.
-fn require(is_known: bool, what: &str, wanted: &str, noun: &str, known: &BTreeSet<String>) -> Result<()> {
+/// Fails if nothing that is recorded has a value.
+fn require(
+    is_known: bool,
+    flag: &str,
+    wanted: &str,
+    noun: &str,
+    known: impl Iterator<Item = String>,
+) -> Result<()> {
     if is_known {
         return Ok(());
     }
-    let known: Vec<String> = known.iter().map(|name| one_line(name)).collect();
-    let hint = if known.is_empty() {
-        format!("the iterations here have no {noun}")
-    } else {
-        format!("{noun} there are: {}", join_truncated(&known, MAX_VALUES))
+    let known: Vec<String> = known.map(|name| one_line(&name)).collect();
+    let values = match known.as_slice() {
+        [] => format!("no attempt here has {noun}"),
+        known => format!("the {noun} are {}", join_truncated(known, MAX_VALUES)),
     };
-    bail!("no iteration {what} `{}`\nhint: {hint}", one_line(wanted))
+    bail!("no attempt matches {flag} {}: {values}", one_line(wanted))
+}
+
+/// `2 Foundational` of `Phase 2: Foundational`, as `--phase` takes it.
+fn numbered(phase: &str) -> String {
+    let short = phase.split(['(', '–']).next().unwrap_or(phase).split(" - ").next().unwrap_or(phase);
+    match short.strip_prefix("Phase ").and_then(|rest| rest.split_once(':')) {
+        Some((number, name)) => format!("{number} {}", name.trim()),
+        None => phase.to_owned(),
+    }
 }
 
 /// Returns the recorded tasks of that name; letter case counts only if a task matches exactly.

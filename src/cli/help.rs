@@ -27,13 +27,6 @@ Exit codes:
   4 a limit    5 stuck    6 the agent or the validation cannot be used
   130, 143, 129 ended by Ctrl-C, SIGTERM, SIGHUP, with the running iteration recorded";
 
-pub(super) const SHORT: &str = "\
-Examples:
-  specify ralph --validate 'cargo test' -n 20
-  specify ralph log --failed
-
-All commands and flags: specify ralph help --all";
-
 pub(super) const ACCEPT: &str = "\
 Example:
   specify ralph accept T004               Tick the box of T004, and record that you did

@@ -8,7 +8,8 @@ use clap::{ArgGroup, Args};
 use serde_json::Value;
 
 use ralph_core::history::repeats;
-use ralph_core::record::RecordKind;
+use ralph_core::progress::first_sentence;
+use ralph_core::record::{Outcome, RecordKind};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::Tool;
 use ralph_store::{RecordReader, Row, SessionRows, Store};
@@ -22,6 +23,9 @@ use super::grep::{Grep, regex};
 use super::session_changes::changes;
 use super::sessions::OnlySessions;
 use super::{Context, ExitCode, Json, note, pager, print, sessions, summary, warn};
+
+/// Most records that are read for what solved a failure.
+const MAX_SOLVED: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["sessions", "oneline", "jsonl"]))]
@@ -117,13 +121,14 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let mut out = Vec::new();
     if args.sessions {
-        write_sessions(&mut out, &listed, paint)?;
+        write_sessions(&mut out, &listed, paint, pager::width(context))?;
     } else if args.oneline {
-        write_oneline(&mut out, &listed, paint)?;
+        write_oneline(&mut out, &listed, paint, pager::width(context))?;
     } else {
         write_iterations(&mut out, &listed, paint, pager::width(context))?;
     }
-    pager::show(&out, context, args.no_pager)
+    let opens = if args.reverse { pager::Opens::AtStart } else { pager::Opens::AtEnd };
+    pager::show(&out, context, args.no_pager, opens)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.
@@ -189,15 +194,41 @@ fn listed<'a>(
         let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
         if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
-            if is_for_people(args) && listed.is_empty() {
+            if is_for_people(args) && is_open && listed.is_empty() {
                 head.add_below(below(context, &session, &all)?);
+            }
+            let mut solved = HashMap::new();
+            if is_for_people(args) {
+                // What was given up is said of what needs somebody; its record has no work.
+                let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
+                chosen.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
+                solved = what_solved(store, &chosen)?;
             }
             let causes = all.iter().filter(|_| is_for_people(args));
             let causes = causes.map(|row| (row.iteration, failure_key(row)));
-            listed.push(Listed { head, rows: chosen, repeats: repeats(causes), matches });
+            listed.push(Listed { head, rows: chosen, repeats: repeats(causes), solved, matches });
         }
     }
     Ok(listed)
+}
+
+/// Returns what agents said of successes after failures, as far as there are few.
+fn what_solved(store: &Store, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
+    let is_later = |row: &&Row<'_>| {
+        row.outcome == Some(Outcome::Success) && row.attempt.is_some_and(|attempt| attempt > 1)
+    };
+    let later: Vec<&Row<'_>> = rows.iter().filter(is_later).take(MAX_SOLVED).collect();
+    let reader = store.reader()?;
+    let mut solved = HashMap::new();
+    for row in later {
+        // What cannot be read has its title.
+        let Ok(record) = reader.iteration(&row.entry()?) else { continue };
+        let words = first_sentence(&record.facts.final_message);
+        if !words.is_empty() {
+            solved.insert(row.iteration, words);
+        }
+    }
+    Ok(solved)
 }
 
 /// Fails if nothing passes the filters, where a person expects something.
@@ -205,7 +236,7 @@ fn check_empty(args: &LogArgs) -> Result<()> {
     if args.json.json || args.jsonl {
         return Ok(());
     } else if args.filter.failed || args.filter.flagged {
-        note("no iteration matches");
+        note("no attempt matches");
         return Ok(());
     }
     let hint = if args.filter.grep.is_some() {
@@ -215,7 +246,7 @@ fn check_empty(args: &LogArgs) -> Result<()> {
     } else {
         "a path is that of a file or folder, from the current folder, without wildcards"
     };
-    bail!("no iteration matches\nhint: {hint}")
+    bail!("no attempt matches\nhint: {hint}")
 }
 
 /// Returns the whole record; `None` with a warning if this version cannot read it.

@@ -4,32 +4,59 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use ralph_core::record::{RALPH, with_command};
+use ralph_core::record::RALPH;
+use ralph_ui::style::{Look, Paint};
 
-use super::help;
+/// A command, what it does, and a flag that is worth knowing.
+type Entry = (&'static str, &'static str, &'static str);
 
-/// Commands by purpose. `--help` lists the others too.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run", &["run", "resume", "stop", "hint"]),
-    ("Look", &["status", "log", "show", "tui", "report", "stats"]),
-    ("Code", &["diff", "restore", "bisect"]),
-    ("Share", &["sync"]),
-    ("Set up", &["init", "doctor", "config", "hooks", "completions", "demo"]),
+/// Groups of commands by what people want to do.
+/// `help --all` lists the others too.
+const GROUPS: [(&str, &[Entry]); 4] = [
+    (
+        "Work",
+        &[
+            ("resume", "go on with an unfinished session", ""),
+            ("stop", "after this attempt, or --now", ""),
+            ("hint", "tell the next attempt something (--task T034)", ""),
+        ],
+    ),
+    (
+        "Look",
+        &[
+            ("status", "what is done, what needs you", "-w follows"),
+            ("log", "every attempt", "--failed, --grep"),
+            ("show", "one attempt: show T034, show 49", "-p patch"),
+            ("tui", "all of it, live, in the terminal", ""),
+            ("report", "all of it as a page", "--open"),
+        ],
+    ),
+    (
+        "Code",
+        &[
+            ("diff", "what an attempt, or the night, changed", ""),
+            ("restore", "the files as they were after an attempt", ""),
+            ("bisect", "which attempt broke it", ""),
+        ],
+    ),
+    ("Share", &[("sync", "push and fetch the record", "")]),
 ];
 
-/// The most useful flags of `run`.
-const FLAGS: [(&str, &str); 6] = [
-    ("-n, --max-iterations <N>", "Stop after N agent runs [default: 10]"),
-    ("    --validate <CMD>", "Command that must pass before a task counts as done"),
-    ("    --agent <NAME>", "Agent to run [default: the installed one]"),
-    ("    --feature <FEATURE>", "Feature, by path or by name"),
-    ("    --task <IDS>", "Only these tasks: T001,T004-T009; also --phase"),
-    ("    --dry-run", "Print the next prompt, and run nothing"),
+/// Commands that are used once.
+const SET_UP: [&str; 4] = ["init", "doctor", "config", "demo"];
+
+/// The flags of `run` that people need first.
+const FLAGS: [(&str, &str); 5] = [
+    ("-n, --max-iterations N", "stop after N attempts (10)"),
+    ("    --validate CMD", "must pass before a task counts as done"),
+    ("    --agent NAME", "claude, codex, copilot, gemini, opencode, …"),
+    ("    --max-cost USD", "stop at this cost"),
+    ("    --dry-run", "print the next prompt, run nothing"),
 ];
 
-/// Returns the short help, if these arguments ask for help on the program itself.
-pub fn short_help(arguments: &[OsString], grammar: &Command) -> Option<String> {
-    is_asked_for(arguments, grammar).then(|| overview(grammar, RALPH.as_str()))
+/// Returns the short help, if these arguments ask for that of the program itself.
+pub fn short_help(arguments: &[OsString], grammar: &Command, paint: Paint) -> Option<String> {
+    is_asked_for(arguments, grammar).then(|| overview(RALPH.as_str(), paint))
 }
 
 fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
@@ -38,23 +65,26 @@ fn is_asked_for(arguments: &[OsString], grammar: &Command) -> bool {
         && !before.any(|argument| argument == "--help" || grammar.find_subcommand(argument).is_some())
 }
 
-/// Returns the short help, which fits a terminal of 80 columns.
-fn overview(grammar: &Command, program: &str) -> String {
-    let about = grammar.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("{about}\n\nUsage: {program} [OPTIONS] [COMMAND]\n\n");
-    for (title, names) in GROUPS {
-        text.push_str(&format!("{title}:\n"));
-        for command in names.iter().filter_map(|name| grammar.find_subcommand(name)) {
-            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:<11}  {about}\n", command.get_name()));
+/// Returns the short help, for a terminal of 80 columns.
+fn overview(program: &str, paint: Paint) -> String {
+    let bold = |text: &str| paint.paint(Look::Bold, text);
+    let mut text = format!(
+        "{}\n\n  {program} [-n N] [--validate CMD] [--task T001-T009]     start, or go on\n\n",
+        bold("Run a coding agent over a spec-kit task list, check each task, keep all in git.")
+    );
+    for (title, commands) in GROUPS {
+        for (place, (name, what, flag)) in commands.iter().enumerate() {
+            let title = if place == 0 { bold(title) + &" ".repeat(9 - title.len()) } else { " ".repeat(9) };
+            let name = bold(name) + &" ".repeat(11 - name.len());
+            text.push_str(format!("{title}{name}{what:<39}{flag}").trim_end());
+            text.push('\n');
         }
     }
-    text.push_str("Options of `run`:\n");
+    text.push_str(&format!("{}   {}\n\n", bold("Set up"), SET_UP.map(bold).join(" · ")));
     for (flag, what) in FLAGS {
-        text.push_str(&format!("  {flag:<24}  {what}\n"));
+        text.push_str(&format!("{}{}  {what}\n", bold(flag), " ".repeat(23 - flag.len())));
     }
-    text.push_str(&with_command(help::SHORT, program));
-    text.push('\n');
+    text.push_str(&format!("\nAll commands and flags: {program} help --all\n"));
     text
 }
 
@@ -65,20 +95,22 @@ mod tests {
     use ralph_core::record::CANONICAL;
 
     #[test]
-    fn the_short_help_fits_a_screen_and_names_real_commands() {
+    fn the_short_help_fits_a_screen_and_names_what_there_is() {
         let grammar = grammar(CANONICAL);
-        let text = overview(&grammar, CANONICAL);
-        assert!(text.lines().count() <= 45, "{} lines", text.lines().count());
+        let text = overview(CANONICAL, Paint::Plain);
+        assert!(text.lines().count() <= 26, "{} lines", text.lines().count());
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{long:#?}");
-        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
-            assert!(text.contains(&format!("\n  {name} ")), "{name}");
+        let names = GROUPS.iter().flat_map(|(_, commands)| commands.iter().map(|(name, ..)| *name));
+        for name in names.chain(SET_UP) {
+            assert!(grammar.find_subcommand(name).is_some() && text.contains(name), "{name}");
         }
         for (flag, _) in FLAGS {
             let long =
                 flag.split_once("--").map_or("", |(_, name)| name.split(' ').next().unwrap_or_default());
             assert!(grammar.get_arguments().any(|own| own.get_long() == Some(long)), "{flag}");
         }
+        assert!(overview(CANONICAL, Paint::Colour).contains("\x1b[1mlog\x1b[0m"));
     }
 
     #[test]

@@ -27,8 +27,15 @@ pub fn width(context: &Context) -> Option<usize> {
     columns().or_else(window).or(is_terminal.then_some(DEFAULT_COLUMNS))
 }
 
+/// What of a text a pager shows first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opens {
+    AtStart,
+    AtEnd,
+}
+
 /// Writes `text` to stdout; on a terminal through the pager that git would take, unless it `is_direct`.
-pub fn show(text: &[u8], context: &Context, is_direct: bool) -> Result<ExitCode> {
+pub fn show(text: &[u8], context: &Context, is_direct: bool, opens: Opens) -> Result<ExitCode> {
     if is_direct || !stdout().is_terminal() || text.is_empty() {
         return print(|out| out.write_all(text));
     }
@@ -41,6 +48,8 @@ pub fn show(text: &[u8], context: &Context, is_direct: bool) -> Result<ExitCode>
     let unset = DEFAULTS.iter().filter(|(name, _)| context.environment.value(name).is_none());
     let tool =
         unset.fold(Tool::shell(&pager, &context.directory), |tool, (name, value)| tool.env(name, *value));
+    let less = context.environment.text("LESS").unwrap_or(DEFAULTS[0].1);
+    let tool = if opens == Opens::AtEnd { tool.env("LESS", format!("{less} +G")) } else { tool };
     match tool.stdin(text).hand_over()? {
         CANNOT_RUN | NOT_FOUND => print(|out| out.write_all(text)),
         _ => Ok(ExitCode::Done),

@@ -13,6 +13,7 @@ use ralph_os::process::{Interrupt, Marker};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::Maintenance;
+use ralph_ui::ending;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Live, Moving};
 use ralph_ui::style::{Count, Paint, one_line};
@@ -205,8 +206,12 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let mut printer = EventPrinter::new(voice, moving, redactor, root);
     let mut maintenance = Maintenance::default();
+    let mut verdict = String::new();
     let mut listener = |event: &Event| {
         printer.print(event);
+        if let Event::SessionEnded { session, closing, .. } = event {
+            verdict = ending::verdict(session, closing).join(" · ");
+        }
         let is_time = match event {
             Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(MAINTENANCE_INTERVAL),
             Event::SessionEnded { .. } => interrupt.signal().is_none(),
@@ -227,7 +232,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
-            ready.finish(feature, &session, code, context);
+            ready.finish(feature, &session, &verdict, code, context);
             Ok(code)
         }
     };

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{DiffStat, ObjectId};
+use ralph_core::record::{Changes, DiffStat, ObjectId};
 use ralph_git::worktree::{ChangedFile, changed_between};
 use ralph_os::process::Tool;
-use ralph_store::{Row, SessionRows, Store};
+use ralph_store::{Row, SessionLog, SessionRows, Store};
 
-use super::iterations::{FeatureFiles, files_of};
+use super::Context;
+use super::iterations::{FeatureFiles, files, files_of};
 
 /// Returns the files in which two snapshots differ, without what the loop itself writes; `None` if they are not here,
 /// or too large to compare.
@@ -36,4 +37,26 @@ pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Re
     let snapshots = (store.first_snapshot_of(session.refs, Some(oldest))?, last);
     let files = changed_files(store, &files_of(store, session.feature, Some(&first)), snapshots)?;
     Ok(files.map(|files| DiffStat::of(files.iter().map(|file| (file.added, file.removed)))))
+}
+
+/// Returns how much a session changed, and how many of these files are not in the commit of the branch; `None` without
+/// snapshots.
+pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Changes>> {
+    let store = context.store()?;
+    let own = files(store, log);
+    let last = log.iterations().rev().find_map(|entry| entry.snapshot.clone());
+    let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last.clone()))? else {
+        return Ok(None);
+    };
+    let head = context.work_tree()?.head()?;
+    let differing = match head {
+        Some(head) => changed_files(store, &own, (Some(head), last))?,
+        None => None,
+    };
+    let is_left = |file: &&ChangedFile| {
+        differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
+    };
+    let uncommitted_files = changed.iter().filter(is_left).count();
+    let stat = DiffStat::of(changed.iter().map(|file| (file.added, file.removed)));
+    Ok(Some(Changes { stat, uncommitted_files }))
 }

@@ -10,7 +10,6 @@ use camino::Utf8Path;
 use ralph_core::record::{Session, Status};
 use ralph_os::process::Tool;
 use ralph_project::feature::Feature;
-use ralph_ui::ending::ending;
 use ralph_ui::style::one_line;
 
 use super::{Environment, ExitCode, warn};
@@ -23,20 +22,22 @@ const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
 const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
-pub fn notify(session: &Session, environment: &Environment) {
+pub fn notify(session: &Session, verdict: &str, environment: &Environment) {
     if stderr().is_terminal() {
         let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());
+        let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
+        let text = if is_dumb { "\x07".to_owned() } else { sequences(session, verdict, program) };
         // A terminal that has gone needs no bell.
-        let _closed = stderr().write_all(sequences(session, program).as_bytes()).is_err();
+        let _closed = stderr().write_all(text.as_bytes()).is_err();
     }
 }
 
-fn sequences(session: &Session, program: Option<&str>) -> String {
+fn sequences(session: &Session, verdict: &str, program: Option<&str>) -> String {
     let sign = if session.status == Status::Completed { '✔' } else { '✘' };
     let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
     let mut text = format!("\x07\x1b]0;{sign} {done}/{all}\x07");
     if program.is_some_and(|program| WITH_MESSAGES.contains(&program)) {
-        text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(&ending(session, None))));
+        text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(verdict)));
     }
     text
 }
@@ -84,9 +85,9 @@ mod tests {
     #[test]
     fn a_bell_a_title_and_a_message_where_it_is_understood() {
         let stuck = session("failed", Some("stuck"), (12, 23));
-        assert_eq!(sequences(&stuck, Some("xterm")), "\x07\x1b]0;✘ 12/35\x07");
+        assert_eq!(sequences(&stuck, "12 of 35 tasks done", Some("xterm")), "\x07\x1b]0;✘ 12/35\x07");
         let done = session("completed", Some("completed"), (3, 0));
         let expected = "\x07\x1b]0;✔ 3/3\x07\x1b]9;ralph: all 3 tasks done\x07";
-        assert_eq!(sequences(&done, Some("ghostty")), expected);
+        assert_eq!(sequences(&done, "all 3 tasks done", Some("ghostty")), expected);
     }
 }

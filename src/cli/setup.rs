@@ -254,9 +254,16 @@ impl Ready {
     }
 
     /// Notifies the user that the session is over, in the ways that are configured.
-    pub fn finish(&self, feature: &Feature, session: &Session, code: ExitCode, context: &Context) {
+    pub fn finish(
+        &self,
+        feature: &Feature,
+        session: &Session,
+        verdict: &str,
+        code: ExitCode,
+        context: &Context,
+    ) {
         if self.config.settings.notify {
-            session_end::notify(session, &context.environment);
+            session_end::notify(session, verdict, &context.environment);
         }
         if let Some(command) = &self.config.settings.on_finish {
             session_end::run_hook(command, &self.project.root, feature, session, code);

@@ -1,18 +1,28 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::history::repeats;
-use ralph_core::record::{Iteration, IterationName, LogEntry};
+use ralph_core::record::{Iteration, IterationName, LogEntry, ObjectId, Outcome};
 use ralph_engine::last_words;
-use ralph_store::Store;
+use ralph_git::worktree::ChangedFile;
+use ralph_os::process::Tool;
+use ralph_store::{SessionLog, Store};
+use ralph_ui::show::{ChangedLines, EarlierAttempt, ShownAttempt};
 use ralph_ui::style::{inert, one_line};
 
 use super::diff::{self, Request};
+use super::iterations::Point;
 use super::output::records;
-use super::{Context, ExitCode, SessionChoice, iterations, print, say, task_attempts};
+use super::{
+    Context, ExitCode, SessionChoice, iterations, pager, print, say, session_changes, task_attempts,
+};
+
+/// Most files that are compared with the work tree.
+const MAX_LOOKED_AT: usize = 200;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
@@ -89,18 +99,81 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         // Without it there is nothing to show.
         return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
-    let causes = shown.log.iterations();
-    let causes = causes.map(|entry| (entry.iteration.unwrap_or_default(), FailureKey::of_entry(entry)));
     let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
-    let found = ralph_ui::show::IterationDetails {
+    let earlier = earlier_attempts(&shown.log, entry);
+    let of_task = |other: &&LogEntry| other.is_run() && other.task == entry.task;
+    // What cannot be compared is left out.
+    let changed = changed_files(context, &shown).unwrap_or_default();
+    let is_failure = iteration.outcome == Outcome::Failure;
+    let lines: Option<Vec<ChangedLines>> = changed.as_ref().map(|files| files.iter().map(of_file).collect());
+    let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
+    let found = ShownAttempt {
         final_message: &final_message(store, entry, &iteration)?,
         iteration: &iteration,
-        commit: entry.commit.as_str(),
         entry: &text,
+        session: (!is_newest).then_some(shown.log.id()),
+        attempts: shown.log.iterations().filter(of_task).count(),
+        earlier: &earlier,
         afterwards: afterwards.as_deref(),
-        repeated: repeats(causes).get(&iteration.iteration).copied(),
+        changed: lines.as_deref(),
+        is_in_tree: is_failure && changed.is_some_and(|files| are_in_tree(context, &files)),
     };
-    print(|out| ralph_ui::show::write(out, &found, context.paint))
+    let width = pager::width(context).unwrap_or(usize::MAX);
+    let now = context.now()?;
+    print(|out| ralph_ui::show::write(out, &found, now, context.paint, width))
+}
+
+/// Returns the attempts at the task before this one that failed.
+fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<EarlierAttempt> {
+    let key = FailureKey::of_entry(entry);
+    let is_its = |other: &&LogEntry| {
+        entry.task.is_some()
+            && other.task == entry.task
+            && other.iteration < entry.iteration
+            && other.outcome == Some(Outcome::Failure)
+    };
+    let attempt = |other: &LogEntry| EarlierAttempt {
+        number: other.iteration.unwrap_or_default(),
+        cause: other.cause.clone().unwrap_or_else(|| "failed".to_owned()),
+        is_same: key.is_some() && FailureKey::of_entry(other) == key,
+    };
+    log.iterations().filter(is_its).map(attempt).collect()
+}
+
+/// Returns the files that an attempt changed; `None` without snapshots.
+fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedFile>>> {
+    let store = context.store()?;
+    let after = shown.snapshot(store)?;
+    let before = store.snapshot_before(&after)?;
+    session_changes::changed_files(store, &shown.files(store), (before, Some(after)))
+}
+
+fn of_file(file: &ChangedFile) -> ChangedLines {
+    let path = String::from_utf8_lossy(&file.path).into_owned();
+    ChangedLines { path, added: file.added, removed: file.removed }
+}
+
+/// Returns true if all of these files are in the work tree as they were after the attempt.
+fn are_in_tree(context: &Context, files: &[ChangedFile]) -> bool {
+    let Ok(work_tree) = context.work_tree() else { return false };
+    let top = work_tree.top();
+    let paths: Vec<&str> = files.iter().filter_map(|file| std::str::from_utf8(&file.path).ok()).collect();
+    if paths.len() != files.len() || files.len() > MAX_LOOKED_AT {
+        return false;
+    }
+    let is_file = |path: &&str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let there: Vec<&str> = paths.iter().copied().filter(is_file).collect();
+    if there.is_empty() {
+        return files.iter().all(|file| file.after.is_none());
+    }
+    let hashed = Tool::git(top).args(["hash-object", "--"]).args(&there).read();
+    let Ok(hashed) = hashed else { return false };
+    let hashed = String::from_utf8_lossy(&hashed).into_owned();
+    let now: HashMap<&str, &str> = there.into_iter().zip(hashed.lines()).collect();
+    let is_same = |(file, path): (&ChangedFile, &&str)| {
+        now.get(path).copied() == file.after.as_ref().map(ObjectId::as_str)
+    };
+    files.iter().zip(&paths).all(is_same)
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

@@ -1,5 +1,8 @@
 //! `specify ralph status`: where the feature and its latest session stand.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write, stdout};
 use std::thread;
 use std::time::Duration;
 
@@ -8,21 +11,26 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Cost, Hint, SessionId, Status};
+use ralph_agent::answer::recorded_parser;
+use ralph_core::record::{AgentEvent, Cost, Hint, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
 use ralph_core::summary::summarize;
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store};
+use ralph_store::{Begin, Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store, names};
 use ralph_ui::json::write_line;
-use ralph_ui::status::{Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, write};
-use ralph_ui::style::Paint;
+use ralph_ui::status::{
+    Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, Shown, lines,
+};
+use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
 use super::settings::terminal_redactor;
 use super::tasks::TasksArgs;
 use super::trust::load_to_read;
-use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, say, sessions, summary};
+use super::{
+    Context, ExitCode, SessionChoice, emit, pager, print, refusal, session_changes, sessions, summary,
+};
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -35,6 +43,18 @@ pub struct StatusArgs {
     #[command(flatten)]
     pub read: ReadArgs,
 }
+
+/// Most attempts that the screen names.
+const MAX_LAST: usize = 3;
+
+/// Fewest tasks of which the pace of a session is known.
+const MIN_CLOSED: usize = 3;
+
+/// The end of an agent's output in which it is looked for what it does, in bytes.
+const MAX_OUTPUT_BYTES: u64 = 64 << 10;
+
+/// Longest words for it, in columns.
+const MAX_DOING: usize = 100;
 
 /// Between two looks with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
@@ -50,19 +70,55 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
     }
     let wanted = WatchTarget::of(&args.read.choice, context)?;
     let mut status = look(context, &wanted)?;
-    show(&status, args, context.paint)?;
-    while args.watch && is_running(&status) {
+    if !args.watch {
+        return emit(args.read.json, &status, |out| write_lines(out, &shown(&status, context)?));
+    }
+    let is_moving = !args.read.json.json && stdout().is_terminal();
+    let mut drawn = show_again(&status, args, context, &[])?;
+    while is_running(&status) {
         thread::sleep(WATCH_INTERVAL);
         let now = look(context, &wanted)?;
-        if now != status {
+        if is_moving || now != status {
             status = now;
-            if !args.read.json.json {
-                say("")?;
-            }
-            show(&status, args, context.paint)?;
+            drawn = show_again(&status, args, context, &drawn)?;
         }
     }
     Ok(ExitCode::Done)
+}
+
+fn shown(status: &FeatureStatus, context: &Context) -> Result<Vec<String>> {
+    Ok(lines(status, context.now()?, context.paint, pager::width(context).unwrap_or(usize::MAX)))
+}
+
+fn write_lines(out: &mut dyn Write, lines: &[String]) -> Result<()> {
+    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
+}
+
+/// Shows what is now: on a terminal in the place of what was drawn before, as far as that is still on it.
+fn show_again(
+    status: &FeatureStatus,
+    args: &StatusArgs,
+    context: &Context,
+    drawn: &[String],
+) -> Result<Vec<String>> {
+    if args.read.json.json {
+        // One line for each change.
+        print(|out| write_line(out, status))?;
+        return Ok(Vec::new());
+    }
+    let lines = shown(status, context)?;
+    if lines == drawn {
+        return Ok(lines);
+    }
+    print(|out| -> Result<()> {
+        match (drawn.len(), stdout().is_terminal()) {
+            (0, _) => {}
+            (height, true) => write!(out, "\x1b[{height}A\r\x1b[J")?,
+            (_, false) => writeln!(out)?,
+        }
+        write_lines(out, &lines)
+    })?;
+    Ok(lines)
 }
 
 fn is_running(status: &FeatureStatus) -> bool {
@@ -71,14 +127,6 @@ fn is_running(status: &FeatureStatus) -> bool {
         .session
         .as_ref()
         .is_some_and(|session| session.status == Status::Running && session.elsewhere.is_none())
-}
-
-fn show(status: &FeatureStatus, args: &StatusArgs, paint: Paint) -> Result<ExitCode> {
-    match args.read.json {
-        // One line for each change.
-        Json { json: true } if args.watch => print(|out| write_line(out, status)),
-        json => emit(json, status, |out| write(out, status, paint)),
-    }
 }
 
 /// What is looked at repeatedly.
@@ -138,7 +186,13 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let remains = ralph_engine::remains(store, work_tree, &sessions);
     let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
-    let session = log.map(|log| session_status(store, work_tree, &running, &log, attempts));
+    let session = log.map(|log| -> Result<SessionStatus> {
+        let mut session = session_status(store, work_tree, &running, &log, attempts);
+        let redactor = wanted.redactor.as_ref();
+        session.shown = shown_of(context, &log, &session, &running, &summary, redactor)?;
+        Ok(session)
+    });
+    let session = session.transpose()?;
     let counts = summary.tasks;
     let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
@@ -203,7 +257,69 @@ fn session_status(
         is_stopping: stop.is_some() && control.is_some(),
         hints: hints(store, running, &tip.feature),
         left_running,
+        shown: Shown::default(),
     }
+}
+
+/// Returns what the screen says beside the JSON.
+fn shown_of(
+    context: &Context,
+    log: &SessionLog,
+    session: &SessionStatus,
+    running: &[Holder],
+    summary: &Summary,
+    redactor: Option<&Redactor>,
+) -> Result<Shown> {
+    let store = context.store()?;
+    let budget = sessions::describe(store, log, running).map(|session| session.budget()).unwrap_or_default();
+    let begun_at = log.entries.iter().rfind(|entry| entry.kind.begins()).map(|entry| entry.ended_at);
+    let mut shown = Shown {
+        begun_at,
+        max_cost: budget.max_cost,
+        resume_flags: budget.flags_to_go_on(),
+        is_newest: store.newest_session()?.as_ref() == Some(log.id()),
+        ..Shown::default()
+    };
+    if session.status != Status::Running {
+        // What cannot be counted is left out.
+        shown.changes = session_changes::with_commits(context, log).unwrap_or_default();
+        return Ok(shown);
+    }
+    let ran = || log.iterations().filter(|entry| entry.is_run());
+    let last = ran().rev().filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
+    shown.last = last.take(MAX_LAST).collect();
+    let closed: BTreeSet<&TaskName> = ran().flat_map(|entry| &entry.closed).collect();
+    let took: u64 = ran().filter_map(|entry| entry.duration_ms.total()).sum();
+    let open = (summary.tasks.open + summary.tasks.waits) as u64;
+    shown.left_ms =
+        (closed.len() >= MIN_CLOSED && open > 0).then(|| (took / closed.len() as u64).saturating_mul(open));
+    let is_its = |entry: &&LogEntry| entry.outcome == Some(Outcome::Failure) && entry.task == session.task;
+    shown.failures = ran().filter(is_its).map(|entry| entry.cause.clone().unwrap_or_default()).collect();
+    if let Some(begin) = Spool::in_flight(store.repository(), log.id()) {
+        shown.attempt = begin.attempt;
+        shown.doing = doing(context, log, &begin, redactor);
+    }
+    Ok(shown)
+}
+
+/// Returns what an agent does, by the end of its output; `None` if it did not say.
+fn doing(context: &Context, log: &SessionLog, begin: &Begin, redactor: Option<&Redactor>) -> Option<String> {
+    let store = context.store().ok()?;
+    let spool = Spool::of(store.repository(), log.id()).ok()??;
+    let path = spool.slot(&begin.iteration.to_string()).path(names::AGENT_STDOUT);
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let start = length.saturating_sub(MAX_OUTPUT_BYTES);
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut output = Vec::new();
+    file.take(MAX_OUTPUT_BYTES).read_to_end(&mut output).ok()?;
+    let begun = store.first_readable_session(log)?;
+    let events = ralph_agent::parse_transcript(recorded_parser(&begun.configuration, &begin.agent), &output)?;
+    let words = events.iter().rev().find_map(AgentEvent::doing)?;
+    let words = redactor.map_or_else(|| words.clone(), |redactor| redactor.redact_text(&words).0);
+    let root = context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
+    let words = if root.is_empty() { words } else { words.replace(&root, "") };
+    Some(cut(&one_line(&words), MAX_DOING))
 }
 
 /// If processes cannot be listed, the rest is still worth showing.

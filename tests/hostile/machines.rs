@@ -57,7 +57,7 @@ fn a_session_of_another_machine_is_running_there_and_is_only_taken_over_by_its_i
     call("clean --keep-last 0").code(0).stdout_has(&format!("stays: {id}: {said}"));
     call(&format!("clean --session {id} --dry-run")).code(0).stdout_has(&id).stdout_lacks("stays:");
     // Where it runs, it runs.
-    scene.ralph("status").code(0).stdout_has(" running\n  began ").stdout_lacks(&said);
+    scene.ralph("status").code(0).stdout_has(" · running ").stdout_lacks(&said);
     let here = scene.ralph("status --json").code(0).json();
     assert_eq!(
         (&here["session"]["status"], &here["session"]["elsewhere"]),
@@ -70,7 +70,7 @@ fn a_session_of_another_machine_is_running_there_and_is_only_taken_over_by_its_i
     fs::write(there.join("go"), "").unwrap();
     call(&taken).code(0).stdout_has("ralph resumes on");
     // From here on it is a session of that clone.
-    call("status").code(0).stdout_has("completed");
+    call("status").code(0).stdout_has(" · finished ");
     scene.write("go", "");
     running.wait().code(0);
 }
@@ -119,7 +119,7 @@ fn a_session_that_died_here_is_interrupted_whatever_the_machine_is_called_now() 
             &[(start, Mutation { files: vec![("session.json", file)], ..Mutation::default() })],
         );
         scene.ralph("log --sessions").code(0).stdout_has("interrupted").stdout_lacks("running on");
-        scene.ralph("status").code(0).stdout_has("interrupted");
+        scene.ralph("status").code(0).stdout_has(" · killed ");
     }
 }
 

@@ -194,7 +194,7 @@ fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
     unapproved(&scene, "doctor")
         .run()
         .code(1)
-        .stdout_has("WRONG  trust         .specify/ralph.toml names commands");
+        .stdout_has("✘ trust        .specify/ralph.toml names commands");
     unapproved(&scene, "trust --show").run().code(1).stdout_has("not approved in this repository");
     unapproved(&scene, "trust").run().code(0).stdout_has("\napproved in this repository\n");
     unapproved(&scene, "trust --show").run().code(0);

@@ -81,10 +81,13 @@ fn commands(run: &Run) -> Vec<String> {
                 || command.starts_with("git ") && is_hint
         };
         let in_quotes = quoted.map(|n| pieces[n]).filter(is_command).map(str::to_owned);
-        let bare = line.split('`').step_by(2).filter_map(|part| {
-            let start = part.find("specify ralph ")?;
-            let command = &part[start..];
-            Some(command.split("  ").next()?.trim_end_matches(['.', ',', ';', ':', ')', ' ']).to_owned())
+        let bare = line.split('`').step_by(2).flat_map(|part| {
+            let starts = part.match_indices("specify ralph ").map(|(start, _)| &part[start..]);
+            // A command that is printed beside another one ends before it.
+            let whole = starts.map(|command| command.split(", then specify ").next().unwrap_or(command));
+            whole.filter_map(|command| {
+                Some(command.split("  ").next()?.trim_end_matches(['.', ',', ';', ':', ')', ' ']).to_owned())
+            })
         });
         // `like --feature 001-login` is for the same call.
         let flag = line.split("like --").nth(1).filter(|_| is_hint);

@@ -1,10 +1,15 @@
 //! The summary at the end of a session beside its totals, read from its own record.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use tasklist::TaskList;
 
+use ralph_core::history::failure_key::FailureKey;
 use ralph_core::progress::progress_txt;
-use ralph_core::record::{Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, Session};
+use ralph_core::record::{
+    Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, ObjectId, Outcome, Session, Unfinished,
+};
 use ralph_core::summary::{not_done, summarize};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
@@ -51,7 +56,10 @@ impl Running<'_> {
 
     fn recorded_with_changes(&self, tasks: Option<&TaskList>) -> Result<Closing> {
         let Some(log) = self.log()? else { return Ok(Closing::default()) };
-        Ok(Closing { changes: self.changes(&log)?, ..self.recorded(&log, tasks)? })
+        let recorded = self.recorded(&log, tasks)?;
+        let needing = recorded.not_done.iter().filter(|task| task.needs_you());
+        let unfinished = needing.map(|task| self.unfinished(&log, &task.task)).collect::<Result<_>>()?;
+        Ok(Closing { changes: self.changes(&log)?, unfinished, ..recorded })
     }
 
     fn log(&self) -> Result<Option<SessionLog>> {
@@ -72,24 +80,62 @@ impl Running<'_> {
         Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
     }
 
-    /// From the snapshot at the start to the last one, without what the loop itself writes.
-    fn changes(&self, log: &SessionLog) -> Result<Option<Changes>> {
-        let (last, beside) = self.recorder.last_contents();
-        let (Some(last), None) = (last, beside) else { return Ok(None) };
-        let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
+    /// Returns what the failed attempts at a task came to, and what of it is still in the work tree.
+    fn unfinished(&self, log: &SessionLog, task: &str) -> Result<Unfinished> {
+        let store = self.plan.store;
+        let of_task = log.iterations().filter(|entry| entry.task.as_deref() == Some(task));
+        let records = store.read_iterations(&of_task.cloned().collect::<Vec<_>>())?;
+        let mut found = Unfinished { task: task.to_owned(), ..Unfinished::default() };
+        found.is_taken_back = records.last().is_some_and(|last| last.restored_to.is_some());
+        let failed = || records.iter().filter(|record| record.outcome == Outcome::Failure);
+        let keys: Vec<_> = failed().map(FailureKey::of).collect();
+        found.is_same = keys.len() > 1 && keys.iter().all(|key| key.is_some() && *key == keys[0]);
+        for item in failed().flat_map(|record| &record.approaches) {
+            if !found.tried.contains(item) {
+                found.tried.push(item.clone());
+            }
+        }
+        let (Some(now), None) = self.recorder.last_contents() else { return Ok(found) };
+        let Some(last) = failed().next_back().and_then(|record| record.snapshot.as_ref()) else {
+            return Ok(found);
+        };
+        let since = self.changed_between(last, now)?;
+        let mut added: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for after in failed().filter_map(|record| record.snapshot.as_ref()) {
+            let Some(before) = store.snapshot_before(after)? else { continue };
+            for file in self.changed_between(&before, after)? {
+                *added.entry(file.path).or_default() += file.added.unwrap_or_default();
+            }
+        }
+        added.retain(|path, _| since.iter().all(|later| later.path != *path));
+        found.lines = added.values().sum();
+        found.files = added.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        Ok(found)
+    }
+
+    /// Returns the files in which two trees differ, without what the loop itself writes.
+    fn changed_between(&self, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
         let work_tree = self.recorder.work_tree();
         let scratch = self.local.spool.scratch();
         let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
         let feature = self.plan.feature;
         let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));
-        let changed = |before| -> Result<Vec<ChangedFile>> {
-            let mut files = work_tree.changed(private_index, before, last)?;
-            files.retain(|file| own.iter().all(|own| file.path != own.as_bytes()));
-            Ok(files)
-        };
-        let files = changed(&first)?;
+        let mut files = work_tree.changed(private_index, before, after)?;
+        files.retain(|file| own.iter().all(|own| file.path != own.as_bytes()));
+        Ok(files)
+    }
+
+    /// From the snapshot at the start to the last one, without what the loop itself writes.
+    fn changes(&self, log: &SessionLog) -> Result<Option<Changes>> {
+        let (last, beside) = self.recorder.last_contents();
+        let (Some(last), None) = (last, beside) else { return Ok(None) };
+        let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
+        let files = self.changed_between(&first, last)?;
         let uncommitted_files = match self.plan.work_tree.head()? {
-            Some(head) => changed(&head)?.len(),
+            Some(head) => {
+                let differing = self.changed_between(&head, last)?;
+                files.iter().filter(|file| differing.iter().any(|other| other.path == file.path)).count()
+            }
             None => files.len(),
         };
         let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));

@@ -7,7 +7,7 @@ use redact_stream::Redactor;
 
 use super::redaction::redacted;
 use ralph_core::record::{
-    AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, UserFile, Waiting,
+    AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, Unfinished, UserFile, Waiting,
 };
 
 /// How much of what an agent printed before is looked at together with what it prints now.
@@ -145,12 +145,16 @@ fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
         left_out,
         changes: _,
         not_done,
+        unfinished,
         false_claims: _,
         // Read from the record, which has no secrets.
         summary: _,
     } = closing;
     [why, hint, next].into_iter().flatten().for_each(&plain);
     [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
+    for Unfinished { task, is_same: _, tried, is_taken_back: _, files, lines: _ } in unfinished {
+        [task].into_iter().chain(tried).chain(files).for_each(&plain);
+    }
     for task in not_done {
         let NotDone {
             task,

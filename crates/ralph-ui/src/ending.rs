@@ -1,12 +1,12 @@
 //! How a session ended, in words: the same on every screen.
 
 use ralph_core::record::{
-    Cost, CostTotals, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals, Status, StopReason,
-    TaskName, TaskStates,
+    Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals,
+    Status, StopReason, TaskName, TaskStates, Timestamp,
 };
 
 use super::local_time::clock;
-use super::style::{Count, grouped, one_line};
+use super::style::{self, Count, grouped, one_line};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
 pub fn done(session: &Session) -> String {
@@ -15,15 +15,6 @@ pub fn done(session: &Session) -> String {
         (_, 0) => "no tasks".to_owned(),
         (done, all) if done == all && all > 1 => format!("all {} done", Count(all as u64, "task")),
         (done, all) => format!("{} of {} done", grouped(done as u64), Count(all as u64, "task")),
-    }
-}
-
-/// `stopped at the limit of 10 runs, 10 of 45 tasks done`. A limit is not a failure. `undone` as for [`stop`].
-pub fn ending(session: &Session, undone: Option<&str>) -> String {
-    let done = done(session);
-    match stop(session, undone) {
-        None => done,
-        Some(how) => format!("{how}, {done}"),
     }
 }
 
@@ -50,42 +41,83 @@ pub fn tasks(states: TaskStates) -> String {
 /// `47 attempts (usage limit, went on at 00:58; stopped by you)`
 pub fn attempts(totals: &SessionTotals) -> String {
     let attempts = Count(totals.attempts as u64, "attempt");
-    let kinds = [Interruption::Limit, Interruption::Person, Interruption::Crash];
-    let words: Vec<String> = kinds.iter().filter_map(|kind| cut_short(totals, *kind)).collect();
+    let words = cut_short(totals);
     if words.is_empty() { attempts.to_string() } else { format!("{attempts} ({})", words.join("; ")) }
 }
 
-/// What cut agent runs short, how often, and when the loop went on after the last of them.
-fn cut_short(totals: &SessionTotals, kind: Interruption) -> Option<String> {
-    let mut alike = totals.cut_short.iter().filter(|cut| cut.by == kind);
-    let times = alike.clone().count();
-    let last = alike.next_back()?;
-    let what = match (kind, last.failure_class) {
+/// What cut agent runs short, how often, and when the loop went on after the last of each kind.
+pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
+    let mut kinds: Vec<(&str, usize, Option<Timestamp>)> = Vec::new();
+    for cut in &totals.cut_short {
+        let (what, resumed_at) = what_cut_short(cut);
+        match kinds.iter_mut().find(|(known, ..)| *known == what) {
+            Some((_, times, at)) => (*times, *at) = (*times + 1, resumed_at),
+            None => kinds.push((what, 1, resumed_at)),
+        }
+    }
+    let words = |(what, times, resumed_at): &(&str, usize, Option<Timestamp>)| {
+        let times = if *times > 1 { format!(" {}", style::times(*times)) } else { String::new() };
+        went_on(&format!("{what}{times}"), *resumed_at)
+    };
+    kinds.iter().map(words).collect()
+}
+
+/// `usage limit, went on at 01:07`
+pub fn cut_short_words(cut: &CutShort) -> String {
+    let (what, resumed_at) = what_cut_short(cut);
+    went_on(what, resumed_at)
+}
+
+/// Returns what cut an agent run short, and when the loop went on after a limit.
+fn what_cut_short(cut: &CutShort) -> (&'static str, Option<Timestamp>) {
+    let what = match (cut.by, cut.failure_class) {
         (Interruption::Person, _) => "stopped by you",
-        (Interruption::Crash, _) => "killed",
+        (Interruption::Crash, _) => "the loop was killed",
         (Interruption::Limit, Some(FailureClass::Network)) => "no network",
         (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
         (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
         (Interruption::Limit, _) => "usage limit",
     };
-    let times = if times > 1 { format!(" {} times", grouped(times as u64)) } else { String::new() };
-    let on = last.resumed_at.filter(|_| kind == Interruption::Limit);
-    Some(format!("{what}{times}{}", on.map_or(String::new(), |at| format!(", went on at {}", clock(at)))))
+    (what, cut.resumed_at.filter(|_| cut.by == Interruption::Limit))
+}
+
+fn went_on(what: &str, resumed_at: Option<Timestamp>) -> String {
+    resumed_at.map_or(what.to_owned(), |at| format!("{what}, went on at {}", clock(at)))
 }
 
 /// `$67.19 (2 attempts reported no cost)`; `None` if nothing is known.
 pub fn cost(cost: &CostTotals) -> Option<String> {
     let sum = Cost { usd: cost.usd, is_partial: false }.shown()?;
+    Some(cost_without(cost).map_or(sum.clone(), |without| format!("{sum} ({without})")))
+}
+
+/// `2 attempts and 1 cut short reported no cost`; `None` if all did, or none.
+pub fn cost_without(cost: &CostTotals) -> Option<String> {
+    cost.usd?;
     let attempts = (cost.unreported > 0).then(|| Count(cost.unreported as u64, "attempt").to_string());
     let cut_short = cost.unreported_cut_short;
     let cut_short = (cut_short > 0).then(|| format!("{} cut short", grouped(cut_short as u64)));
     let without: Vec<String> = attempts.into_iter().chain(cut_short).collect();
-    let without = if without.is_empty() {
-        String::new()
-    } else {
-        format!(" ({} reported no cost)", without.join(" and "))
-    };
-    Some(format!("{sum}{without}"))
+    (!without.is_empty()).then(|| format!("{} reported no cost", without.join(" and ")))
+}
+
+/// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
+pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
+    let needs = closing.summary.needs_you.len();
+    let mut parts = vec![done(session)];
+    // What needs somebody is why it is stuck.
+    let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
+    parts.extend(stop(session, stuck(&closing.not_done).as_deref()).filter(|_| !is_said));
+    let need = if needs == 1 { "needs you" } else { "need you" };
+    parts.extend((needs > 0).then(|| format!("{} {need}", grouped(needs as u64))));
+    let flagged = closing.summary.flagged.len();
+    parts.extend((flagged > 0).then(|| format!("{} flagged", grouped(flagged as u64))));
+    parts
+}
+
+/// Returns the name of a feature, without the folder that all of them are in.
+pub fn feature_name(path: &str) -> &str {
+    path.strip_prefix("specs/").unwrap_or(path)
 }
 
 /// Why a session stopped; `None` if all tasks are done. `undone` says how it is stuck.
@@ -104,7 +136,7 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
         },
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
         (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
-        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "interrupted".to_owned(),
+        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "stopped by you".to_owned(),
         (Status::Failed, _) => "failed".to_owned(),
         (Status::Running, _) => "running".to_owned(),
         (Status::Later(word), _) => word.as_str().to_owned(),
@@ -169,7 +201,7 @@ fn limit(session: &Session) -> String {
     match session.limit {
         None => "a limit".to_owned(),
         Some(Limit::Iterations) => {
-            format!("the limit of {}", Count(u64::from(session.max_iterations), "run"))
+            format!("the limit of {}", Count(u64::from(session.max_iterations), "attempt"))
         }
         Some(Limit::Duration) => "the limit of time".to_owned(),
         Some(Limit::Wait) => "the limit of waiting".to_owned(),
@@ -180,7 +212,7 @@ fn limit(session: &Session) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::{CutShort, SessionId, Timestamp};
+    use ralph_core::record::SessionId;
 
     #[test]
     fn what_is_left_is_said_by_state() {
@@ -207,10 +239,13 @@ mod tests {
             (&[(Limit, Some(Network), None)], "2 attempts (no network)"),
             (
                 &[(Limit, Some(Quota), Some(60)), (Limit, Some(Quota), Some(120)), (Person, None, Some(180))],
-                "2 attempts (usage limit 2 times, went on at 00:02; stopped by you)",
+                "2 attempts (usage limit twice, went on at 00:02; stopped by you)",
             ),
-            (&[(Crash, None, None), (Person, None, None)], "2 attempts (stopped by you; killed)"),
-            (&[(Crash, None, None), (Crash, None, None)], "2 attempts (killed 2 times)"),
+            (
+                &[(Limit, Some(Quota), Some(60)), (Limit, Some(Network), Some(120))],
+                "2 attempts (usage limit, went on at 00:01; no network, went on at 00:02)",
+            ),
+            (&[(Crash, None, None), (Crash, None, None)], "2 attempts (the loop was killed twice)"),
         ];
         for (cuts, expected) in cases {
             let cut = |(by, failure_class, resumed_at): &Cut| CutShort {

@@ -3,7 +3,6 @@
 use failure_excerpt::{Ran, Tally};
 
 use ralph_core::record::{Evidence, FlagCode, FlaggedTask, Iteration, TestCounts};
-use ralph_store::Row;
 
 use super::style::{Count, grouped, one_line};
 
@@ -23,13 +22,6 @@ pub struct EvidenceWords {
 }
 
 impl EvidenceWords {
-    pub fn of_row(row: &Row<'_>) -> Self {
-        Self {
-            tests: row.tests().and_then(counted).unwrap_or_default(),
-            flag: flag(row.first_flag().as_deref(), &row.flags()),
-        }
-    }
-
     pub fn of_record(record: &Iteration) -> Self {
         let Some(evidence) = &record.evidence else { return Self::default() };
         let codes: Vec<FlagCode> = evidence.flags.iter().map(|flag| flag.code).collect();

@@ -14,7 +14,6 @@ pub mod needs;
 pub mod replay;
 pub mod report;
 pub mod restore;
-pub mod row;
 pub mod sgr;
 pub mod show;
 pub mod stats;

@@ -25,6 +25,17 @@ pub fn clock(at: Timestamp) -> String {
     shown(at, zone(), "%H:%M")
 }
 
+/// Formats `02:15`, or `22 Nov 02:15` if that is another day than `now`.
+pub fn clock_or_date(at: Timestamp, now: Timestamp) -> String {
+    let day = |at| shown(at, zone(), "%F");
+    if day(at) == day(now) { clock(at) } else { shown(at, zone(), "%-d %b %H:%M") }
+}
+
+/// Formats `Sat 21 Nov`.
+pub fn day(at: Timestamp) -> String {
+    shown(at, zone(), "%a %-d %b")
+}
+
 /// Formats date, time and UTC offset: `2026-11-23 02:15:07 +01:00`.
 pub fn local_with_offset(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S %:z")
@@ -100,6 +111,9 @@ mod tests {
                 (expected, is_night)
             );
         }
+        let night = at("2026-11-22T00:10:00Z");
+        assert_eq!(clock_or_date(night, night), "00:10");
+        assert_eq!(clock_or_date(evening, night), "21 Nov 22:41");
         for seconds in [i64::MIN, i64::MAX] {
             assert!(!local(Timestamp::from_seconds(seconds)).is_empty());
         }

@@ -9,27 +9,29 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use ralph_core::record::{
-    DiffStat, LogEntry, RALPH, Session, SessionId, SessionTotals, Status, StopReason, Summary, Timestamp,
-    TrailerCounts, hint_command,
+    DiffStat, FailureClass, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason,
+    Summary, Timestamp, TrailerCounts,
 };
 use ralph_store::{RemoteRun, Row};
 
-use super::ending::{attempts, cost, state};
+use super::ending::{attempts, cost, cut_short_words, feature_name, state};
 use super::evidence::{FLAG, flagged};
 use super::json::write_pretty;
-use super::local_time::{self, local_minute};
-use super::needs::{changes_and_claims, needs};
-use super::row::{Columns, IterationLine, story};
-use super::style::{Count, Look, Paint, columns, cut, one_line, sign};
+use super::local_time::{self, clock, day, span_of};
+use super::needs::{changed, false_claims, rows};
+use super::status::phase_name;
+use super::style::{
+    Look, Paint, brief_duration, columns, cut, hanging, one_line, padded, painted, sign, wrapped_parts,
+};
 
-/// Longest story of a line that begins with a name, in columns.
-const MAX_STORY: usize = 60;
+/// Columns of a number.
+const NUMBER: usize = 4;
 
-/// In front of an iteration, below the line of its session.
-const INDENT: &str = "  ";
+/// Below this, what happened says nothing, and columns behind it are left out.
+const MIN_TEXT: usize = 24;
 
-/// In front of what only a person can settle.
-const NEEDS: &str = "needs you: ";
+/// In front of what belongs to a row.
+const INDENT: &str = "      ";
 
 /// One session with the iterations of it that are to be listed.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct Listed<'a> {
     pub rows: Vec<Row<'a>>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
+    /// For a success after failures, what solved them, in the agent's words.
+    pub solved: HashMap<u32, String>,
     /// What `--grep` found in them.
     pub matches: HashMap<u32, MatchingLine>,
 }
@@ -56,6 +60,7 @@ pub struct SessionHead {
     id: SessionId,
     feature: String,
     started_at: Option<Timestamp>,
+    last_at: Option<Timestamp>,
     status: Status,
     stop_reason: Option<StopReason>,
     totals: SessionTotals,
@@ -80,6 +85,7 @@ impl SessionHead {
         let status = if is_running { Status::Running } else { Status::Interrupted };
         Self {
             started_at: None,
+            last_at: None,
             id,
             feature,
             status,
@@ -104,6 +110,7 @@ impl SessionHead {
     pub fn count(&mut self, row: &Row<'_>) {
         // As `status` and the page: its record is written a moment later.
         self.started_at.get_or_insert_with(|| row.entry().map_or(row.ended_at, |first| first.started_at));
+        self.last_at = Some(row.ended_at);
         if let Some(facts) = row.facts() {
             self.totals.count(&self.id, &facts);
         }
@@ -117,64 +124,264 @@ impl SessionHead {
     }
 }
 
-/// Iterations under the session that they belong to, each in one line of at most `width` columns.
+/// A row of the list; its texts are safe on a terminal.
+struct ListRow {
+    /// `None` of what is no attempt.
+    number: Option<u32>,
+    look: Look,
+    mark: &'static str,
+    task: String,
+    attempt: Option<u32>,
+    what: String,
+    flag: String,
+    time: String,
+    cost: String,
+    ended_at: Timestamp,
+    phase: Option<String>,
+}
+
+impl ListRow {
+    fn of(listed: &Listed<'_>, row: &Row<'_>) -> Self {
+        let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
+        let is_attempt = row.outcome.is_some_and(Outcome::is_attempt);
+        let what = what_happened(listed, row);
+        let flag = row.first_flag().map_or(String::new(), |flag| format!("  {FLAG} {}", one_line(&flag)));
+        Self {
+            number: is_attempt.then_some(row.iteration),
+            look,
+            mark,
+            task: row.task().map_or(String::new(), |task| cut(&one_line(&task), MIN_TEXT)),
+            attempt: row.attempt.filter(|attempt| *attempt > 1 && is_attempt),
+            what: one_line(&what),
+            flag,
+            time: row.duration_ms.total().map_or(String::new(), brief_duration),
+            cost: row.cost().shown().unwrap_or_default(),
+            ended_at: row.ended_at,
+            phase: row.entry().ok().and_then(|entry| entry.phase).map(|phase| one_line(&phase_name(&phase))),
+        }
+    }
+}
+
+/// Of a failure its cause, of a success after failures what solved them, else what was to be done.
+fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
+    let title = || row.title().map(std::borrow::Cow::into_owned).unwrap_or_default();
+    match row.outcome {
+        Some(Outcome::Success) => match listed.solved.get(&row.iteration) {
+            Some(words) => words.clone(),
+            None if title().is_empty() => story(&row.subject()).to_owned(),
+            None => title(),
+        },
+        Some(Outcome::Failure) => {
+            if let Some(first) = listed.repeats.get(&row.iteration) {
+                return format!("same as {first}");
+            }
+            let cause = row.cause().map(std::borrow::Cow::into_owned);
+            let cause = cause.unwrap_or_else(|| story(&row.subject()).to_owned());
+            if row.failure_class.is_some_and(FailureClass::is_question) {
+                format!("asks: {cause}")
+            } else {
+                cause
+            }
+        }
+        Some(Outcome::Skipped) => "given up".to_owned(),
+        Some(Outcome::Interrupted) => {
+            let cut_short = listed.head.totals.cut_short.iter().find(|cut| cut.iteration == row.iteration);
+            cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
+        }
+        Some(Outcome::Later(_)) | None => story(&row.subject()).to_owned(),
+    }
+}
+
+/// Attempts under the session that they belong to, each in one line of at most `width` columns.
 pub fn write_iterations(
     out: &mut dyn Write,
     sessions: &[Listed<'_>],
     paint: Paint,
     width: Option<usize>,
 ) -> io::Result<()> {
-    for (i, listed) in sessions.iter().enumerate() {
-        if i > 0 {
+    for (place, listed) in sessions.iter().enumerate() {
+        if place > 0 {
             writeln!(out)?;
         }
         write_head(out, &listed.head, paint, width)?;
-        let repeats = |row: &Row<'_>| listed.repeats.get(&row.iteration).copied();
-        let lines: Vec<IterationLine<'_>> =
-            listed.rows.iter().map(|row| IterationLine::of_row(row, repeats(row))).collect();
-        let room = width.map(|width| width.saturating_sub(INDENT.len()));
-        let columns = Columns::of(&lines, room, false);
-        for line in &lines {
-            out.write_all(INDENT.as_bytes())?;
-            for (look, text) in columns.pieces(line, room) {
-                out.write_all(paint.paint(look, &text).as_bytes())?;
+        write_rows(out, listed, paint, width)?;
+        write_below(out, &listed.head.below, paint, width)?;
+    }
+    Ok(())
+}
+
+fn write_rows(
+    out: &mut dyn Write,
+    listed: &Listed<'_>,
+    paint: Paint,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let rows: Vec<ListRow> = listed.rows.iter().map(|row| ListRow::of(listed, row)).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let columns_of = Columns::of(&rows, width);
+    if width.is_some() {
+        writeln!(out, "{}", paint.paint(Look::Dim, &columns_of.header()))?;
+    }
+    let (mut phase, mut date) = (None, listed.head.started_at.map(day));
+    for row in &rows {
+        let today = Some(day(row.ended_at));
+        if today != date {
+            let line = cut(
+                &format!("{INDENT}{}", today.as_deref().unwrap_or_default()),
+                width.unwrap_or(usize::MAX),
+            );
+            writeln!(out, "{}", paint.paint(Look::Dim, &line))?;
+            date = today;
+        }
+        if row.phase != phase {
+            if let Some(name) = &row.phase {
+                writeln!(
+                    out,
+                    "{}",
+                    paint.paint(Look::Dim, &cut(&format!("{INDENT}{name}"), width.unwrap_or(usize::MAX)))
+                )?;
             }
-            out.write_all(b"\n")?;
-            if let Some(found) = listed.matches.get(&line.number) {
-                write_match(out, found, paint, room)?;
-            }
+            phase.clone_from(&row.phase);
+        }
+        writeln!(out, "{}", columns_of.line(row, paint))?;
+        if let Some(found) = row.number.and_then(|number| listed.matches.get(&number)) {
+            write_match(out, found, paint, width)?;
         }
     }
     Ok(())
 }
 
-/// The line that a search found, below its iteration.
+/// How wide the columns are; 0 for one that has no room. Nothing is padded where no width is known.
+struct Columns {
+    task: usize,
+    attempt: usize,
+    /// `None` where nothing is padded.
+    what: Option<usize>,
+    time: usize,
+    cost: usize,
+    end: usize,
+}
+
+impl Columns {
+    fn of(rows: &[ListRow], width: Option<usize>) -> Self {
+        let widest = |text: &dyn Fn(&ListRow) -> usize| rows.iter().map(text).max().unwrap_or(0);
+        let attempt = widest(&|row| row.attempt.map_or(0, |attempt| attempt.to_string().len()));
+        let mut all = Self {
+            task: widest(&|row| columns(&row.task)).max(4),
+            attempt,
+            what: None,
+            time: widest(&|row| row.time.len()).max(4),
+            cost: widest(&|row| row.cost.len()),
+            end: 5,
+        };
+        let Some(width) = width else { return all };
+        for column in 0..3 {
+            if width.saturating_sub(all.fixed()) >= MIN_TEXT {
+                break;
+            }
+            *[&mut all.cost, &mut all.time, &mut all.end][column] = 0;
+        }
+        all.what = Some(width.saturating_sub(all.fixed()));
+        all
+    }
+
+    /// Columns that all but what happened take.
+    fn fixed(&self) -> usize {
+        let tail = |column: usize| if column > 0 { column + 1 } else { 0 };
+        let attempt = if self.attempt > 0 { self.attempt + 2 } else { 0 };
+        NUMBER + 4 + self.task + attempt + 2 + tail(self.time) + tail(self.cost) + tail(self.end)
+    }
+
+    fn header(&self) -> String {
+        let attempt = if self.attempt > 0 { self.attempt + 2 } else { 0 };
+        let right =
+            |name: &str, column: usize| if column > 0 { format!(" {name:>column$}") } else { String::new() };
+        let head = format!("{:>NUMBER$}    {}{}  ", "#", padded("task", self.task), " ".repeat(attempt));
+        let what =
+            padded(&cut("what happened", self.what.unwrap_or_default()), self.what.unwrap_or_default());
+        let tail = right("time", self.time) + &right("cost", self.cost) + &right("end", self.end);
+        let line = head + &what + &tail;
+        cut(line.trim_end(), self.fixed() + self.what.unwrap_or_default())
+    }
+
+    fn line(&self, row: &ListRow, paint: Paint) -> String {
+        let number = row.number.map_or(String::new(), |number| number.to_string());
+        let look = match row.mark {
+            "✘" => Look::Bad,
+            "✔" => Look::Plain,
+            _ => Look::Warn,
+        };
+        let attempt = row.attempt.map_or(String::new(), |attempt| attempt.to_string());
+        let end = clock(row.ended_at);
+        let Some(room) = self.what else {
+            let name = paint.paint(row.look, &format!("{} {}", row.mark, row.task));
+            let what = paint.paint(look, &row.what) + &paint.paint(Look::Warn, &row.flag);
+            let tail = [&row.time, &row.cost, &end].map(|text| paint.paint(Look::Dim, text));
+            let [time, cost, end] = tail;
+            let parts = [number, name, attempt, what.trim_start().to_owned(), time, cost, end];
+            return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+        };
+        let flag = cut(&row.flag, room / 2);
+        let what = cut(&row.what, room - columns(&flag));
+        let blank = " ".repeat(room - columns(&what) - columns(&flag));
+        let attempt = if self.attempt > 0 { format!("  {attempt:>0$}", self.attempt) } else { String::new() };
+        let right =
+            |text: &str, column: usize| if column > 0 { format!(" {text:>column$}") } else { String::new() };
+        let tail = right(&row.time, self.time) + &right(&row.cost, self.cost) + &right(&end, self.end);
+        let line = [
+            paint.paint(Look::Dim, &format!("{number:>NUMBER$}")),
+            "  ".to_owned(),
+            paint.paint(row.look, &format!("{} {}", row.mark, padded(&row.task, self.task))),
+            attempt,
+            "  ".to_owned(),
+            paint.paint(look, &what),
+            paint.paint(Look::Warn, &flag),
+            blank,
+            paint.paint(Look::Dim, &tail),
+        ];
+        let line = line.concat();
+        line.trim_end().to_owned()
+    }
+}
+
+/// The line that a search found, below its attempt.
 fn write_match(
     out: &mut dyn Write,
     found: &MatchingLine,
     paint: Paint,
-    room: Option<usize>,
+    width: Option<usize>,
 ) -> io::Result<()> {
     let place = one_line(&found.place);
-    let room = room.map_or(usize::MAX, |room| room.saturating_sub(2 * INDENT.len() + columns(&place) + 2));
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT.len() + columns(&place) + 2));
     let text = cut(&one_line(&found.line), room);
-    writeln!(out, "{INDENT}{INDENT}{INDENT}{} {text}", paint.paint(Look::Dim, &format!("{place}:")))
+    writeln!(out, "{INDENT}{} {text}", paint.paint(Look::Dim, &format!("{place}:")))
 }
 
-pub fn write_sessions(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
-    for listed in sessions {
-        write_head(out, &listed.head, paint, None)?;
-    }
-    Ok(())
+pub fn write_sessions(
+    out: &mut dyn Write,
+    sessions: &[Listed<'_>],
+    paint: Paint,
+    width: Option<usize>,
+) -> io::Result<()> {
+    sessions.iter().try_for_each(|listed| write_head(out, &listed.head, paint, width))
 }
 
 /// A line for each iteration, which begins with what `show`, `diff` and `restore` take.
-pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint) -> io::Result<()> {
+pub fn write_oneline(
+    out: &mut dyn Write,
+    sessions: &[Listed<'_>],
+    paint: Paint,
+    width: Option<usize>,
+) -> io::Result<()> {
     for listed in sessions {
         for row in &listed.rows {
             let name = format!("{}:{}", listed.head.id, row.iteration);
             let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
-            let story = cut(&one_line(story(&row.subject())), MAX_STORY);
+            let room =
+                width.map_or(usize::MAX, |width| width.saturating_sub(columns(&name) + 4).max(MIN_TEXT));
+            let story = cut(&one_line(story(&row.subject())), room);
             let told = paint.paint(look, &format!("{mark} {story}"));
             writeln!(out, "{}  {told}", paint.paint(Look::Dim, &name))?;
         }
@@ -182,51 +389,54 @@ pub fn write_oneline(out: &mut dyn Write, sessions: &[Listed<'_>], paint: Paint)
     Ok(())
 }
 
-/// Which session it is, and how it went: on a line of its own where a screen has no room for both.
+/// Which session it is, when it was, and how it went.
 fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Option<usize>) -> io::Result<()> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(head.status, head.stop_reason, &head.totals.given_up),
     };
-    let started = head.started_at.map_or(String::new(), |at| format!("  {}", local_minute(at)));
-    let name = format!("{}  {}{started}", head.id, one_line(&head.feature));
-    let tasks = format!(
-        "{} of {} done{}",
-        head.tasks.tasks_done,
-        Count((head.tasks.tasks_done + head.tasks.tasks_open) as u64, "task"),
-        cost(&head.totals.cost).map_or(String::new(), |cost| format!(", {cost}"))
-    );
-    let most = width.unwrap_or(usize::MAX);
-    let brief = Count(head.totals.attempts as u64, "attempt").to_string();
-    let counts = [attempts(&head.totals), brief];
-    let how = counts.iter().map(|count| format!("{state}, {count}, {tasks}"));
-    let is_fitting = |how: &String| columns(how) + INDENT.len() <= most;
-    let how = how.into_iter().find(is_fitting).unwrap_or_else(|| format!("{state}, {tasks}"));
-    let gap = if columns(&name) + 2 + columns(&how) > most { "\n" } else { "" };
-    let (name, how) = (cut(&name, most), cut(&how, most.saturating_sub(INDENT.len())));
-    writeln!(out, "{}{gap}{INDENT}{how}", paint.paint(Look::Bold, &name))?;
-    let room = width.map(|width| width.saturating_sub(INDENT.len() + NEEDS.len()));
-    let Below { summary, false_claims, changes } = &head.below;
-    let flagged = summary.as_ref().and_then(|summary| flagged(&summary.flagged));
-    let needs = summary.as_ref().map(needs).unwrap_or_default();
-    for (place, need) in needs.iter().enumerate() {
-        let label = if place == 0 { paint.paint(Look::Warn, NEEDS) } else { " ".repeat(NEEDS.len()) };
-        writeln!(out, "{INDENT}{label}{}", cut(need, room.unwrap_or(usize::MAX)))?;
+    let name = one_line(feature_name(&head.feature));
+    let span = head.started_at.zip(head.last_at).map(|(from, to)| span_of(from, to));
+    let tasks = head.tasks;
+    let done = format!("{} of {} done", tasks.tasks_done, tasks.tasks_done + tasks.tasks_open);
+    let mut parts: Vec<String> = span.into_iter().chain([done, state, attempts(&head.totals)]).collect();
+    parts.extend(cost(&head.totals.cost));
+    parts.push(head.id.to_string());
+    let lines = wrapped_parts(&format!("{name}   "), &parts, width.unwrap_or(usize::MAX));
+    for line in lines {
+        match line.strip_prefix(&name) {
+            Some(rest) => writeln!(out, "{}{rest}", paint.paint(Look::Bold, &name))?,
+            None => writeln!(out, "{line}")?,
+        }
     }
-    let mut tasks =
-        summary.iter().flat_map(|summary| &summary.needs_you).filter_map(|need| need.task.as_ref());
-    if let Some(task) = tasks.next() {
-        let command = hint_command(RALPH, task);
-        writeln!(out, "{INDENT}{}{command}", " ".repeat(NEEDS.len()))?;
+    Ok(())
+}
+
+/// What needs somebody, and what changed.
+fn write_below(out: &mut dyn Write, below: &Below, paint: Paint, width: Option<usize>) -> io::Result<()> {
+    let Below { summary: Some(summary), false_claims: claims, changes } = below else { return Ok(()) };
+    let width = width.unwrap_or(usize::MAX);
+    let mut lines = rows(summary, paint, width);
+    if let Some(flagged) = flagged(&summary.flagged) {
+        lines.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
     }
-    if let Some(flagged) = flagged {
-        let line = cut(&format!("{FLAG} {flagged}"), most.saturating_sub(INDENT.len()));
-        writeln!(out, "{INDENT}{}", paint.paint(Look::Warn, &line))?;
+    let facts: Vec<String> = changes.map(changed).into_iter().chain(false_claims(claims)).collect();
+    lines.extend(if facts.is_empty() { Vec::new() } else { wrapped_parts("  ", &facts, width) });
+    if lines.is_empty() {
+        return Ok(());
     }
-    match changes_and_claims(*changes, false_claims) {
-        Some(line) => writeln!(out, "{INDENT}{}", cut(&line, most.saturating_sub(INDENT.len()))),
-        None => Ok(()),
-    }
+    writeln!(out)?;
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// The subject of a record without its feature and number: `T004 failed (cargo test exited 101)`.
+fn story(subject: &str) -> &str {
+    let behind = || {
+        let (number, rest) = subject.split_once(": iteration ")?.1.split_once(", ")?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(rest)
+    };
+    behind().unwrap_or(subject)
 }
 
 /// `{"summary": ..., "iterations": [...]}`, with the fields of `iteration.json` that the trailers hold.

@@ -1,8 +1,10 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
-use ralph_core::record::{DiffStat, Need, NeedKind, NotDone, Summary, TaskName, join_truncated};
+use ralph_core::record::{
+    Changes, DiffStat, Need, NeedKind, RALPH, SessionId, Summary, TaskName, hint_command, join_truncated,
+};
 
-use super::style::{Count, grouped, one_line};
+use super::style::{Count, Look, Paint, grouped, hanging, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -21,17 +23,12 @@ pub fn changed(stat: DiffStat) -> String {
     }
 }
 
-/// `2 false claims caught: #10, #23`
+/// `2 wrong "done" caught: #10, #23`
 pub fn false_claims(iterations: &[u32]) -> Option<String> {
     let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
-    let claims = Count(iterations.len() as u64, "false claim");
-    (!iterations.is_empty()).then(|| format!("{claims} caught: {}", join_truncated(&numbers, MAX_NAMED)))
-}
-
-/// What changed, and which claims were false; `None` if neither is known.
-pub fn changes_and_claims(stat: Option<DiffStat>, claims: &[u32]) -> Option<String> {
-    let parts: Vec<String> = stat.map(changed).into_iter().chain(false_claims(claims)).collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    let times = grouped(iterations.len() as u64);
+    let caught = || format!("{times} wrong \"done\" caught: {}", join_truncated(&numbers, MAX_NAMED));
+    (!iterations.is_empty()).then(caught)
 }
 
 /// Returns a line for each of the first things that only a person can settle, with what waits for a task and its cause.
@@ -61,21 +58,131 @@ pub fn left_behind(summary: &Summary) -> Vec<String> {
     needs(&Summary { needs_you, ..Summary::default() })
 }
 
-/// `3 attempts, $10.83, blocks T020, T023`
-pub fn spent(task: &NotDone) -> String {
-    let attempts = Count(u64::from(task.attempts), "attempt");
-    let cost = task.cost_usd.map_or(String::new(), |usd| format!(", ${usd:.2}"));
-    let blocks = match task.blocks.as_slice() {
-        [] => String::new(),
-        names => format!(", blocks {}", one_line(&join_truncated(names, MAX_NAMED))),
+/// `53 files +1,411 −0, not committed`
+pub fn changed_and_committed(Changes { stat, uncommitted_files }: Changes) -> String {
+    let how = match uncommitted_files {
+        0 if stat.files == 0 => String::new(),
+        0 => ", committed".to_owned(),
+        some if some == stat.files => ", not committed".to_owned(),
+        some => format!(", {} not committed", Count(some as u64, "file")),
     };
-    format!("{attempts}{cost}{blocks}")
+    match stat.files {
+        0 => format!("no file changed{how}"),
+        files => format!(
+            "{} +{} −{}{how}",
+            Count(files as u64, "file"),
+            grouped(stat.added),
+            grouped(stat.removed)
+        ),
+    }
+}
+
+/// Returns a row for each of the first things that only a person can settle, what asks first, and for what waits for
+/// them.
+pub fn rows(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+    let mut all: Vec<&Need> = summary.needs_you.iter().collect();
+    all.sort_by_key(|need| need.why != NeedKind::Asks);
+    let mut rows: Vec<String> =
+        all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", paint, width)).collect();
+    let more = all.len().saturating_sub(MAX_NAMED);
+    rows.extend((more > 0).then(|| format!("  and {} more", grouped(more as u64))));
+    let tasks = all.iter().filter_map(|need| need.task.as_ref());
+    let waiting =
+        tasks.filter_map(|task| Some(format!("{} for {}", waiters(summary, task)?, one_line(task))));
+    rows.extend(waiting.flat_map(|line| hanging("  · ", &line, width)));
+    rows
+}
+
+/// Returns the same for what is no task.
+pub fn others(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+    let others = summary.needs_you.iter().filter(|need| need.task.is_none());
+    others.take(MAX_NAMED).flat_map(|need| row(need, "", paint, width)).collect()
+}
+
+fn row(need: &Need, indent: &str, paint: Paint, width: usize) -> Vec<String> {
+    let (look, mark) = need_sign(need.why);
+    let cause = need.cause.as_deref().map(one_line);
+    let (name, words) = match (need.why, &need.task) {
+        (NeedKind::Asks, Some(task)) => (Some(task), format!("asks: {}", cause.unwrap_or_default())),
+        (NeedKind::Fails, Some(task)) => (Some(task), cause.unwrap_or_else(|| "given up".to_owned())),
+        _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
+    };
+    let name = name.map_or(String::new(), |name| format!("{}  ", one_line(name)));
+    let mut rows = hanging(&format!("{indent}{mark} {name}"), &words, width);
+    if let Some(first) = rows.first_mut() {
+        *first = first.replacen(mark, &paint.paint(look, mark), 1);
+    }
+    rows
+}
+
+/// The look and the sign of what needs somebody: what asks, and what fails.
+pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
+    match why {
+        NeedKind::Asks => (Look::Warn, "?"),
+        NeedKind::Fails => (Look::Bad, "✘"),
+        NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => (Look::Bad, "!"),
+    }
+}
+
+/// `T020, T023 wait`; `None` if nothing waits for the task.
+pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
+    let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == task);
+    let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
+    let wait = if names.len() == 1 { "waits" } else { "wait" };
+    (!names.is_empty()).then(|| one_line(&format!("{} {wait}", join_truncated(&names, MAX_NAMED))))
+}
+
+/// The state in which somebody asks what to do next.
+pub struct Next<'a> {
+    /// Set if commands do not mean it by themselves.
+    pub session: Option<&'a SessionId>,
+    pub summary: &'a Summary,
+    pub is_completed: bool,
+    pub has_changes: bool,
+    /// The flags with which `resume` goes on, each behind a blank.
+    pub resume_flags: &'a str,
+}
+
+impl Next<'_> {
+    /// Returns the commands that bring it on, the first one first.
+    pub fn commands(&self) -> Vec<String> {
+        let id = self.session.map_or(String::new(), |session| format!(" {session}"));
+        let of = |why| self.summary.needs_you.iter().find(move |need| need.why == why);
+        let task = |why| of(why).and_then(|need| need.task.as_deref());
+        if self.is_completed {
+            let moment = self.session.map_or("0".to_owned(), |session| format!("{session}:0"));
+            return self
+                .has_changes
+                .then(|| format!("{RALPH} diff {moment} .. --stat"))
+                .into_iter()
+                .collect();
+        }
+        let first = match (task(NeedKind::Asks), of(NeedKind::Fails)) {
+            (Some(task), _) => Some(hint_command(RALPH, task)),
+            (None, Some(Need { task: Some(task), iteration: Some(iteration), session, .. })) => {
+                Some(match self.session {
+                    None => show_command(task, *iteration),
+                    Some(_) => format!("{RALPH} show {session}:{iteration}"),
+                })
+            }
+            (None, _) => None,
+        };
+        first.into_iter().chain([format!("{RALPH} resume{id}{}", self.resume_flags)]).collect()
+    }
+}
+
+/// Returns the command that shows the last attempt at a task.
+pub fn show_command(task: &str, iteration: u32) -> String {
+    // Other names may mean something else to a shell, or be those of commits.
+    let is_plain =
+        task.starts_with(|c: char| c.is_ascii_uppercase()) && task.chars().all(|c| c.is_ascii_alphanumeric());
+    if is_plain { format!("{RALPH} show {task}") } else { format!("{RALPH} show {iteration}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::{SessionId, Timestamp, WaitingTask};
+    use ralph_core::record::{Timestamp, WaitingTask};
 
     fn need(why: NeedKind, task: Option<&str>, cause: Option<&str>) -> Need {
         Need {
@@ -118,11 +225,8 @@ mod tests {
     fn a_stat_of_nothing_says_so() {
         assert_eq!(changed(DiffStat::default()), "no file changed");
         let stat = DiffStat::of([(Some(1388), Some(30)), (None, None), (None, Some(2))].into_iter());
-        let line = changes_and_claims(Some(stat), &[4, 19]);
-        assert_eq!(
-            line.as_deref(),
-            Some("3 files changed, +1,388 −32 lines · 2 false claims caught: #4, #19")
-        );
-        assert_eq!(changes_and_claims(None, &[]), None);
+        assert_eq!(changed(stat), "3 files changed, +1,388 −32 lines");
+        assert_eq!(false_claims(&[4, 19]).as_deref(), Some("2 wrong \"done\" caught: #4, #19"));
+        assert_eq!(false_claims(&[]), None);
     }
 }

@@ -3,23 +3,25 @@
 use std::io::{self, Write};
 
 use ralph_core::record::{
-    ExitReason, Iteration, LeftOut, Outcome, SecondRun, StreamCounts, Tokens, join_truncated,
+    Claim, ExitReason, FailureClass, Iteration, LeftOut, Outcome, RALPH, SecondRun, SessionId, StreamCounts,
+    Timestamp, hint_command, join_truncated,
 };
 
+use super::ending::capital;
 use super::evidence::{FLAG, compared};
 use super::left_behind;
-use super::local_time::local_with_offset;
+use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
-use super::style::{Count, Look, Paint, cut, duration, grouped, one_line, sign};
-
-/// How many tool calls are listed.
-const TOOL_CALLS: usize = 20;
+use super::style::{
+    Count, Look, Paint, brief_duration, columns, cut, duration, grouped, hanging, one_line, padded, painted,
+    sign, task_title,
+};
 
 /// Longest line of what an agent said of its failure, in characters.
 const ERROR: usize = 300;
 
 /// How many lines of the agent's last words are shown.
-const MESSAGE_LINES: usize = 60;
+const MESSAGE_LINES: usize = 20;
 
 /// How many files are named that a snapshot or commit leaves out.
 const LEFT_OUT: usize = 20;
@@ -27,114 +29,235 @@ const LEFT_OUT: usize = 20;
 /// How many tests, files or tasks a line names.
 const MAX_NAMED: usize = 10;
 
-/// What is shown of an iteration.
-#[derive(Debug, Clone, Copy)]
-pub struct IterationDetails<'a> {
+/// What is shown of an attempt.
+#[derive(Debug)]
+pub struct ShownAttempt<'a> {
     pub iteration: &'a Iteration,
-    pub commit: &'a str,
     /// Its entry in progress.txt.
     pub entry: &'a str,
     /// What the agent said last.
     pub final_message: &'a str,
-    /// The first iteration of the session that failed in the same way.
-    pub repeated: Option<u32>,
+    /// The session, where commands do not mean it by themselves.
+    pub session: Option<&'a SessionId>,
+    /// How many attempts at its task the session has; 0 if it is none.
+    pub attempts: usize,
+    /// The attempts at its task before it, with their causes; true if that is the cause of this one.
+    pub earlier: &'a [EarlierAttempt],
     /// What became of its task: `given up after this attempt`, `done in #31`.
     pub afterwards: Option<&'a str>,
+    /// The files that it changed, with the lines that it added to and took from them; `None` without snapshots.
+    pub changed: Option<&'a [ChangedLines]>,
+    /// True if all of these files are as it left them.
+    pub is_in_tree: bool,
 }
 
-/// The facts, what the agent said last, the entry of progress.txt, and how to see the rest.
-pub fn write(out: &mut dyn Write, found: &IterationDetails<'_>, paint: Paint) -> io::Result<()> {
-    let IterationDetails { iteration, entry, final_message, .. } = *found;
-    let (look, mark) = sign(iteration.outcome);
-    let head = format!("{mark} iteration {}: {}", iteration.iteration, one_line(&title(iteration)));
-    writeln!(out, "{}", paint.paint(look, &head))?;
-    for (name, value) in facts(found) {
-        writeln!(out, "{} {value}", paint.paint(Look::Dim, &format!("{name:<11}")))?;
+/// An attempt at the same task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierAttempt {
+    pub number: u32,
+    pub cause: String,
+    /// True if it failed like the attempt that is shown.
+    pub is_same: bool,
+}
+
+/// A file that an attempt changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLines {
+    pub path: String,
+    /// `None` for what is no text.
+    pub added: Option<u64>,
+    pub removed: Option<u64>,
+}
+
+impl ChangedLines {
+    /// `src/export/csv.ts +23 −4`
+    fn words(&self) -> String {
+        let sign = |sign: &str, count: Option<u64>| {
+            let count = count.filter(|count| *count > 0);
+            count.map_or(String::new(), |count| format!(" {sign}{}", grouped(count)))
+        };
+        format!("{}{}{}", one_line(&self.path), sign("+", self.added), sign("−", self.removed))
     }
-    write_tool_calls(out, iteration, paint)?;
-    write_message(out, final_message, paint)?;
+}
+
+/// Most columns of the name of a fact.
+const NAME: usize = 12;
+
+/// Writes what the attempt was, why it failed, what it did and took, and how to see more.
+pub fn write(
+    out: &mut dyn Write,
+    shown: &ShownAttempt<'_>,
+    now: Timestamp,
+    paint: Paint,
+    width: usize,
+) -> io::Result<()> {
+    let ShownAttempt { iteration, entry, final_message, .. } = *shown;
+    writeln!(out, "{}", headline(shown, paint, width))?;
+    let is_question = iteration.failure_class.is_some_and(FailureClass::is_question);
+    let look = sign(iteration.outcome).0;
+    let mut below = Vec::new();
+    if iteration.outcome == Outcome::Interrupted {
+        below.push(interruption(iteration));
+    } else if iteration.outcome != Outcome::Success {
+        let cause = one_line(&iteration.cause());
+        below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
+    }
+    below.extend(shown.afterwards.map(capital));
+    for words in &below {
+        write_lines(out, &painted(paint, look, hanging("  ", words, width)))?;
+    }
+    writeln!(out)?;
+    for (name, value) in attempt_facts(shown, now) {
+        let lead = format!("  {}", padded(name, NAME));
+        for (place, line) in hanging(&lead, &value, width).into_iter().enumerate() {
+            match line.strip_prefix(&lead).filter(|_| place == 0) {
+                Some(rest) => writeln!(out, "{}{rest}", paint.paint(Look::Dim, &lead))?,
+                None => writeln!(out, "{line}")?,
+            }
+        }
+    }
+    // A question is the message.
+    if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
+        write_message(out, final_message, paint)?;
+    }
     for (title, items) in lists(iteration, entry) {
-        writeln!(out, "\n{}", paint.paint(Look::Dim, title))?;
+        writeln!(out, "\n  {}", paint.paint(Look::Dim, title))?;
         let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
         write_indented(out, &render(&items, paint))?;
     }
-    writeln!(out, "\n{}", render(&as_sections(entry, iteration, final_message), paint))?;
-    writeln!(
-        out,
-        "\n{}",
-        paint.paint(
-            Look::Dim,
-            "more: --patch what it changed; --prompt, --agent, --agent-stderr, --stdout, --stderr, --tasks the stored bytes; --json the record"
-        )
-    )
+    let sections = render(&as_sections(entry, iteration, final_message), paint);
+    if !sections.trim().is_empty() {
+        writeln!(out)?;
+        write_indented(out, sections.trim_matches('\n'))?;
+    }
+    writeln!(out)?;
+    let needs_answer = is_question && shown.afterwards.is_none_or(|words| words.starts_with("given up"));
+    if let Some(task) = iteration.task.as_ref().filter(|_| needs_answer) {
+        writeln!(out, "  {}{}", padded("answer it", NAME), hint_command(RALPH, task))?;
+    }
+    let more = "-p patch · --prompt · --agent · --stdout · --json";
+    writeln!(out, "  {}", paint.paint(Look::Dim, &format!("{}{more}", padded("more", NAME))))
 }
 
-/// Returns its story, but for a cause that has a line of its own.
-fn title(iteration: &Iteration) -> String {
-    match (&iteration.task, &iteration.cause, iteration.outcome) {
-        (Some(task), Some(_), Outcome::Failure) => format!("{task} failed"),
-        _ => iteration.story(),
+/// `✘ T034 Export boards as CSV, attempt 3 of 3                 #49`
+fn headline(shown: &ShownAttempt<'_>, paint: Paint, width: usize) -> String {
+    let ShownAttempt { iteration, attempts, session, .. } = *shown;
+    let (look, mark) = sign(iteration.outcome);
+    let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
+    let title = one_line(task_title(iteration.task_text.as_deref().unwrap_or_default()));
+    let attempt = match iteration.attempt {
+        Some(attempt) if iteration.outcome.is_attempt() && attempts > 1 => {
+            format!(", attempt {attempt} of {attempts}")
+        }
+        _ => String::new(),
+    };
+    let number = match session {
+        Some(session) => format!("{session}:{}", iteration.iteration),
+        None => format!("#{}", iteration.iteration),
+    };
+    let fixed = columns(mark) + columns(&task) + columns(&attempt) + columns(&number) + 4;
+    let title = cut(&title, width.saturating_sub(fixed).max(8));
+    let gap = if width == usize::MAX { 2 } else { width.saturating_sub(fixed + columns(&title)) + 2 };
+    let name = paint.paint(look, &format!("{mark} {task}"));
+    format!("{name} {title}{attempt}{}{}", " ".repeat(gap), paint.paint(Look::Dim, &number))
+}
+
+/// What stopped an agent that got no verdict.
+fn interruption(iteration: &Iteration) -> String {
+    match (iteration.failure_class, iteration.exit.agent) {
+        (Some(_), _) => format!("Cut short: {}", one_line(&iteration.cause())),
+        (None, None) => "The loop was killed during this attempt.".to_owned(),
+        (None, Some(_)) => capital(&one_line(&iteration.cause())),
     }
 }
 
-type Facts = Vec<(&'static str, String)>;
-
-/// Returns all that is known of it in a line each, safe on a terminal.
-pub fn facts(found: &IterationDetails<'_>) -> Facts {
-    let mut facts = main_facts(found);
-    facts.extend(further_facts(found.iteration));
-    facts
-}
-
-/// What was done, by whom, and how it ended.
-fn main_facts(found: &IterationDetails<'_>) -> Facts {
-    let IterationDetails { iteration, commit, repeated, .. } = *found;
-    let mut facts = vec![
-        ("session", format!("{} on {}", iteration.session, one_line(&iteration.feature))),
-        ("commit", commit.to_owned()),
-    ];
-    if let Some(task) = &iteration.task {
-        let text = iteration.task_text.as_deref().unwrap_or_default();
-        facts.push(("task", format!("{} {}", one_line(task), cut(&one_line(text), 100))));
+/// What is known of an attempt in a line each.
+fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
+    let ShownAttempt { iteration, earlier, changed, is_in_tree, .. } = *shown;
+    let mut facts = Facts::new();
+    if iteration.validation_command.is_some() {
+        facts.push(("validation", validation(iteration)));
     }
-    facts.extend(found.afterwards.map(|words| ("afterwards", one_line(words))));
-    facts.extend(iteration.cause.as_ref().map(|cause| ("cause", one_line(cause))));
-    // No agent runs for the record of a skip.
-    if iteration.outcome != Outcome::Skipped {
-        let model =
-            iteration.model.as_deref().map_or(String::new(), |model| format!(" ({})", one_line(model)));
-        let how = end(iteration, iteration.exit.agent, iteration.duration_ms.agent);
-        facts.push(("agent", format!("{}{model}{how}", one_line(&iteration.agent))));
+    facts.extend(judged(iteration).into_iter().filter(|(name, _)| *name != "tests"));
+    if let Some(changed) = changed {
+        let files: Vec<String> = changed.iter().map(ChangedLines::words).collect();
+        let place = if is_in_tree && !files.is_empty() { "   still in the tree" } else { "" };
+        let files = if files.is_empty() { "no file".to_owned() } else { join_truncated(&files, MAX_NAMED) };
+        facts.push(("changed", format!("{files}{place}")));
     }
-    // A cause that has the agent's own words needs no second line for them.
-    let is_new =
-        |words: &&String| iteration.cause.as_ref().is_none_or(|cause| !cause.contains(words.as_str()));
+    facts.push(("took", took(iteration, now)));
+    facts.extend(before(earlier, iteration.failure_class.is_some_and(FailureClass::is_question)));
+    let is_new = |words: &&String| !iteration.cause().contains(words.as_str());
     facts
         .extend(iteration.error.as_ref().filter(is_new).map(|words| ("error", cut(&one_line(words), ERROR))));
-    if let Some(command) = &iteration.validation_command {
-        let end = end(iteration, iteration.exit.validation, iteration.duration_ms.validation);
-        facts.push(("validation", format!("{}{end}", one_line(command))));
-    }
-    let again = repeated.map(|first| format!("same failure as iteration {first}"));
-    let said: Vec<String> = iteration.fingerprint.as_deref().map(one_line).into_iter().chain(again).collect();
-    if !said.is_empty() {
-        let name = if iteration.fingerprint.is_some() { "fingerprint" } else { "repeated" };
-        facts.push((name, said.join(", ")));
-    }
+    facts.extend(beside(iteration));
     facts
 }
 
-/// What it took, what it left out, and what was found in its outputs.
-fn further_facts(iteration: &Iteration) -> Facts {
-    let mut facts = Facts::new();
-    if !iteration.tokens.is_unknown() {
-        facts.push(("tokens", tokens(&iteration.tokens)));
+/// `passed (74 tests, 39.0 s); the box was not ticked`
+fn validation(iteration: &Iteration) -> String {
+    let tests = iteration.evidence.as_deref().and_then(compared);
+    let time = iteration.duration_ms.validation.map(duration);
+    let beside: Vec<String> = tests.into_iter().chain(time).collect();
+    let beside = if beside.is_empty() { String::new() } else { format!(" ({})", beside.join(", ")) };
+    let how = match (iteration.exit.validation, iteration.exit_reason) {
+        (Some(0), _) => "passed".to_owned(),
+        (Some(-1), Some(reason)) => reason.description().to_owned(),
+        (Some(code), _) => format!("failed with exit code {code}"),
+        (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
+            return "not known: the loop was killed".to_owned();
+        }
+        (None, _) => return "not run".to_owned(),
+    };
+    let is_left_open = iteration.exit.validation == Some(0)
+        && iteration.outcome == Outcome::Failure
+        && iteration.evidence.as_ref().is_none_or(|evidence| evidence.refused.is_none())
+        && !iteration.false_claim.contains(&Claim::Ticked);
+    let open = if is_left_open { "; the box was not ticked" } else { "" };
+    format!("{how}{beside}{open}")
+}
+
+/// `04:17 – 04:23, 5m38, $0.52, claude-opus-4-5`
+fn took(iteration: &Iteration, now: Timestamp) -> String {
+    let span = format!(
+        "{} – {}",
+        clock_or_date(iteration.started_at, now),
+        clock_or_date(iteration.ended_at, iteration.started_at)
+    );
+    let time = iteration.duration_ms.total().map(brief_duration);
+    let model = iteration.model.as_deref().unwrap_or(&iteration.agent);
+    let parts = [time, iteration.cost().shown(), Some(one_line(model))];
+    [Some(span)].into_iter().chain(parts).flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The attempts before it: in a line where all failed as this one did, else each with its cause.
+fn before(earlier: &[EarlierAttempt], is_question: bool) -> Facts {
+    let how = if is_question { "asked the same" } else { "failed in the same way" };
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    for EarlierAttempt { number, cause, is_same } in earlier {
+        let words = if *is_same { how.to_owned() } else { one_line(cause) };
+        match lines.iter_mut().find(|(_, known)| *known == words) {
+            Some((numbers, _)) => numbers.push(format!("#{number}")),
+            None => lines.push((vec![format!("#{number}")], words)),
+        }
     }
-    facts.extend(iteration.cost().shown().map(|cost| ("cost", cost)));
-    facts.push(("ended", local_with_offset(iteration.ended_at)));
+    let line = |(place, (numbers, words)): (usize, &(Vec<String>, String))| {
+        let name = if place == 0 { "before" } else { "" };
+        (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED)))
+    };
+    lines.iter().enumerate().map(line).collect()
+}
+
+fn write_lines(out: &mut dyn Write, lines: &[String]) -> io::Result<()> {
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+type Facts = Vec<(&'static str, String)>;
+
+/// What it left out, what it left behind, and what was found in its outputs.
+fn beside(iteration: &Iteration) -> Facts {
+    let mut facts = Facts::new();
     facts.extend(iteration.stream.and_then(StreamCounts::complaint).map(|words| ("stream", words)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
-    facts.extend(judged(iteration));
     facts.extend(left_behind::lines(iteration).iter().map(|line| ("left", one_line(line))));
     facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
     if !iteration.left_out.is_empty() {
@@ -147,7 +270,7 @@ fn further_facts(iteration: &Iteration) -> Facts {
         let promise = if iteration.claims.promise { "that all is done" } else { "" };
         let said: Vec<&str> =
             [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
-        facts.push(("claimed", format!("{}, which was not true", one_line(&said.join(" and ")))));
+        facts.push(("claimed", format!("{} done, which was not true", one_line(&said.join(" and ")))));
     }
     for (name, values) in &iteration.facts.captured {
         let values = cut(&one_line(&values.join(", ")), ERROR);
@@ -194,7 +317,7 @@ fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result
     if rendered.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint.paint(Look::Dim, "final message"))?;
+    writeln!(out, "\n  {}", paint.paint(Look::Dim, "the agent said last"))?;
     let count = rendered.lines().count();
     let shown: Vec<&str> = rendered.lines().take(MESSAGE_LINES).collect();
     write_indented(out, &shown.join("\n"))?;
@@ -232,6 +355,12 @@ fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> Strin
     ];
     let entry = entry.trim_end().trim_end_matches("---");
     let (head, excerpt) = entry.split_at(entry.find("\n```").unwrap_or(entry.len()));
+    let mut head = without_items(head, "**Files Changed**:");
+    for name in ["Learnings", "Decisions", "Tried"] {
+        if final_message.contains(&format!("{name}:")) {
+            head = without_items(&head, &format!("**{name}**:"));
+        }
+    }
     let lines = head.lines().filter(|line| !SHOWN.iter().any(|shown| line.starts_with(shown)));
     let head: String = lines
         .map(|line| if line.starts_with("**") { format!("\n{line}\n") } else { format!("{line}\n") })
@@ -247,6 +376,13 @@ fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> Strin
     }
 }
 
+/// Returns an entry without the list below a heading, which is shown elsewhere.
+fn without_items(entry: &str, heading: &str) -> String {
+    let Some((before, rest)) = entry.split_once(&format!("{heading}\n")) else { return entry.to_owned() };
+    let after: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("- ")).collect();
+    format!("{before}{}\n", after.join("\n"))
+}
+
 /// Returns true if an excerpt has more than the line that is the cause.
 fn says_more(excerpt: &str, iteration: &Iteration) -> bool {
     let mut lines =
@@ -257,48 +393,6 @@ fn says_more(excerpt: &str, iteration: &Iteration) -> bool {
 
 fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
-}
-
-fn tokens(tokens: &Tokens) -> String {
-    let number = |value: Option<u64>| value.map_or("?".to_owned(), grouped);
-    format!(
-        "input {}, cache read {}, cache write {}, output {}",
-        number(tokens.input),
-        number(tokens.cache_read),
-        number(tokens.cache_write),
-        number(tokens.output)
-    )
-}
-
-fn write_tool_calls(out: &mut dyn Write, iteration: &Iteration, paint: Paint) -> io::Result<()> {
-    if iteration.tool_calls.is_empty() {
-        return Ok(());
-    }
-    let count = Count(iteration.tool_calls.len() as u64, "tool call").to_string();
-    writeln!(out, "{}", paint.paint(Look::Dim, &count))?;
-    for call in iteration.tool_calls.iter().take(TOOL_CALLS) {
-        let failed = if call.is_error { " failed" } else { "" };
-        let line = format!("{}{failed} {}", one_line(&call.tool_name), one_line(&call.arguments_summary));
-        writeln!(out, "  {}", cut(&line, 110))?;
-        let result = one_line(&call.result_summary);
-        if !result.is_empty() {
-            writeln!(out, "    {}", paint.paint(Look::Dim, &cut(&result, 106)))?;
-        }
-    }
-    Ok(())
-}
-
-fn end(iteration: &Iteration, code: Option<i32>, milliseconds: Option<u64>) -> String {
-    let after = milliseconds.map_or(String::new(), |time| format!(" after {}", duration(time)));
-    match (code, &iteration.exit_reason) {
-        (Some(-1), Some(reason)) => format!(", {}{after}", reason.description()),
-        (Some(code), _) => format!(", exit {code}{after}"),
-        // It was running when the loop died: how it ended is not known.
-        (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
-            ", did not end by itself".to_owned()
-        }
-        (None, _) => ", not run".to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -319,11 +413,11 @@ mod tests {
         let passed = format!("{lists}**Validation**: `make` exited 0\n{excerpt}---\n");
         let learned = format!("{head}{files}**Learnings**:\n- port 5433\n---\n");
         let cases = [
-            (&failed, Some(2), "Done.", format!("\n{files}\n**Output of the validation**:\n\n{excerpt}")),
-            (&failed.replace("boom\n```", "its cause\n```"), Some(2), "Done.", format!("\n{files}")),
-            (&passed, Some(0), "boom", format!("\n{files}")),
-            (&passed, None, "", format!("\n{files}\n{excerpt}")),
-            (&learned, Some(0), "Done.", format!("\n{files}\n**Learnings**:\n- port 5433\n")),
+            (&failed, Some(2), "Done.", format!("\n**Output of the validation**:\n\n{excerpt}")),
+            (&failed.replace("boom\n```", "its cause\n```"), Some(2), "Done.", String::new()),
+            (&passed, Some(0), "boom", String::new()),
+            (&passed, None, "", format!("\n{excerpt}")),
+            (&learned, Some(0), "Done.", "\n**Learnings**:\n- port 5433\n".to_owned()),
         ];
         for (entry, validation, final_message, expected) in cases {
             let iteration = Iteration {
@@ -333,24 +427,6 @@ mod tests {
             };
             let shown = as_sections(entry, &iteration, final_message);
             assert_eq!(shown, expected, "{entry}");
-        }
-    }
-
-    #[test]
-    fn the_record_of_a_skip_names_no_agent() {
-        for (outcome, expected) in [(Outcome::Failure, true), (Outcome::Skipped, false)] {
-            let iteration = iteration(outcome);
-            let found = IterationDetails {
-                iteration: &iteration,
-                commit: "c",
-                entry: "",
-                final_message: "",
-                repeated: None,
-                afterwards: None,
-            };
-            assert!(facts(&found).iter().all(|(name, _)| *name != "stream"));
-            let has_agent = facts(&found).iter().any(|(name, _)| *name == "agent");
-            assert_eq!(has_agent, expected, "{outcome:?}");
         }
     }
 
@@ -371,28 +447,29 @@ mod tests {
         ] {
             let stream = Some(StreamCounts { lines, unreadable, too_long });
             let iteration = Iteration { stream, ..iteration(Outcome::Success) };
-            let shown = further_facts(&iteration).into_iter().find(|(name, _)| *name == "stream");
+            let shown = beside(&iteration).into_iter().find(|(name, _)| *name == "stream");
             assert_eq!(shown.as_ref().map(|(_, words)| words.as_str()), expected);
         }
     }
 
-    #[test]
-    fn what_did_not_run_and_what_did_not_end_are_told_apart() {
-        for (agent, validation, reason, expected) in [
-            (Some(0), Some(1), None, ["exit 0", "exit 1"]),
-            (Some(7), None, None, ["exit 7", "not run"]),
-            (Some(-1), None, Some(ExitReason::Timeout), ["timed out", "not run"]),
-            (Some(0), Some(-1), Some(ExitReason::Interrupted), ["exit 0", "was interrupted"]),
-            (None, None, Some(ExitReason::Interrupted), ["did not end by itself", "did not end by itself"]),
-        ] {
-            let iteration = Iteration {
-                exit: Exits { agent, validation },
-                exit_reason: reason,
-                ..iteration(Outcome::Failure)
-            };
-            let shown = [agent, validation].map(|code| end(&iteration, code, None));
-            assert_eq!(shown, expected.map(|end| format!(", {end}")), "{agent:?} {validation:?}");
+    fn attempt(iteration: &Iteration) -> ShownAttempt<'_> {
+        ShownAttempt {
+            iteration,
+            entry: "",
+            final_message: "",
+            session: None,
+            attempts: 1,
+            earlier: &[],
+            afterwards: None,
+            changed: None,
+            is_in_tree: false,
         }
+    }
+
+    fn text(shown: &ShownAttempt<'_>, width: usize) -> String {
+        let mut out = Vec::new();
+        write(&mut out, shown, shown.iteration.ended_at, Paint::Plain, width).unwrap();
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
@@ -400,19 +477,54 @@ mod tests {
         let mut iteration = iteration(Outcome::Failure);
         iteration.cause = Some("agent exited 1: no such model".to_owned());
         iteration.error = Some("no such model".to_owned());
-        let mut out = Vec::new();
-        let found = IterationDetails {
-            iteration: &iteration,
-            commit: "c",
-            entry: "",
-            final_message: "",
-            repeated: None,
-            afterwards: Some("done in #31"),
-        };
-        write(&mut out, &found, Paint::Plain).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = text(&ShownAttempt { afterwards: Some("done in #31"), ..attempt(&iteration) }, 80);
         assert_eq!(text.matches("no such model").count(), 1, "{text}");
-        assert!(text.contains("\nafterwards  done in #31\n"), "{text}");
+        assert!(text.contains("\n  Done in #31\n"), "{text}");
+    }
+
+    #[test]
+    fn a_question_is_shown_with_what_was_done_and_how_to_answer_it() {
+        let mut iteration = iteration(Outcome::Failure);
+        (iteration.task, iteration.task_text) =
+            (Some("T034".to_owned()), Some("Export boards as CSV in src/export/csv.ts".to_owned()));
+        (iteration.iteration, iteration.attempt) = (49, Some(3));
+        iteration.cause = Some("Semicolons or commas between the fields?".to_owned());
+        iteration.failure_class = Some(FailureClass::Question);
+        iteration.exit = Exits { agent: Some(0), validation: Some(0) };
+        iteration.false_claim = Vec::new();
+        iteration.validation_command = Some("npm test".to_owned());
+        (iteration.duration_ms.agent, iteration.duration_ms.validation) = (Some(299_000), Some(39_000));
+        iteration.duration_ms.second = None;
+        (iteration.cost_usd, iteration.model) = (Some(0.52), Some("claude-opus-4-5".to_owned()));
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        (iteration.started_at, iteration.ended_at) = (at("2026-11-22T04:17:00Z"), at("2026-11-22T04:23:00Z"));
+        let file =
+            |path: &str, added| ChangedLines { path: path.to_owned(), added: Some(added), removed: Some(0) };
+        let changed = [file("src/export/csv.ts", 23), file("src/export/csv.test.ts", 1)];
+        let earlier = [47, 48].map(|number| EarlierAttempt { number, cause: "?".to_owned(), is_same: true });
+        let shown = ShownAttempt {
+            attempts: 3,
+            earlier: &earlier,
+            changed: Some(&changed),
+            is_in_tree: true,
+            final_message: "Question: Semicolons or commas between the fields?",
+            ..attempt(&iteration)
+        };
+        assert_eq!(
+            text(&shown, 80),
+            "\
+✘ T034 Export boards as CSV, attempt 3 of 3                                  #49
+  The agent asks: Semicolons or commas between the fields?
+
+  validation  passed (39.0 s); the box was not ticked
+  changed     src/export/csv.ts +23, src/export/csv.test.ts +1 still in the tree
+  took        04:17 – 04:23, 5m38, $0.52, claude-opus-4-5
+  before      #47, #48 asked the same
+
+  answer it   specify ralph hint --task T034 'TEXT'
+  more        -p patch · --prompt · --agent · --stdout · --json
+"
+        );
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! Where a feature stands.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 
-use ralph_core::record::{Cost, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp, Waiting};
+use ralph_core::record::{
+    Changes, Cost, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp,
+    Waiting,
+};
 use ralph_store::RemoteRun;
 
-use super::ending::{attempts, cost, state, tasks};
-use super::evidence::flagged;
-use super::local_time::{self, local, local_with_offset};
-use super::needs::left_behind;
-use super::style::{Count, Look, Paint, one_line};
+use super::ending::{cost_without, feature_name};
+use super::evidence::{FLAG, flagged};
+use super::local_time::{clock_or_date, describe_remote_run};
+use super::needs::{Next, changed_and_committed, rows};
+use super::style::{
+    Count, Look, Paint, ago, clock_span, columns, cut, hanging, one_line, ordinal, painted, rough, sign,
+    times, wrapped_parts,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStatus {
@@ -71,6 +75,32 @@ pub struct SessionStatus {
     /// What a session that died left behind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<LeftRunning>,
+    #[serde(skip)]
+    pub shown: Shown,
+}
+
+/// What people see of a session beside its JSON.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shown {
+    /// When it was started or resumed last.
+    pub begun_at: Option<Timestamp>,
+    pub max_cost: Option<f64>,
+    /// The flags with which `resume` goes on, each behind a blank.
+    pub resume_flags: String,
+    /// True if it is what commands mean where no session is named.
+    pub is_newest: bool,
+    /// `None` without snapshots.
+    pub changes: Option<Changes>,
+    /// Which attempt at its task runs.
+    pub attempt: u32,
+    /// What the agent does.
+    pub doing: Option<String>,
+    /// Why earlier attempts at the running task failed, the newest last.
+    pub failures: Vec<String>,
+    /// The last attempts, the newest first.
+    pub last: Vec<(Outcome, TaskName, Timestamp)>,
+    /// How long the rest takes at the pace of the session, in milliseconds.
+    pub left_ms: Option<u64>,
 }
 
 /// A process that outlived its loop.
@@ -88,97 +118,216 @@ pub struct InFlight {
     pub started_at: Timestamp,
 }
 
-fn at_work(in_flight: &InFlight, task: &str, phase: Option<&str>) -> String {
-    let InFlight { iteration, agent, started_at } = in_flight;
-    let since = local(*started_at);
-    match phase {
-        Some("validation") => {
-            format!("the validation of {task} runs (iteration {iteration}, since {since})")
-        }
-        Some("recording") => format!("{task} is being recorded (iteration {iteration}, since {since})"),
-        _ => format!("{} works on {task} since {since} (iteration {iteration})", one_line(agent)),
-    }
-}
+/// Most columns of the name of a phase.
+const MAX_PHASE: usize = 24;
 
-/// A row for each phase, and the stories in one; nothing for a list that is not divided.
-fn write_groups(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
-    let counts = |group: &GroupCounts| format!("{}/{}", group.done, group.done + group.open);
-    let phases = if status.phases.len() > 1 { status.phases.as_slice() } else { &[] };
-    let width = phases.iter().map(|phase| counts(phase).len()).max().unwrap_or(0);
-    for phase in phases {
-        let look = if phase.open == 0 { Look::Good } else { Look::Dim };
-        let counts = paint.paint(look, &format!("{:>width$}", counts(phase)));
-        writeln!(out, "    {counts}  {}", one_line(&phase.name))?;
-    }
-    if status.stories.is_empty() {
-        return Ok(());
-    }
-    let stories: Vec<String> =
-        status.stories.iter().map(|story| format!("{} {}", story.name, counts(story))).collect();
-    writeln!(out, "    stories: {}", one_line(&stories.join(", ")))
-}
+const INDENT: &str = "  ";
 
-pub fn write(out: &mut dyn Write, status: &FeatureStatus, paint: Paint) -> io::Result<()> {
-    writeln!(out, "{}", paint.paint(Look::Bold, &one_line(&status.feature)))?;
-    let flagged = flagged(&status.summary.flagged).map_or(String::new(), |flagged| format!(", {flagged}"));
-    writeln!(out, "  {}{flagged}", tasks(status.summary.tasks))?;
-    write_groups(out, status, paint)?;
-    for line in left_behind(&status.summary) {
-        writeln!(out, "  {}", paint.paint(Look::Bad, &format!("! {line}")))?;
+/// Returns the lines of the screen, of at most `width` columns.
+pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+    let mut lines = head(status, now, paint, width);
+    let running = status.session.iter().filter(|session| is_running(session));
+    let mut parts: Vec<Vec<String>> = running.map(|session| at_work(session, now, paint, width)).collect();
+    let mut needs = rows(&status.summary, paint, width);
+    if let Some(flagged) = flagged(&status.summary.flagged) {
+        let rows = hanging(&format!("{INDENT}{FLAG} "), &flagged, width);
+        needs.extend(painted(paint, Look::Warn, rows));
     }
-    let (Some(session), Some(part)) = (&status.session, &status.summary.session) else {
-        return writeln!(out, "  no session yet: start one with `{RALPH}`");
+    parts.push(needs);
+    let mut facts = Vec::new();
+    if !status.session.as_ref().is_some_and(is_running) {
+        facts.extend(groups(status, width));
+    }
+    let Some(session) = &status.session else {
+        facts.extend(hanging(INDENT, &format!("no session yet: start one with `{RALPH}`"), width));
+        parts.push(facts);
+        return with_parts(lines, parts);
     };
-    let totals = &part.totals;
-    let state = match &session.elsewhere {
-        Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
-        None => state(session.status, session.stop_reason, &totals.given_up),
-    };
-    let cost = cost(&totals.cost).map_or(String::new(), |cost| format!(", {cost}"));
-    // One that died wrote no end.
-    let end = if session.stop_reason.is_some() { "ended" } else { "last record" };
-    let end = session.ended_at.map_or(String::new(), |at| format!(", {end} {}", local(at)));
-    let who = session.pid.map_or(String::new(), |pid| format!(", process {pid}"));
-    writeln!(
-        out,
-        "  session {} {state}\n  began {}{end}, {}{cost}{who}",
-        session.id,
-        local_with_offset(session.started_at),
-        attempts(totals)
-    )?;
-    if let Some(task) = &session.task {
-        let task = one_line(task);
-        let words = match &session.in_flight {
-            Some(in_flight) => at_work(in_flight, &task, session.phase.as_deref()),
-            None => format!("last worked on {task}"),
-        };
-        writeln!(out, "  {words}")?;
+    if let Some(changes) = session.shown.changes.filter(|_| !is_running(session)) {
+        facts.extend(hanging(INDENT, &changed_and_committed(changes), width));
     }
-    if let Some(Waiting { agent, class, until, message, .. }) = &session.waiting {
-        let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
-        let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        writeln!(out, "  {} {why}", paint.paint(Look::Warn, &format!("waits until {}:", local(*until))))?;
-    }
-    if session.is_stopping {
-        writeln!(out, "  {}", paint.paint(Look::Warn, "stops after this iteration"))?;
-    }
+    let part = status.summary.session.as_ref();
+    let without = part.and_then(|part| cost_without(&part.totals.cost));
+    facts.extend(without.iter().flat_map(|words| hanging(INDENT, words, width)));
     if session.hints > 0 {
         let wait = if session.hints == 1 { "waits" } else { "wait" };
-        writeln!(out, "  {} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"))?;
+        let line = format!("{} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"));
+        facts.extend(hanging(INDENT, &line, width));
     }
-    write_left_running(out, &session.left_running, paint)
+    facts.extend(left_running(&session.left_running, paint, width));
+    parts.push(facts);
+    if !is_running(session) {
+        let Shown { resume_flags, is_newest, changes, .. } = &session.shown;
+        let next = Next {
+            session: (!is_newest).then_some(&session.id),
+            summary: &status.summary,
+            is_completed: session.status == Status::Completed,
+            has_changes: changes.is_some_and(|changes| changes.stat.files > 0),
+            resume_flags,
+        };
+        let commands = next.commands();
+        let line = commands.join(", then ");
+        parts.push(if line.is_empty() { Vec::new() } else { hanging("  next: ", &line, width) });
+    }
+    lines = with_parts(lines, parts);
+    lines
 }
 
-fn write_left_running(out: &mut dyn Write, left: &[LeftRunning], paint: Paint) -> io::Result<()> {
+/// Puts a blank line before each part that has any.
+fn with_parts(mut lines: Vec<String>, parts: Vec<Vec<String>>) -> Vec<String> {
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        lines.push(String::new());
+        lines.extend(part);
+    }
+    lines
+}
+
+fn is_running(session: &SessionStatus) -> bool {
+    session.status == Status::Running
+}
+
+/// `004-boards   31 of 35 done · stopped 2 h 39 min ago, after 5 h 49 min · $67.19`
+fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+    let name = one_line(feature_name(&status.feature));
+    let counts = status.summary.tasks;
+    let done = format!("{} of {} done", counts.done, counts.total());
+    let mut parts = vec![if counts.total() == 0 { "no tasks".to_owned() } else { done }];
+    if let (Some(session), Some(part)) = (&status.session, &status.summary.session) {
+        parts.push(state(session, now));
+        let limit = session.shown.max_cost.filter(|_| is_running(session));
+        let limit = limit.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
+        let sum = |usd: Option<f64>| usd.map(|usd| Cost::of(usd).to_string());
+        parts.extend(sum(part.totals.cost.usd).map(|sum| format!("{sum}{limit}")));
+        let all = sum(status.summary.totals.cost.usd).filter(|_| status.summary.sessions > 1);
+        parts.extend(all.map(|sum| format!("{sum} in {} sessions", status.summary.sessions)));
+    }
+    let lines = wrapped_parts(&format!("{name}   "), &parts, width);
+    let bold = |line: &String| match line.strip_prefix(&name) {
+        Some(rest) => format!("{}{rest}", paint.paint(Look::Bold, &name)),
+        None => line.clone(),
+    };
+    lines.iter().map(bold).collect()
+}
+
+/// What the session is at, or how it ended, and when.
+fn state(session: &SessionStatus, now: Timestamp) -> String {
+    if let Some(elsewhere) = &session.elsewhere {
+        return one_line(&describe_remote_run(elsewhere));
+    }
+    let Shown { begun_at, left_ms, .. } = &session.shown;
+    let Some(ended_at) = session.ended_at else {
+        let since = begun_at.unwrap_or(session.started_at);
+        let left = left_ms.map_or(String::new(), |left| format!(", about {} left", rough(left)));
+        let stops = if session.is_stopping { ", stops after this attempt" } else { "" };
+        return format!("running {}{left}{stops}", clock_span(since.ms_until(now)));
+    };
+    let word = match (session.status, session.stop_reason) {
+        (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint",
+        (Status::Completed, _) => "finished",
+        (_, Some(StopReason::LimitReached)) => "stopped at a limit",
+        (_, Some(StopReason::Interrupted)) => "stopped by you",
+        (Status::Interrupted, None) => "killed",
+        (Status::Failed | Status::Interrupted | Status::Running | Status::Later(_), _) => "stopped",
+    };
+    let span = clock_span(session.started_at.ms_until(ended_at));
+    format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
+}
+
+/// The running attempt, what it waits for, and the last ones.
+fn at_work(session: &SessionStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+    let Shown { attempt, doing, failures, last, .. } = &session.shown;
+    let mut lines = Vec::new();
+    if let Some(waiting) = &session.waiting {
+        let line = hanging("  ‖ ", &waiting_words(waiting, now), width);
+        lines.extend(painted(paint, Look::Warn, line));
+    } else if let (Some(task), Some(in_flight)) = (&session.task, &session.in_flight) {
+        let lead = format!("  ● {}  ", one_line(task));
+        let time = clock_span(in_flight.started_at.ms_until(now));
+        let what = match (session.phase.as_deref(), doing) {
+            (Some("validation"), _) => "validation".to_owned(),
+            (Some("recording"), _) => "recording".to_owned(),
+            (_, Some(doing)) => doing.clone(),
+            (_, None) => one_line(&in_flight.agent),
+        };
+        let attempt = if *attempt > 1 { format!("{} attempt, ", ordinal(*attempt)) } else { String::new() };
+        let row = hanging(&lead, &format!("{attempt}{time}: {what}"), width);
+        lines.extend(painted(paint, Look::Accent, row));
+        if let Some(cause) = failures.last() {
+            let indent = " ".repeat(columns(&lead));
+            let words = format!("failed {}: {}", times(failures.len()), one_line(cause));
+            lines.extend(painted(paint, Look::Dim, hanging(&indent, &words, width)));
+        }
+    }
+    let ended: Vec<String> = last
+        .iter()
+        .map(|(outcome, task, at)| {
+            let (look, mark) = sign(*outcome);
+            format!("{} {} at {}", paint.paint(look, mark), one_line(task), clock_or_date(*at, now))
+        })
+        .collect();
+    if !ended.is_empty() {
+        lines.push(format!("  last    {}", ended.join(" · ")));
+    }
+    lines
+}
+
+/// `waiting for claude's usage limit until 01:07 (44 min)`
+pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
+    let Waiting { agent, class, until, message, .. } = waiting;
+    let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
+    let left = clock_span(now.ms_until(*until));
+    let agent = one_line(agent);
+    let obstacle = match class {
+        FailureClass::Network => "the network".to_owned(),
+        FailureClass::Overloaded => format!("{agent}'s overloaded provider"),
+        FailureClass::RateLimit => format!("{agent}'s rate limit"),
+        class if class.is_transient() => format!("{agent}'s usage limit"),
+        class => format!("{agent} ({class})"),
+    };
+    format!("waiting for {obstacle} until {} ({left}){words}", clock_or_date(*until, now))
+}
+
+/// `Setup 3/3 · Foundational 5/5 · US1 8/8`; nothing for a list that is not divided.
+fn groups(status: &FeatureStatus, width: usize) -> Vec<String> {
+    let groups = if status.phases.len() > 1 { &status.phases } else { &status.stories };
+    let short = |group: &GroupCounts| {
+        format!(
+            "{} {}/{}",
+            cut(&one_line(&phase_name(&group.name)), MAX_PHASE),
+            group.done,
+            group.done + group.open
+        )
+    };
+    let parts: Vec<String> = groups.iter().map(short).collect();
+    if parts.is_empty() { Vec::new() } else { wrapped_parts(INDENT, &parts, width) }
+}
+
+/// `Setup` of `Phase 1: Setup`, `US1` of `Phase 3: User Story 1 - Boards and cards (P1)`.
+pub fn phase_name(heading: &str) -> String {
+    let (label, name) = heading.split_once(':').unwrap_or(("", heading));
+    let is_number =
+        label.strip_prefix("Phase ").is_some_and(|number| number.chars().all(char::is_alphanumeric));
+    let name = if is_number { name.trim() } else { heading };
+    let number =
+        name.strip_prefix("User Story ").map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    match number.flatten().filter(|number| !number.is_empty()) {
+        Some(number) => format!("US{number}"),
+        None => name.split(" (").next().unwrap_or(name).to_owned(),
+    }
+}
+
+fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String> {
     if left.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
     let program = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
     let programs: Vec<String> = left.iter().map(program).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
     let line = format!("it died and left running: {}", programs.join(", "));
-    writeln!(out, "  {}", paint.paint(Look::Warn, &line))?;
-    writeln!(out, "  hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "))
+    let mut lines = painted(paint, Look::Warn, hanging(INDENT, &line, width));
+    let hint = format!("hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "));
+    lines.extend(hanging(INDENT, &hint, width));
+    lines
 }
 
 #[cfg(test)]
@@ -186,28 +335,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_and_stories_are_shown_with_what_is_done_of_them() {
-        let group = |name: &str, done, open| GroupCounts { name: name.to_owned(), done, open };
-        let shown = |phases: &[GroupCounts], stories: &[GroupCounts]| {
-            let status = FeatureStatus {
-                feature: "specs/001-login".to_owned(),
-                tasks: Counts { done: 2, open: 10, skipped: 0 },
-                phases: phases.to_vec(),
-                stories: stories.to_vec(),
-                session: None,
-                summary: Summary::default(),
-            };
-            let mut out = Vec::new();
-            write(&mut out, &status, Paint::Plain).unwrap();
-            let text = String::from_utf8(out).unwrap();
-            let rows: Vec<_> = text.lines().skip(2).take_while(|row| row.starts_with("    ")).collect();
-            rows.join("\n")
-        };
-        let phases = [group("Phase 1: Setup", 2, 0), group("Phase 2: A\x1b[31m story", 0, 10)];
-        assert_eq!(
-            shown(&phases, &[group("US1", 0, 10), group("US2", 0, 1)]),
-            "     2/2  Phase 1: Setup\n    0/10  Phase 2: A [31m story\n    stories: US1 0/10, US2 0/1"
-        );
-        assert_eq!(shown(&phases[..1], &[]), "", "a list that is not divided");
+    fn the_name_of_a_phase_is_short() {
+        for (heading, expected) in [
+            ("Phase 1: Setup", "Setup"),
+            ("Phase 3: User Story 1 - Boards and cards (P1)", "US1"),
+            ("Phase 6: Polish (last)", "Polish"),
+            ("User Story 12", "US12"),
+            ("Part: two", "Part: two"),
+            ("Phase: x", "Phase: x"),
+        ] {
+            assert_eq!(phase_name(heading), expected);
+        }
     }
 }

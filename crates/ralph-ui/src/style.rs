@@ -219,9 +219,171 @@ pub fn cut(text: &str, width: usize) -> String {
     start.chain((width > 0).then_some('…')).collect()
 }
 
+/// Breaks `text` between words into lines of at most `width` columns. The first begins with `lead`, the others are
+/// indented as far; a word that is too long for a line is cut.
+pub fn hanging(lead: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = columns(lead);
+    let room = width.saturating_sub(indent).max(1);
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = room;
+    for word in text.split_whitespace() {
+        let taken = columns(word);
+        match lines.last_mut() {
+            Some(line) if used + 1 + taken <= room => {
+                line.push(' ');
+                line.push_str(word);
+                used += 1 + taken;
+            }
+            last => {
+                let start = if last.is_none() { lead.to_owned() } else { " ".repeat(indent) };
+                lines.push(start + &cut(word, room));
+                used = taken.min(room);
+            }
+        }
+    }
+    if lines.is_empty() { vec![lead.trim_end().to_owned()] } else { lines }
+}
+
+/// Breaks parts between each other as [`hanging`] breaks a text between words.
+pub fn wrapped_parts(lead: &str, parts: &[String], width: usize) -> Vec<String> {
+    const SEPARATOR: &str = " · ";
+    let indent = columns(lead);
+    let room = width.saturating_sub(indent).max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(SEPARATOR) + columns(part) <= room => {
+                line.push_str(SEPARATOR);
+                line.push_str(part);
+            }
+            _ => lines.extend(hanging("", part, room)),
+        }
+    }
+    let lead = |place: usize| if place == 0 { lead.to_owned() } else { " ".repeat(indent) };
+    lines.iter().enumerate().map(|(place, line)| lead(place) + line).collect()
+}
+
+/// Returns what a task asks for, without the file in which it is to be done.
+pub fn task_title(text: &str) -> &str {
+    match text.rsplit_once(" in ") {
+        Some((title, place)) if !place.contains(' ') && place.contains(['/', '.']) => title,
+        _ => text,
+    }
+}
+
+/// Pads a text with blanks to so many columns.
+pub fn padded(text: &str, width: usize) -> String {
+    text.to_owned() + &" ".repeat(width.saturating_sub(columns(text)))
+}
+
+/// Colours whole lines.
+pub fn painted(paint: Paint, look: Look, lines: Vec<String>) -> Vec<String> {
+    lines.into_iter().map(|line| paint.paint(look, &line)).collect()
+}
+
+/// As [`duration`], in whole seconds, for what is read while it counts.
+pub fn clock_span(milliseconds: u64) -> String {
+    match milliseconds / 1000 {
+        seconds @ 0..60 => format!("{seconds} s"),
+        _ => duration(milliseconds),
+    }
+}
+
+/// `2 h 39 min ago`, `3 days ago`
+pub fn ago(milliseconds: u64) -> String {
+    let days = milliseconds / 86_400_000;
+    if days < 2 { format!("{} ago", clock_span(milliseconds)) } else { format!("{days} days ago") }
+}
+
+/// An estimate, no more exact than it is: `5 min`, `40 min`, `3 h`
+pub fn rough(milliseconds: u64) -> String {
+    let minutes = (milliseconds / 60_000).max(1);
+    match minutes {
+        1..10 => format!("{minutes} min"),
+        10..115 => duration(minutes.saturating_add(5) / 10 * 600_000).replace(" 0 s", ""),
+        _ => format!("{} h", minutes.saturating_add(30) / 60),
+    }
+}
+
+/// `1st`, `2nd`, `3rd`, `11th`
+pub fn ordinal(number: u32) -> String {
+    let end = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{end}")
+}
+
+/// `once`, `twice`, `3 times`
+pub fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{} times", grouped(count as u64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_wrap_between_each_other() {
+        let parts = ["18 of 35 done", "running 3 h", "$41.29 of $80"].map(str::to_owned);
+        assert_eq!(wrapped_parts("x  ", &parts, 80), ["x  18 of 35 done · running 3 h · $41.29 of $80"]);
+        assert_eq!(wrapped_parts("x  ", &parts, 30), ["x  18 of 35 done · running 3 h", "   $41.29 of $80"]);
+        assert_eq!(wrapped_parts("x  ", &parts[..1], 8), ["x  18 of", "   35", "   done"]);
+    }
+
+    #[test]
+    fn the_title_of_a_task_names_no_file() {
+        for (text, expected) in [
+            ("Export boards in src/csv.ts", "Export boards"),
+            ("Keep it in mind", "Keep it in mind"),
+            ("Put it in src/a.ts and b", "Put it in src/a.ts and b"),
+        ] {
+            assert_eq!(task_title(text), expected);
+        }
+    }
+
+    #[test]
+    fn times_that_count_and_estimates_are_short() {
+        let second = 1000;
+        let minute = 60 * second;
+        let hour = 60 * minute;
+        for (ms, span, rough, ago) in [
+            (0, "0 s", "1 min", "0 s ago"),
+            (6_940, "6 s", "1 min", "6 s ago"),
+            (192 * second, "3 min 12 s", "3 min", "3 min 12 s ago"),
+            (38 * minute, "38 min 0 s", "40 min", "38 min 0 s ago"),
+            (97 * minute, "1 h 37 min", "1 h 40 min", "1 h 37 min ago"),
+            (159 * minute, "2 h 39 min", "3 h", "2 h 39 min ago"),
+            (50 * hour, "50 h 0 min", "50 h", "2 days ago"),
+        ] {
+            assert_eq!([clock_span(ms), super::rough(ms), super::ago(ms)], [span, rough, ago]);
+        }
+        let ordinals = [1, 2, 3, 4, 11, 12, 21, 113].map(ordinal);
+        assert_eq!(ordinals, ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "113th"]);
+        assert_eq!([times(1), times(2), times(3)], ["once", "twice", "3 times"]);
+    }
+
+    #[test]
+    fn words_wrap_with_a_hanging_indent() {
+        for (text, width, expected) in [
+            ("one two three", 40, &["? one two three"][..]),
+            ("one two three", 9, &["? one two", "  three"]),
+            ("one  two\nthree", 9, &["? one two", "  three"]),
+            ("unbreakable it is", 8, &["? unbre…", "  it is"]),
+            ("你好 世界", 8, &["? 你好", "  世界"]),
+            ("", 8, &["?"]),
+            ("a b", 0, &["? a", "  b"]),
+        ] {
+            assert_eq!(hanging("? ", text, width), expected, "{text} {width}");
+        }
+    }
 
     #[test]
     fn counts_and_durations_read_like_words() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use ralph_agent::AgentListing;
 use ralph_core::record::Refusal;
-use ralph_ui::style::one_line;
+use ralph_ui::style::{Look, Paint, hanging, one_line, padded};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,6 +48,19 @@ impl Finding {
         self
     }
 
+    /// What is well, in few words.
+    fn briefly(&self) -> String {
+        let message = one_line(&self.message);
+        match self.about {
+            "git" => message.replacen("git version ", "git ", 1),
+            "settings" | "repository" | "programs" => self.about.to_owned(),
+            "agents" => format!("agents {}", message.trim_start_matches("set up here: ")),
+            "disk" | "records" => message,
+            "trust" => "trusted commands".to_owned(),
+            about => format!("{about} {message}"),
+        }
+    }
+
     pub fn wrong(about: &'static str, error: &Error) -> Self {
         match error.downcast_ref::<Refusal>() {
             Some(Refusal { message, hint: Some(hint) }) => {
@@ -62,27 +75,65 @@ impl Finding {
     }
 }
 
-pub(super) fn write(findings: &[Finding], out: &mut impl Write) -> std::io::Result<()> {
-    for Finding { about, state, message, hint, agents } in findings {
-        let sign = match state {
-            Severity::Fine => "ok",
-            Severity::Note => "note",
-            Severity::Wrong => "WRONG",
-        };
-        writeln!(out, "{sign:5}  {about:12}  {}", one_line(message))?;
-        if let Some(hint) = hint {
-            writeln!(out, "{:19}  {}", "", one_line(hint))?;
-        }
-        for AgentListing { name, version, path, install, missing, .. } in agents {
-            let version = version.as_deref().unwrap_or("-");
-            let place = match path {
-                Some(path) => path.to_string(),
-                None => format!("not installed: {install}"),
-            };
-            writeln!(out, "{:19}  {name:9} {version:12} {}", "", one_line(&place))?;
-            for line in missing.iter().filter(|_| path.is_some()).flat_map(|missing| missing.lines()) {
-                writeln!(out, "{:19}  {:9} {}", "", "", one_line(line))?;
+/// Columns of what a finding is about.
+const ABOUT: usize = 13;
+
+/// Writes what is to be fixed, then what is worth knowing, and all that is well in a line.
+pub(super) fn write(
+    findings: &[Finding],
+    out: &mut impl Write,
+    paint: Paint,
+    width: usize,
+) -> std::io::Result<()> {
+    let of = |state| findings.iter().filter(move |finding| finding.state == state);
+    let (wrong, notes) = (of(Severity::Wrong).count(), of(Severity::Note).count());
+    let summary = match (wrong, notes) {
+        (0, 0) => "nothing to fix".to_owned(),
+        (0, notes) => format!("nothing to fix, {notes} to know"),
+        (wrong, 0) => format!("{wrong} to fix"),
+        (wrong, notes) => format!("{wrong} to fix, {notes} to know"),
+    };
+    writeln!(out, "{}\n", paint.paint(Look::Bold, &summary))?;
+    for finding in of(Severity::Wrong).chain(of(Severity::Note)) {
+        let (look, mark) =
+            if finding.state == Severity::Wrong { (Look::Bad, "✘") } else { (Look::Warn, "!") };
+        let lead = format!("{mark} {}", padded(finding.about, ABOUT));
+        let lines = hanging(&lead, &one_line(&finding.message), width);
+        for line in lines {
+            match line.strip_prefix(&lead) {
+                Some(rest) => writeln!(out, "{}{rest}", paint.paint(look, &lead))?,
+                None => writeln!(out, "{line}")?,
             }
+        }
+        if let Some(hint) = &finding.hint {
+            let lead = format!("{}→ ", " ".repeat(ABOUT + 2));
+            hanging(&lead, &one_line(hint), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+        write_agents(finding, out)?;
+    }
+    let fine: Vec<String> = of(Severity::Fine).map(Finding::briefly).collect();
+    for line in hanging("✔ ", &fine.join(", "), width) {
+        match line.strip_prefix("✔ ") {
+            Some(rest) => writeln!(out, "{} {rest}", paint.paint(Look::Good, "✔"))?,
+            None => writeln!(out, "{line}")?,
+        }
+    }
+    of(Severity::Fine).try_for_each(|finding| write_agents(finding, out))
+}
+
+/// The known agents that are here, each with its version and place; one that cannot be used says why. Where none can be
+/// used, how each is installed.
+fn write_agents(finding: &Finding, out: &mut impl Write) -> std::io::Result<()> {
+    for AgentListing { name, version, path, install, missing, .. } in &finding.agents {
+        let version = version.as_deref().unwrap_or("-");
+        let place = match path {
+            Some(path) => path.to_string(),
+            None if finding.state == Severity::Wrong => format!("not installed: {install}"),
+            None => continue,
+        };
+        writeln!(out, "{:15}{name:9} {version:12} {}", "", one_line(&place))?;
+        for line in missing.iter().filter(|_| path.is_some()).flat_map(|missing| missing.lines()) {
+            writeln!(out, "{:15}{:9} {}", "", "", one_line(line))?;
         }
     }
     Ok(())
@@ -110,15 +161,26 @@ mod tests {
             agent("claude", Some("/bin/claude"), Some("no root\nhint: be another")),
             agent("pi", None, Some("not installed")),
         ];
+        let wrong = Finding::new("trust", Severity::Wrong, "not approved").with_hint("specify ralph trust");
+        let findings = [
+            Finding::fine("git", "git version 2.47.3"),
+            Finding::note("permissions", "any command"),
+            Finding { agents, ..Finding::fine("agents", "codex 1.2.3") },
+            wrong,
+        ];
         let mut out = Vec::new();
-        write(&[Finding { agents, ..Finding::fine("agents", "codex 1.2.3") }], &mut out).unwrap();
+        write(&findings, &mut out, Paint::Plain, 80).unwrap();
         let lines = [
-            "ok     agents        codex 1.2.3",
-            "                     codex     1.2.3        /bin/codex",
-            "                     claude    -            /bin/claude",
-            "                               no root",
-            "                               hint: be another",
-            "                     pi        -            not installed: npm install -g it\n",
+            "1 to fix, 1 to know",
+            "",
+            "✘ trust        not approved",
+            "               → specify ralph trust",
+            "! permissions  any command",
+            "✔ git 2.47.3, agents codex 1.2.3",
+            "               codex     1.2.3        /bin/codex",
+            "               claude    -            /bin/claude",
+            "                         no root",
+            "                         hint: be another\n",
         ];
         assert_eq!(String::from_utf8(out).unwrap(), lines.join("\n"));
     }

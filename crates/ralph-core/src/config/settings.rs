@@ -219,8 +219,8 @@ settings! {
             .or_none();
     redaction_terminal: bool = Key::new("redaction.terminal", Approved, ValueKind::Switch, "true", "Also redact terminal output");
     notify: bool =
-        Key::new("notify", Plain, ValueKind::Switch, "false",
-            "At the end, ring the bell and set the terminal's title");
+        Key::new("notify", Plain, ValueKind::Switch, "true",
+            "At the end, ring the bell, set the title and send a notification, where a terminal is attached");
     on_finish: Option<String> =
         Key::new("hooks.on-finish", Approved, ValueKind::Text, "none",
             "Command to run when a session has ended")

@@ -182,8 +182,8 @@ fn left_open(evidence: &Evidence<'_>) -> String {
         return format!("the agent did not write {artifact}");
     }
     match reason_given(evidence.final_text) {
-        Some(reason) => format!("the agent left the box open: {reason}"),
-        None => "the agent left the box open".to_owned(),
+        Some(reason) => format!("the agent did not tick the task: {reason}"),
+        None => "the agent did not tick the task".to_owned(),
     }
 }
 
@@ -256,7 +256,7 @@ fn in_command(calls: &[ToolCall]) -> String {
 fn ended_by(reason: ExitReason, after: &str) -> String {
     match reason {
         ExitReason::Timeout => format!("timed out{after}"),
-        ExitReason::IdleTimeout => format!("was stopped{after}: it wrote nothing for too long"),
+        ExitReason::IdleTimeout => format!("was stopped{after}: no output for too long (idle-timeout)"),
         ExitReason::OutputLimit => format!("was stopped{after}: its output exceeded the limit (max-output)"),
         ExitReason::ErrorLoop => format!("was stopped{after}: one error after the other"),
         ExitReason::Lingered => format!("was stopped{after}: it did not exit after its result"),

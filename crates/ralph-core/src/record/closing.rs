@@ -25,6 +25,9 @@ pub struct Closing {
     pub changes: Option<Changes>,
     /// Open tasks that were tried, in the order of their first attempts.
     pub not_done: Vec<NotDone>,
+    /// What attempts at those of them came to that need somebody.
+    #[serde(skip)]
+    pub unfinished: Vec<Unfinished>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
     /// The feature over all of its sessions.
@@ -77,6 +80,22 @@ pub struct NotDone {
     pub cost_usd: Option<f64>,
     /// Open tasks that wait for it.
     pub blocks: Vec<TaskName>,
+}
+
+/// What the attempts at a task that is not done came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Unfinished {
+    pub task: TaskName,
+    /// True if all of several failures have one cause.
+    pub is_same: bool,
+    /// What agents tried, each once.
+    pub tried: Vec<String>,
+    /// True if what attempts changed was taken back.
+    pub is_taken_back: bool,
+    /// Files that attempts changed and that are still as they left them.
+    pub files: Vec<String>,
+    /// Lines that they added to these.
+    pub lines: u64,
 }
 
 impl NotDone {

@@ -215,3 +215,18 @@ pub enum AgentEvent {
         message: String,
     },
 }
+
+impl AgentEvent {
+    /// Returns what the agent does by this event, in its words; `None` if it does not say.
+    pub fn doing(&self) -> Option<String> {
+        Some(match self {
+            Self::Text { text } => text.lines().map(str::trim).rfind(|line| !line.is_empty())?.to_owned(),
+            Self::ToolStarted { tool_name, arguments_summary } => {
+                format!("{tool_name} {arguments_summary}")
+            }
+            Self::Retry { message } => format!("retrying: {message}"),
+            Self::Error { message } => format!("error: {message}"),
+            Self::ToolEnded { .. } | Self::Usage { .. } => return None,
+        })
+    }
+}

@@ -36,7 +36,7 @@ mod word;
 pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
 pub use baseline::{Baseline, TrustedState};
 pub use budget::Budget;
-pub use closing::{Changes, Closing, DiffStat, NotDone};
+pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;

@@ -1,23 +1,31 @@
-//! The last lines of a run: how far it came, what is not done and why, what changed, and what to type next.
+//! The last lines of a run: how far it came, what needs somebody and why, and what to type next.
+
+use std::collections::BTreeSet;
 
 use super::header::USUAL;
-use crate::ending::{attempts, cost, ending, stuck};
-use crate::evidence::flagged;
-use crate::needs::{changed, false_claims, left_behind, spent};
-use crate::style::{Count, Look, Paint, columns, cut, duration, one_line, tokens_told};
-use ralph_core::record::{Changes, Closing, NotDone, RALPH, Session, Status, hint_command, join_truncated};
+use crate::ending::{cost_without, cut_short, verdict};
+use crate::evidence::{FLAG, flagged};
+use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
+use crate::style::{
+    Count, Look, Paint, clock_span, columns, cut, grouped, hanging, one_line, painted, task_title,
+    wrapped_parts,
+};
+use ralph_core::record::{
+    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
+    join_truncated,
+};
 
-/// Most names that a line lists, and most tasks that are not done.
+/// Most names that a line lists, and most tasks that need somebody.
 const MAX_NAMED: usize = 10;
 
-/// Columns that a command has beside what its line leaves to words from outside.
-const BESIDE: usize = 8;
+/// Between what a line says and the command that shows more of it.
+const GAP: &str = "     ";
 
 /// How the lines are written.
 #[derive(Debug, Clone, Copy)]
 pub struct ClosingCard {
     pub paint: Paint,
-    /// Longest piece of words from outside, in characters.
+    /// Columns of the window; `usize::MAX` where there is none.
     pub width: usize,
     /// True if a command checks what agents say.
     pub is_validated: bool,
@@ -26,82 +34,160 @@ pub struct ClosingCard {
 impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
         let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let flagged = flagged(&closing.summary.flagged).map_or(String::new(), |tasks| format!(", {tasks}"));
-        let ending = ending(session, stuck(&closing.not_done).as_deref());
-        let mut lines = vec![self.paint.paint(look, &format!("{ending}{flagged}"))];
-        lines.extend(closing.why.iter().map(|why| format!("  {}", one_line(why))));
-        lines.extend(closing.hint.iter().map(|hint| format!("  hint: {}", one_line(hint))));
-        lines.extend(totals(session, closing));
-        lines.extend(closing.changes.map(changes));
-        let left = left_behind(&closing.summary);
-        lines.extend(
-            left.iter().map(|line| format!("  {}", self.paint.paint(Look::Bad, &format!("! {line}")))),
-        );
-        for task in closing.not_done.iter().take(MAX_NAMED) {
-            lines.extend(self.not_done(task));
+        let mut lines =
+            painted(self.paint, look, wrapped_parts("", &first_line(session, closing), self.width));
+        let nothing = SessionTotals::default();
+        let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
+        lines.extend(self.plain(&attempts(totals, closing)));
+        let cut_short = cut_short(totals);
+        if !cut_short.is_empty() {
+            lines.extend(painted(self.paint, Look::Dim, wrapped_parts("", &cut_short, self.width)));
         }
-        let more = closing.not_done.len().saturating_sub(MAX_NAMED);
-        lines.extend((more > 0).then(|| format!("  and {} more not done", Count(more as u64, "task"))));
-        lines.extend(false_claims(&closing.false_claims).map(|claims| format!("  {claims}")));
-        if !self.is_validated {
-            let line = "nothing checks the agent's word: --validate CMD";
-            lines.push(format!("  {}", self.paint.paint(Look::Warn, line)));
+        if session.loop_type != USUAL {
+            let artifact = &session.artifact;
+            lines.extend(self.plain(&format!("{} is {}", one_line(&artifact.path), artifact.status)));
         }
-        lines.extend(self.commits(closing));
-        if !closing.unrecognised.is_empty() {
-            lines.push("  boxes with unknown marks, which no agent will tick:".to_owned());
-            let boxes = closing.unrecognised.iter();
-            lines.extend(boxes.map(|line| format!("    {}", cut(&one_line(line), self.width))));
-        }
-        lines.push("  next:".to_owned());
-        let next = next(session, closing);
-        let longest = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-        let widest = next.iter().map(|(_, does)| columns(does)).max().unwrap_or_default();
-        let has_room = longest + widest <= self.width + BESIDE;
-        lines.extend(next.iter().map(|(command, does)| {
-            if has_room {
-                format!("    {command:<longest$}  {}", self.dim(does))
+        if let Some(changes) = closing.changes {
+            let command = format!("{RALPH} diff 0 .. --stat");
+            let words = changed_and_committed(changes);
+            if changes.stat.files == 0 {
+                lines.extend(self.plain(&words));
             } else {
-                format!("    {command}")
+                lines.extend(self.side_by_side(&words, &self.dim(&command), columns(&command)));
             }
-        }));
+        }
+        lines.extend(closing.why.iter().flat_map(|why| self.plain(&one_line(why))));
+        lines.extend(closing.hint.iter().flat_map(|hint| hanging("hint: ", &one_line(hint), self.width)));
+        let mut needing: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();
+        needing.sort_by_key(|task| task.is_skipped);
+        for task in needing.iter().take(MAX_NAMED) {
+            lines.push(String::new());
+            lines.extend(self.needing(task, closing));
+        }
+        let more = needing.len().saturating_sub(MAX_NAMED);
+        lines.extend((more > 0).then(|| format!("and {} more", Count(more as u64, "task"))));
+        let facts = self.facts(closing);
+        if !facts.is_empty() {
+            lines.push(String::new());
+            lines.extend(facts);
+        }
+        lines.push(String::new());
+        lines.extend(self.next(session, closing));
         lines
     }
 
-    /// Its name, how far it came, and the cause.
-    fn not_done(self, task: &NotDone) -> Vec<String> {
-        let (look, sign) = if task.is_skipped { (Look::Warn, "»") } else { (Look::Bad, "✘") };
-        let state = match task {
-            NotDone { is_skipped: true, .. } => "skipped",
-            NotDone { asks: true, .. } => "asks",
-            NotDone { .. } => "not done",
+    /// A task that needs somebody: its name, what it took, why, what was tried, and what to do.
+    fn needing(self, task: &NotDone, closing: &Closing) -> Vec<String> {
+        let none = Unfinished::default();
+        let unfinished = closing.unfinished.iter().find(|known| known.task == task.task).unwrap_or(&none);
+        let asks = task.asks && !task.is_skipped;
+        let (look, mark) = need_sign(if asks { NeedKind::Asks } else { NeedKind::Fails });
+        let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
+        let tail = format!("{}{cost}", Count(u64::from(task.attempts), "attempt"));
+        let name = format!("{}  ", one_line(&task.task));
+        let lead = columns(mark) + 1 + columns(&name);
+        let title = one_line(task_title(&task.title));
+        let head = match self.width {
+            usize::MAX => format!("{name}{title}  {}", tail.replace("  ", " ")),
+            width => {
+                let room = width.saturating_sub(lead + 2 + columns(&tail)).max(1);
+                let title = cut(&title, room);
+                format!("{name}{title}{}{tail}", " ".repeat(room + 2 - columns(&title)))
+            }
         };
-        let title = cut(&one_line(&format!("{}  {}", task.task, task.title)), self.width);
-        let mut lines = vec![
-            format!("  {} {title}", self.paint.paint(look, sign)),
-            format!("    {state} after {}", spent(task)),
-        ];
-        let cause = task.cause.iter().map(|cause| cut(&one_line(cause), self.width));
-        lines.extend(cause.map(|cause| format!("    {}", self.paint.paint(Look::Bad, &cause))));
+        let mut lines = vec![format!("{} {head}", self.paint.paint(look, mark))];
+        let cause = task.cause.as_deref().map_or(String::new(), one_line);
+        let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
+        let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
+        lines.extend(painted(self.paint, look, hanging("  ", &cause, self.width)));
+        if !unfinished.tried.is_empty() {
+            let tried: Vec<String> = unfinished.tried.iter().map(|item| one_line(item)).collect();
+            lines.extend(hanging(
+                "  ",
+                &format!("Tried: {}.", join_truncated(&tried, MAX_NAMED)),
+                self.width,
+            ));
+        }
+        lines.extend(
+            in_the_tree(unfinished).map(|words| hanging("  ", &words, self.width)).unwrap_or_default(),
+        );
+        let waiters = waiters(&closing.summary, &task.task);
+        lines.extend(waiters.iter().flat_map(|names| hanging("  ", &format!("{names} for it."), self.width)));
+        let command =
+            if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
+        lines.push(format!("  → {command}"));
         lines
     }
 
-    /// What `commit = "task"` did not commit.
-    fn commits(self, Closing { uncommitted, left_out, .. }: &Closing) -> Vec<String> {
+    /// What else a person should know.
+    fn facts(self, closing: &Closing) -> Vec<String> {
+        let mut lines = others(&closing.summary, self.paint, self.width);
+        let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
+        for task in tried.take(MAX_NAMED) {
+            let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
+            let attempts = Count(u64::from(task.attempts), "attempt");
+            let words = format!("not done after {attempts}{cause}");
+            lines.extend(hanging(&format!("· {}  ", one_line(&task.task)), &words, self.width));
+        }
+        let mut warn = |lead: &str, words: &str| {
+            lines.extend(painted(self.paint, Look::Warn, hanging(lead, words, self.width)));
+        };
+        if let Some(flagged) = flagged(&closing.summary.flagged) {
+            warn(&format!("{FLAG} "), &flagged);
+        }
         let listed = |names: &[String]| one_line(&join_truncated(names, MAX_NAMED));
-        let mut lines = Vec::new();
-        if !uncommitted.is_empty() {
-            let are = if uncommitted.len() == 1 {
+        if !closing.uncommitted.is_empty() {
+            let are = if closing.uncommitted.len() == 1 {
                 "is done, and its work is"
             } else {
                 "are done, and their work is"
             };
-            lines.push(format!("{} {are} not committed", listed(uncommitted)));
+            warn("! ", &format!("{} {are} not committed", listed(&closing.uncommitted)));
         }
-        if !left_out.is_empty() {
-            lines.push(format!("left out of the commits: {}", listed(left_out)));
+        if !closing.left_out.is_empty() {
+            warn("! ", &format!("left out of the commits: {}", listed(&closing.left_out)));
         }
-        lines.iter().map(|line| format!("  {}", self.paint.paint(Look::Warn, line))).collect()
+        if !self.is_validated {
+            warn("! ", "nothing checks the agent's word: --validate CMD");
+        }
+        if !closing.unrecognised.is_empty() {
+            lines.extend(hanging("! ", "boxes with unknown marks, which no agent will tick:", self.width));
+            let boxes = closing.unrecognised.iter();
+            lines.extend(boxes.flat_map(|line| hanging("    ", &one_line(line), self.width)));
+        }
+        lines
+    }
+
+    /// `then   specify ralph resume            look   specify ralph report --open`
+    fn next(self, session: &Session, closing: &Closing) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(closing.next.iter().map(|command| format!("first  {command}")));
+        let look = format!("look   {RALPH} report --open");
+        if session.status == Status::Completed {
+            lines.push(look);
+            return lines;
+        }
+        let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
+        // A hint that names it says what comes first.
+        if closing.hint.iter().any(|hint| hint.contains(&resume)) {
+            lines.push(look);
+        } else {
+            lines.extend(self.side_by_side(&format!("then   {resume}"), &look, columns(&look)));
+        }
+        lines
+    }
+
+    /// Two texts in a line, or in two where there is no room for that.
+    fn side_by_side(self, left: &str, right: &str, right_columns: usize) -> Vec<String> {
+        if columns(left) + GAP.len() + right_columns <= self.width {
+            vec![format!("{left}{GAP}{right}")]
+        } else {
+            [left, right].map(str::to_owned).into()
+        }
+    }
+
+    fn plain(self, words: &str) -> Vec<String> {
+        hanging("", words, self.width)
     }
 
     fn dim(self, text: &str) -> String {
@@ -109,68 +195,50 @@ impl ClosingCard {
     }
 }
 
-fn totals(session: &Session, closing: &Closing) -> Vec<String> {
-    let mut lines = Vec::new();
-    if session.loop_type != USUAL {
-        lines.push(format!("  {} is {}", one_line(&session.artifact.path), session.artifact.status));
-    }
+/// The verdict, what it cost, and how long it took.
+fn first_line(session: &Session, closing: &Closing) -> Vec<String> {
+    let mut parts = verdict(session, closing);
+    let usd = closing.summary.session.as_ref().and_then(|part| part.totals.cost.usd);
+    parts.extend(usd.map(|usd| Cost::of(usd).to_string()));
     // From start to end, as on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
-    let time = if span > 0 { format!(", {} from start to end", duration(span)) } else { String::new() };
-    let counted = closing.summary.session.as_ref().map(|part| &part.totals);
-    let cost =
-        counted.and_then(|totals| cost(&totals.cost)).map_or(String::new(), |cost| format!(", {cost}"));
-    let attempts = counted.map_or_else(|| Count(0, "attempt").to_string(), attempts);
-    let tokens = match &session.tokens {
-        tokens if tokens.is_unknown() => String::new(),
-        tokens => format!("\n  {}", tokens_told(tokens)),
-    };
-    lines.push(format!(
-        "  {} done in {attempts}{time}{cost}{tokens}",
-        Count(session.tasks_completed as u64, "task"),
-    ));
-    lines
+    parts.extend((span >= 1000).then(|| clock_span(span)));
+    parts
 }
 
-fn changes(Changes { stat, uncommitted_files }: Changes) -> String {
-    let committed = match uncommitted_files {
-        0 if stat.files == 0 => String::new(),
-        0 => ", all of it committed".to_owned(),
-        _ => format!(", {} not committed", Count(uncommitted_files as u64, "file")),
-    };
-    format!("  {}{committed}", changed(stat))
+/// `47 attempts, 15 failed, 9 of them solved by the next ones ($27.76 in failed ones)`
+fn attempts(totals: &SessionTotals, closing: &Closing) -> String {
+    let mut words = Count(totals.attempts as u64, "attempt").to_string();
+    if totals.failed > 0 {
+        words.push_str(&format!(", {} failed", grouped(totals.failed as u64)));
+        // Causes are counted over all sessions.
+        let solved = closing.summary.causes.solved_attempts;
+        if solved > 0 && closing.summary.sessions == 1 {
+            words.push_str(&format!(", {} of them solved by later ones", grouped(solved as u64)));
+        }
+        let failed = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
+        words.push_str(&failed.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd))));
+    }
+    if let Some(without) = cost_without(&totals.cost) {
+        words.push_str(&format!("; {without}"));
+    }
+    words
 }
 
-/// The commands that follow from exactly this end, and what each does.
-fn next(session: &Session, closing: &Closing) -> Vec<(String, &'static str)> {
-    let id = &session.id;
-    let mut next = Vec::new();
-    next.extend(closing.next.iter().map(|command| (command.clone(), "bring it back")));
-    // An answer is worth more than another look at a failure.
-    let failed = closing
-        .not_done
-        .iter()
-        .max_by_key(|task| (task.asks && !task.is_skipped, task.is_skipped, task.iteration));
-    if let Some(failed) = failed {
-        next.push((format!("{RALPH} show {id}:{}", failed.iteration), "why it failed"));
+/// What became of what failed attempts changed.
+fn in_the_tree(unfinished: &Unfinished) -> Option<String> {
+    if unfinished.is_taken_back {
+        return Some("Its changes were taken back.".to_owned());
     }
-    if session.status == Status::Completed {
-        if closing.changes.is_some_and(|changes| changes.stat.files > 0) {
-            next.push((format!("{RALPH} diff {id}:0 {id}:@ --stat"), "what changed in the code"));
-        }
-    } else {
-        next.extend(failed.map(|task| {
-            let does = if task.asks { "answer it" } else { "tell its next attempts something" };
-            (hint_command(RALPH, &task.task), does)
-        }));
-        let resume = format!("{RALPH} resume {id}{}", session.budget().flags_to_go_on());
-        // A hint that names it says what comes first.
-        if !closing.hint.iter().any(|hint| hint.contains(&resume)) {
-            next.push((resume, "go on from here"));
-        }
-    }
-    next.push((format!("{RALPH} log --session {id}"), "every iteration"));
-    next
+    let folder =
+        |file: &'_ String| file.rsplit_once('/').map_or(file.clone(), |(folder, _)| folder.to_owned());
+    let folders: BTreeSet<String> = unfinished.files.iter().map(folder).collect();
+    let folders: Vec<String> = folders.iter().map(|folder| one_line(folder)).collect();
+    (unfinished.lines > 0).then(|| {
+        let are = if unfinished.lines == 1 { "line of it is" } else { "lines of it are" };
+        let places = join_truncated(&folders, MAX_NAMED);
+        format!("{} unfinished {are} in your work tree ({places}).", grouped(unfinished.lines))
+    })
 }
 
 #[cfg(test)]
@@ -178,38 +246,42 @@ mod tests {
     use super::*;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
-        CutShort, DiffStat, Interruption, SessionPart, SessionTotals, Summary, Timestamp,
+        Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary, Timestamp,
+        WaitingTask,
     };
 
-    fn text(session: &Session, closing: &Closing) -> String {
-        ClosingCard { paint: Paint::Plain, width: 100, is_validated: true }.lines(session, closing).join("\n")
-            + "\n"
+    fn text(session: &Session, closing: &Closing, width: usize) -> String {
+        ClosingCard { paint: Paint::Plain, width, is_validated: true }.lines(session, closing).join("\n")
     }
 
-    /// Three attempts, and what was cut short.
-    fn counted(session: &Session, cut_short: Vec<CutShort>) -> Summary {
-        let totals = SessionTotals { attempts: 3, cut_short, ..SessionTotals::default() };
-        Summary { session: Some(SessionPart { id: session.id.clone(), totals }), ..Summary::default() }
-    }
-
-    fn not_done(task: &str, is_skipped: bool) -> NotDone {
+    fn task(name: &str, title: &str, cause: &str) -> NotDone {
         NotDone {
-            task: task.to_owned(),
-            title: "Merge concurrent moves".to_owned(),
-            is_skipped,
+            task: name.to_owned(),
+            title: title.to_owned(),
+            is_skipped: false,
             asks: false,
             attempts: 3,
-            cause: Some("rank 'a' instead of\n'b'".to_owned()),
+            cause: Some(cause.to_owned()),
             iteration: 7,
-            cost_usd: Some(10.834),
-            blocks: vec!["T020".to_owned(), "T023".to_owned()],
+            cost_usd: Some(8.794),
+            blocks: Vec::new(),
         }
     }
 
-    #[test]
-    fn a_night_that_ends_at_a_limit_says_what_is_done_what_is_not_and_how_to_go_on() {
-        let mut ended = session("failed", Some("limit_reached"), (10, 35));
-        ended.limit = Some(ralph_core::record::Limit::Iterations);
+    fn need(why: NeedKind, task: Option<&str>, session: &Session) -> Need {
+        let task = task.map(str::to_owned);
+        Need {
+            why,
+            task,
+            cause: Some("sh: gone".to_owned()),
+            session: session.id.clone(),
+            iteration: Some(7),
+        }
+    }
+
+    /// A night that ended with a task that asks and one that fails.
+    fn night() -> (Session, Closing) {
+        let ended = session("failed", Some("stuck"), (31, 4));
         let usage_limit = CutShort {
             session: ended.id.clone(),
             iteration: 4,
@@ -219,69 +291,136 @@ mod tests {
             ended_at: Timestamp::from_seconds(0),
             resumed_at: Some(Timestamp::from_seconds(3480)),
         };
+        let cost = CostTotals {
+            usd: Some(67.19),
+            failed_usd: Some(27.76),
+            unreported_cut_short: 1,
+            ..CostTotals::default()
+        };
+        let cut_short = vec![usage_limit];
+        let totals = SessionTotals {
+            attempts: 47,
+            succeeded: 32,
+            failed: 15,
+            cut_short,
+            cost,
+            ..SessionTotals::default()
+        };
+        let waits = |task: &str| WaitingTask { task: task.to_owned(), dependency: "T019".to_owned() };
+        let mut summary =
+            Summary { sessions: 1, waiting: vec![waits("T020"), waits("T023")], ..Summary::default() };
+        summary.causes.solved_attempts = 9;
+        summary.needs_you =
+            vec![need(NeedKind::Fails, Some("T019"), &ended), need(NeedKind::Asks, Some("T034"), &ended)];
+        summary.session = Some(SessionPart { id: ended.id.clone(), totals });
+        let cause =
+            "merge › converges: Expected: \"0|i00007:\", Received: \"0|i0000f:\" (src/live/merge.test.ts:42)";
+        let merge = task("T019", "Merge concurrent moves of cards in src/live/merge.ts", cause);
+        let export = task(
+            "T034",
+            "Export boards as CSV in src/export/csv.ts",
+            "Semicolons or commas between the fields? The spec names both, so I left the box open.",
+        );
+        let tried = ["wall clock", "Lamport clocks"].map(str::to_owned).into();
         let closing = Closing {
             changes: Some(Changes {
-                stat: DiffStat { files: 77, added: 1388, removed: 32 },
-                uncommitted_files: 77,
+                stat: DiffStat { files: 53, added: 1411, removed: 0 },
+                uncommitted_files: 53,
             }),
-            not_done: vec![not_done("T019", true)],
-            false_claims: vec![10, 23],
-            summary: counted(&ended, vec![usage_limit]),
+            not_done: vec![NotDone { is_skipped: true, ..merge }, NotDone { asks: true, ..export }],
+            unfinished: vec![
+                Unfinished {
+                    task: "T019".to_owned(),
+                    is_same: true,
+                    is_taken_back: true,
+                    tried,
+                    ..Unfinished::default()
+                },
+                Unfinished {
+                    task: "T034".to_owned(),
+                    files: vec!["src/export/csv.ts".to_owned(), "src/export/csv.test.ts".to_owned()],
+                    lines: 82,
+                    ..Unfinished::default()
+                },
+            ],
+            summary,
             ..Closing::default()
         };
-        let expected = "\
-stopped at the limit of 10 runs, 10 of 45 tasks done
-  1 task done in 3 attempts (usage limit, went on at 00:58), 1 h 0 min from start to end
-  77 files changed, +1,388 −32 lines, 77 files not committed
-  » T019  Merge concurrent moves
-    skipped after 3 attempts, $10.83, blocks T020, T023
-    rank 'a' instead of 'b'
-  2 false claims caught: #10, #23
-  next:
-    specify ralph show 20260101-120000-00000001:7         why it failed
-    specify ralph hint --task T019 'TEXT'                 tell its next attempts something
-    specify ralph resume 20260101-120000-00000001         go on from here
-    specify ralph log --session 20260101-120000-00000001  every iteration
-";
-        assert_eq!(text(&ended, &closing), expected);
+        (ended, closing)
+    }
+
+    #[test]
+    fn a_night_says_what_is_done_what_needs_somebody_and_how_to_go_on() {
+        let (session, closing) = night();
+        assert_eq!(
+            text(&session, &closing, 80),
+            "\
+31 of 35 tasks done · 2 need you · $67.19 · 1 h 0 min
+47 attempts, 15 failed, 9 of them solved by later ones ($27.76 in failed ones);
+1 cut short reported no cost
+usage limit, went on at 00:58
+53 files +1,411 −0, not committed     specify ralph diff 0 .. --stat
+
+? T034  Export boards as CSV                                  3 attempts   $8.79
+  The agent asks: Semicolons or commas between the fields? The spec names both,
+  so I left the box open.
+  82 unfinished lines of it are in your work tree (src/export).
+  → specify ralph hint --task T034 'TEXT'
+
+✘ T019  Merge concurrent moves of cards                       3 attempts   $8.79
+  merge › converges: Expected: \"0|i00007:\", Received: \"0|i0000f:\"
+  (src/live/merge.test.ts:42), the same each time
+  Tried: wall clock, Lamport clocks.
+  Its changes were taken back.
+  T020, T023 wait for it.
+  → specify ralph show T019
+
+then   specify ralph resume     look   specify ralph report --open"
+        );
+        for width in [40, 56, 120] {
+            let card = text(&session, &closing, width);
+            let is_command = |line: &str| line.contains("specify ralph");
+            let wide = card.lines().find(|line| columns(line) > width && !is_command(line));
+            assert_eq!(wide, None, "{card}");
+        }
+        assert!(
+            text(&session, &closing, usize::MAX)
+                .contains("\n? T034  Export boards as CSV  3 attempts  $8.79\n")
+        );
     }
 
     #[test]
     fn a_line_is_there_only_where_there_is_something_to_say() {
-        let done = session("completed", Some("completed"), (3, 0));
-        let quiet = text(&done, &Closing { summary: counted(&done, Vec::new()), ..Closing::default() });
-        assert!(
-            quiet.starts_with(
-                "all 3 tasks done\n  1 task done in 3 attempts, 1 h 0 min from start to end\n  next:\n"
-            ),
-            "{quiet}"
+        let completed = session("completed", Some("completed"), (3, 0));
+        assert_eq!(
+            text(&completed, &Closing::default(), 80),
+            "all 3 tasks done · 1 h 0 min\n0 attempts\n\nlook   specify ralph report --open"
         );
         let unchecked = ClosingCard { paint: Paint::Plain, width: 60, is_validated: false };
-        let unchecked = unchecked.lines(&done, &Closing::default()).join("\n");
+        let unchecked = unchecked.lines(&completed, &Closing::default()).join("\n");
         assert!(
-            unchecked.contains("start to end\n  nothing checks the agent's word: --validate CMD\n"),
+            unchecked.contains("\n\n! nothing checks the agent's word: --validate CMD\n\n"),
             "{unchecked}"
         );
-        let changes = |files, uncommitted_files| Changes {
-            stat: DiffStat { files, added: 1, removed: 0 },
-            uncommitted_files,
-        };
-        for (changes, expected) in [
-            (changes(0, 0), "  no file changed\n"),
-            (changes(0, 2), "  no file changed, 2 files not committed\n"),
-            (changes(1, 0), "  1 file changed, +1 −0 lines, all of it committed\n"),
-            (changes(2, 1), "  2 files changed, +1 −0 lines, 1 file not committed\n"),
-        ] {
-            let told = text(&done, &Closing { changes: Some(changes), ..Closing::default() });
-            assert!(told.contains(expected), "{told}");
-        }
-    }
-
-    #[test]
-    fn a_task_that_is_skipped_is_looked_at_before_one_that_failed_later() {
-        let later = NotDone { iteration: 9, ..not_done("T020", false) };
-        let closing = Closing { not_done: vec![not_done("T019", true), later], ..Closing::default() };
-        let commands = next(&session("failed", Some("stuck"), (1, 2)), &closing);
-        assert!(commands[0].0.ends_with("show 20260101-120000-00000001:7"), "{commands:?}");
+        let mut limited = session("failed", Some("limit_reached"), (10, 35));
+        limited.limit = Some(ralph_core::record::Limit::Iterations);
+        let tried = NotDone { cost_usd: None, ..task("T011", "Sort", "no such\nfile") };
+        let closing = Closing { not_done: vec![tried], ..Closing::default() };
+        let card = text(&limited, &closing, 80);
+        assert!(
+            card.starts_with("10 of 45 tasks done · stopped at the limit of 10 attempts · 1 h 0 min\n"),
+            "{card}"
+        );
+        assert!(card.contains("\n· T011  not done after 3 attempts: no such file\n"), "{card}");
+        let mut broken = session("failed", Some("validation_unusable"), (1, 2));
+        broken.ended_at = None;
+        let summary =
+            Summary { needs_you: vec![need(NeedKind::Validation, None, &broken)], ..Summary::default() };
+        let card = text(&broken, &Closing { summary, ..Closing::default() }, 80);
+        assert!(
+            card.starts_with("1 of 3 tasks done · the validation could not be run · 1 needs you\n"),
+            "{card}"
+        );
+        assert!(card.contains("\n! the validation cannot be run: sh: gone\n"), "{card}");
     }
 }

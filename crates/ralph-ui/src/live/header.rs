@@ -100,15 +100,15 @@ fn baseline_words(baseline: Option<&Baseline>, is_known_to_pass: bool) -> String
     }
 }
 
-/// `after 10 runs`, and with which limit all open tasks have a third more runs than they need at least.
+/// `after 10 attempts`, and with which limit all open tasks have a third more runs than they need at least.
 fn stops(max_iterations: u32, open: usize) -> String {
-    let runs = Count(u64::from(max_iterations), "run");
+    let attempts = Count(u64::from(max_iterations), "attempt");
     if open <= max_iterations as usize {
-        return format!("after {runs}");
+        return format!("after {attempts}");
     }
     let enough = open + open.div_ceil(3);
     let are = if open == 1 { "task is" } else { "tasks are" };
-    format!("after {runs} ({open} {are} open: -n {enough} for more)")
+    format!("after {attempts} ({open} {are} open: -n {enough} for more)")
 }
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ pub mod tests {
             "ralph starts on specs/001-notes: 0 of 45 tasks done\n  \
              agent       claude 2.1.330, full permissions, no sandbox\n  \
              validation  pytest -q (passes, 4.1 s)\n  \
-             stops       after 10 runs (45 tasks are open: -n 60 for more)"
+             stops       after 10 attempts (45 tasks are open: -n 60 for more)"
         );
     }
 
@@ -200,7 +200,7 @@ pub mod tests {
             other,
             "ralph resumes on specs/001-notes\n  loop        plan: specs/001-notes/tasks.md\n  \
              agent       claude, full permissions, no sandbox\n  \
-             validation  none: nothing checks the agent's word\n  stops       after 10 runs"
+             validation  none: nothing checks the agent's word\n  stops       after 10 attempts"
         );
     }
 }

@@ -4,16 +4,17 @@ use std::io::{self, Write};
 
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    AgentEvent, Event, FailureClass, Iteration, ObjectId, Outcome, RALPH, Session, Status, Timestamp,
-    Waiting, without_escapes,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, Timestamp, Waiting,
+    without_escapes,
 };
 
 use super::header;
 use crate::evidence::{FLAG, outcome};
 use crate::left_behind::{lost, undone};
 use crate::local_time::{clock, local_minute};
-use crate::row::{Columns, IterationLine};
-use crate::style::{Count, Look, Paint, columns, cut, duration, one_line};
+use crate::style::{
+    Count, Look, Paint, brief_duration, columns, cut, duration, hanging, one_line, padded, painted, sign,
+};
 
 use super::closing::ClosingCard;
 
@@ -36,7 +37,12 @@ const BESIDE: usize = 14;
 /// Below this, words say nothing.
 const LEAST: usize = 20;
 
-const INDENT: &str = "  ";
+/// Most columns of a task, and those that it has.
+const MAX_TASK: usize = 24;
+const TASK: usize = 6;
+
+/// Columns in front of what stands below a row.
+const BELOW: usize = 18;
 
 /// In seconds.
 const DAY: u64 = 20 * 3600;
@@ -84,40 +90,28 @@ impl<W: Write> Lines<W> {
                     writeln!(self.out, "{}", head.as_ref().unwrap_or(line))?;
                 }
             }
-            Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } => {
+            Event::IterationStarted { task, .. } => {
                 self.told = None;
-                self.phase_rule(task.phase.as_deref())?;
-                let again = if *attempt > 1 { format!(" ×{attempt}") } else { String::new() };
-                let number = format!("iteration {iteration}");
-                let name = format!("{}{again}", one_line(&task.name));
-                let title = self.words(&task.text);
-                let title = cut(&title, self.room_beside(&format!("{number}  {name}  ")));
-                writeln!(self.out, "\n{}  {name}  {title}", self.paint.paint(Look::Bold, &number))?;
-                if !unit_tasks.is_empty() {
-                    let names = self.words(&unit_tasks.join(", "));
-                    writeln!(self.out, "  asked for  {names}")?;
-                }
-                for hint in hints {
-                    writeln!(self.out, "  hint  {}", self.words(hint))?;
+                self.phase_heading(task.phase.as_deref())?;
+                if self.detail == Detail::Verbose {
+                    self.started(event)?;
                 }
             }
-            Event::HistoryIncluded { failures, scanned, tokens, .. } => {
-                let why = match failures {
-                    None => String::new(),
-                    Some(failures) => {
-                        format!(", after {} in a row", Count(u64::from(*failures), "failure"))
-                    }
-                };
+            Event::HistoryIncluded { failures, scanned, tokens, .. } if self.detail == Detail::Verbose => {
+                let why = failures.map_or(String::new(), |failures| {
+                    format!(", after {} in a row", Count(u64::from(failures), "failure"))
+                });
                 let line = format!(
                     "  memory  {} added to the prompt ({}){why}",
-                    Count(*scanned as u64, "earlier iteration"),
+                    Count(*scanned as u64, "earlier attempt"),
                     Count(*tokens as u64, "token")
                 );
                 let line = cut(&line, self.room_beside(""));
                 writeln!(self.out, "{}", self.dim(&line))?;
             }
-            Event::PhaseStarted { .. } => {}
+            Event::PhaseStarted { .. } | Event::HistoryIncluded { .. } => {}
             Event::AgentEvent { event, .. } => self.agent_event(event)?,
+            Event::ValidationFinished { .. } if self.detail != Detail::Verbose => {}
             Event::ValidationFinished { command, exit, duration_ms, tests, .. } => {
                 let (how, when) = match exit.reason {
                     None => (format!("exited {}", exit.code), "in"),
@@ -130,9 +124,9 @@ impl<W: Write> Lines<W> {
                     tests.as_deref().and_then(outcome).map_or(String::new(), |tests| format!(": {tests}"));
                 writeln!(self.out, "  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))?;
             }
-            Event::IterationRecorded { record, commit, .. } => {
+            Event::IterationRecorded { record, .. } => {
                 self.last_words(record)?;
-                self.recorded(record, commit)?;
+                self.recorded(record)?;
             }
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
@@ -157,9 +151,12 @@ impl<W: Write> Lines<W> {
                 if self.detail != Detail::Quiet {
                     writeln!(self.out)?;
                 }
-                for line in
-                    (ClosingCard { paint: self.paint, width: self.width, is_validated: self.is_validated })
-                        .lines(session, closing)
+                for line in (ClosingCard {
+                    paint: self.paint,
+                    width: self.columns.unwrap_or(usize::MAX),
+                    is_validated: self.is_validated,
+                })
+                .lines(session, closing)
                 {
                     writeln!(self.out, "{line}")?;
                 }
@@ -173,50 +170,78 @@ impl<W: Write> Lines<W> {
         self.columns.map_or(usize::MAX, |all| all.saturating_sub(columns(words)).max(1))
     }
 
-    /// A rule where a phase of the list begins.
-    fn phase_rule(&mut self, phase: Option<&str>) -> io::Result<()> {
+    /// The name of a phase of the list where it begins.
+    fn phase_heading(&mut self, phase: Option<&str>) -> io::Result<()> {
         if self.phase.as_deref() == phase {
             return Ok(());
         }
         self.phase = phase.map(str::to_owned);
         let Some(phase) = phase else { return Ok(()) };
-        let rule = format!("── {} ──", self.words(phase));
-        writeln!(self.out, "\n{}", self.paint.paint(Look::Accent, &rule))
+        let name = self.words(&phase_title(phase));
+        writeln!(self.out, "\n{}", self.paint.paint(Look::Bold, &name))
     }
 
-    /// The row of an iteration; below it why it failed, which claims were false, or what the agent answered.
-    fn recorded(&mut self, record: &Iteration, commit: &ObjectId) -> io::Result<()> {
-        let mut line = IterationLine::of_record(record, commit.as_str());
-        let is_failure = record.outcome == Outcome::Failure;
-        let cause = if is_failure { std::mem::take(&mut line.note) } else { "".into() };
-        if record.outcome != Outcome::Skipped {
-            // The line above it has the number.
-            line.number = 0;
+    /// What an attempt begins with.
+    fn started(&mut self, event: &Event) -> io::Result<()> {
+        let Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } = event else {
+            return Ok(());
+        };
+        let again = if *attempt > 1 { format!(" {attempt}") } else { String::new() };
+        let number = format!("#{iteration}");
+        let name = format!("{}{again}", one_line(&task.name));
+        let title = self.words(&task.text);
+        let title = cut(&title, self.room_beside(&format!("{number}  {name}  ")));
+        writeln!(self.out, "\n{}  {name}  {title}", self.paint.paint(Look::Bold, &number))?;
+        if !unit_tasks.is_empty() {
+            let names = self.words(&unit_tasks.join(", "));
+            writeln!(self.out, "  asked for  {names}")?;
         }
-        line.title = cut(&line.title, self.width).into();
-        let room = self.columns.map(|columns| columns.saturating_sub(INDENT.len()));
-        let pieces = Columns::of([&line], room, true).pieces(&line, room);
-        let row: String = pieces.iter().map(|(look, text)| self.paint.paint(*look, text)).collect();
-        writeln!(self.out, "{INDENT}{row}")?;
-        let answer = || first_sentence(&record.facts.final_message);
-        let below = [
-            (Look::Bad, cut(&cause, self.width)),
-            (Look::Claim, claims(record).to_owned()),
-            (
-                Look::Dim,
-                if record.outcome == Outcome::Success { self.words(&answer()) } else { String::new() },
-            ),
-        ];
+        hints.iter().try_for_each(|hint| writeln!(self.out, "  hint  {}", self.words(hint)))
+    }
+
+    /// The row of an attempt; below it why it failed, and what a person should know of it.
+    fn recorded(&mut self, record: &Iteration) -> io::Result<()> {
+        let (look, mark) = sign(record.outcome);
+        let task = one_line(record.task.as_deref().unwrap_or("no task"));
+        let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.outcome.is_attempt());
+        let task = cut(&task, MAX_TASK) + &attempt.map_or(String::new(), |attempt| format!(" {attempt}"));
+        let at = self.dim(&clock(record.ended_at));
+        let time = record.duration_ms.total().map_or(String::new(), brief_duration);
+        let cost = record.cost().shown().unwrap_or_default();
+        let what = what_happened(record);
+        let row = match self.columns {
+            None => {
+                let name = self.paint.paint(look, &format!("{mark} {task}"));
+                let parts = [format!(" {at}"), name, what, time, cost];
+                parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+            }
+            Some(width) => {
+                let name = self.paint.paint(look, &format!("{mark} {}", padded(&task, TASK)));
+                let tail = format!("  {time:>5} {cost:>7}");
+                let room = width.saturating_sub(BELOW + task.len().saturating_sub(TASK) + tail.len());
+                let tail = if room < LEAST { String::new() } else { tail };
+                let room = if room < LEAST { width.saturating_sub(BELOW) } else { room };
+                let what = cut(&what, room);
+                let blank = if tail.is_empty() { 0 } else { room - columns(&what) };
+                format!(" {at}  {name}  {what}{}{}", " ".repeat(blank), self.dim(&tail))
+            }
+        };
+        writeln!(self.out, "{}", row.trim_end())?;
+        let cause = if record.outcome != Outcome::Failure {
+            String::new()
+        } else if record.failure_class.is_some_and(FailureClass::is_question) {
+            format!("asks: {}", record.cause())
+        } else {
+            record.cause().into_owned()
+        };
+        let mut below = vec![(Look::Bad, cause), (Look::Claim, claims(record).to_owned())];
         let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
-        for flag in flags {
-            let words = format!("{FLAG} {}", self.words(&flag.text));
-            writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(Look::Warn, &words))?;
-        }
-        if let Some(words) = undone(record, None) {
-            writeln!(self.out, "{INDENT}{INDENT}{}", one_line(&words))?;
-        }
+        below.extend(flags.map(|flag| (Look::Warn, format!("{FLAG} {}", flag.text))));
+        below.extend(undone(record, None).map(|words| (Look::Plain, words)));
+        let width = self.columns.unwrap_or(usize::MAX);
         for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
-            writeln!(self.out, "{INDENT}{INDENT}{}", self.paint.paint(*look, words))?;
+            let lines = hanging(&" ".repeat(BELOW), &one_line(&without_escapes(words)), width);
+            painted(self.paint, *look, lines).iter().try_for_each(|line| writeln!(self.out, "{line}"))?;
         }
         Ok(())
     }
@@ -300,13 +325,37 @@ fn is_trouble(event: &Event) -> bool {
             if is_bad_end(session) || !closing.uncommitted.is_empty())
 }
 
+/// Of a success after failures what solved them, else what was to be done; of the rest what it was.
+fn what_happened(record: &Iteration) -> String {
+    let title = || one_line(record.task_text.as_deref().unwrap_or_default());
+    match record.outcome {
+        Outcome::Success if record.attempt.is_some_and(|attempt| attempt > 1) => {
+            let words = one_line(&without_escapes(&first_sentence(&record.facts.final_message)));
+            if words.is_empty() { title() } else { format!("solved: {words}") }
+        }
+        Outcome::Success | Outcome::Failure => title(),
+        Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
+        Outcome::Skipped => "given up".to_owned(),
+        Outcome::Interrupted | Outcome::Later(_) => one_line(&record.cause()),
+    }
+}
+
+/// `User Story 1 - Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`
+fn phase_title(heading: &str) -> String {
+    let is_number = |label: &str| label.strip_prefix("Phase ").is_some_and(|number| !number.is_empty());
+    let name =
+        heading.split_once(": ").filter(|(label, _)| is_number(label)).map_or(heading, |(_, name)| name);
+    name.split(" (P").next().unwrap_or(name).to_owned()
+}
+
 /// What the agent claimed and the engine found untrue.
 fn claims(record: &Iteration) -> &'static str {
     use ralph_core::record::Claim::{Promise, Ticked};
+    let has_failed_tests = record.exit.validation.is_some_and(|code| code != 0);
     match (record.false_claim.contains(&Ticked), record.false_claim.contains(&Promise)) {
-        (true, true) => "claimed all done, was not: reopened",
-        (true, false) => "claimed done, was not: reopened",
-        (false, true) => "claimed that all is done, was not",
+        (true, _) if has_failed_tests => "said done, but the validation fails; reopened",
+        (true, _) => "said done, but it is not; reopened",
+        (false, true) => "said that all is done, but it is not",
         (false, false) => "",
     }
 }
@@ -327,75 +376,54 @@ fn wall_clock(until: Timestamp, seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::record::Claim;
     use ralph_core::record::samples::iteration;
-    use ralph_core::record::{Claim, Task};
 
     #[test]
-    fn a_recorded_iteration_is_a_row_with_what_it_came_to_below() {
-        let shown = |record: Iteration| {
+    fn an_attempt_is_a_row_with_its_cause_below() {
+        let shown = |record: &Iteration, width: Option<u16>| {
             let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
-            lines.recorded(&record, &"0123456789".repeat(4).parse().unwrap()).unwrap();
+            lines.fit(width);
+            lines.recorded(record).unwrap();
             String::from_utf8(lines.out).unwrap()
         };
         let mut failed = iteration(Outcome::Failure);
         (failed.task, failed.task_text) = (Some("T004".to_owned()), Some("Write the parser".to_owned()));
         (failed.attempt, failed.cause) = (Some(2), Some("left 1, right 2".to_owned()));
         failed.false_claim = vec![Claim::Ticked];
-        let (row, below) =
-            shown(failed).split_once('\n').map(|(row, below)| (row.to_owned(), below.to_owned())).unwrap();
-        assert!(row.starts_with("  ✘ T004 ×2  Write the parser  ") && row.ends_with("  0123456789"), "{row}");
-        assert_eq!(below, "    left 1, right 2\n    claimed done, was not: reopened\n");
-        let mut done = iteration(Outcome::Success);
+        failed.ended_at = Timestamp::from_seconds(82_980);
+        (failed.duration_ms.agent, failed.duration_ms.validation, failed.duration_ms.second) =
+            (Some(218_000), None, None);
+        failed.cost_usd = Some(1.3);
+        let expected = "\
+ 23:03  ✘ T004 2  Write the parser                             3m38   $1.30
+                  left 1, right 2
+                  said done, but it is not; reopened
+";
+        assert_eq!(shown(&failed, Some(75)), format!(" {expected}"));
+        assert!(shown(&failed, None).starts_with(" 23:03  ✘ T004 2  Write the parser  3m38  $1.30\n"));
+        let mut done =
+            Iteration { outcome: Outcome::Success, cause: None, false_claim: Vec::new(), ..failed };
         done.facts.final_message = "I wrote it. And more.\n".to_owned();
-        done.false_claim = Vec::new();
-        assert!(shown(done).ends_with("\n    I wrote it.\n"));
-    }
-
-    #[test]
-    fn no_line_of_an_iteration_is_wider_than_the_window() {
-        let record = iteration(Outcome::Failure);
-        let started = Event::IterationStarted {
-            session: record.session.clone(),
-            iteration: 6,
-            task: Task {
-                name: "T004".to_owned(),
-                id: Some("T004".to_owned()),
-                text: "Set up the schema and migrations ".repeat(9),
-                phase: None,
-                story: None,
-            },
-            attempt: 3,
-            agent: "claude".to_owned(),
-            hints: vec!["use a fake ".repeat(20)],
-            unit_tasks: Vec::new(),
-            started_at: record.started_at,
-        };
-        let history = Event::HistoryIncluded {
-            iteration: 6,
-            mode: "smart",
-            failures: Some(2),
-            scanned: 5,
-            tokens: 452,
-        };
-        for width in [60, 80, 200] {
-            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
-            lines.fit(Some(width));
-            lines.show(&started).unwrap();
-            lines.show(&history).unwrap();
-            let text = String::from_utf8(lines.out).unwrap();
-            assert!(text.contains("iteration 6  T004 ×3  Set up the schema"), "{text}");
-            assert!(text.contains("memory  5 earlier iterations added to the prompt"), "{text}");
+        assert!(shown(&done, None).contains("  ✔ T004 2  solved: I wrote it.  "));
+        done.attempt = Some(1);
+        assert!(shown(&done, None).contains("  ✔ T004  Write the parser  "));
+        for width in [40, 56, 120] {
+            let text = shown(
+                &Iteration { outcome: Outcome::Failure, cause: Some("word ".repeat(40)), ..done.clone() },
+                Some(width),
+            );
             assert!(text.lines().all(|line| columns(line) <= usize::from(width)), "{text}");
         }
     }
 
     #[test]
-    fn a_phase_begins_with_a_rule() {
+    fn a_phase_begins_with_its_name() {
         let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
-        for phase in [None, Some("Phase 1: A\x1b[31m"), Some("Phase 1: A\x1b[31m"), None, Some("Phase 2: B")]
-        {
-            lines.phase_rule(phase).unwrap();
+        let first = "Phase 1: A\x1b[31m (P1)";
+        for phase in [None, Some(first), Some(first), None, Some("Part: B")] {
+            lines.phase_heading(phase).unwrap();
         }
-        assert_eq!(String::from_utf8(lines.out).unwrap(), "\n── Phase 1: A ──\n\n── Phase 2: B ──\n");
+        assert_eq!(String::from_utf8(lines.out).unwrap(), "\nA\n\nPart: B\n");
     }
 }

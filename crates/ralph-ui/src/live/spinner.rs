@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 
-use crate::style::{Look, Paint};
+use crate::style::{Look, Paint, clock_span};
 
 use super::frame::Frame;
-use super::now::{Now, elapsed};
+use super::now::Now;
 
 /// How often it turns.
 const TURN: Duration = Duration::from_millis(120);
@@ -22,16 +22,18 @@ impl Spinner {
     pub fn start(now: &Now, paint: Paint) -> Self {
         let bar =
             ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Frame::default())));
-        let phase = paint.paint(Look::Bold, "{prefix}");
+        let name = paint.paint(Look::Bold, "{prefix}");
         let time = paint.paint(Look::Dim, "{time}");
-        let style = ProgressStyle::with_template(&format!("  {{spinner}} {phase} {time}  {{wide_msg}}"))
+        let style = ProgressStyle::with_template(&format!("  {{spinner}} {name} {time}  {{wide_msg}}"))
             .expect("the template is well formed")
             .with_key("time", |state: &ProgressState, line: &mut dyn Write| {
                 // A line that cannot be drawn is drawn again soon.
-                let _drawn = line.write_str(&elapsed(state.elapsed())).is_ok();
+                let _drawn = line
+                    .write_str(&clock_span(u64::try_from(state.elapsed().as_millis()).unwrap_or(u64::MAX)))
+                    .is_ok();
             });
         let bar = bar.with_style(style).with_finish(ProgressFinish::AndClear);
-        let bar = bar.with_prefix(now.phase().to_owned()).with_message(now.words());
+        let bar = bar.with_prefix(now.name().to_owned()).with_message(now.words());
         bar.enable_steady_tick(TURN);
         Self(bar)
     }

@@ -77,7 +77,11 @@ fn an_agent_that_failed_says_why_itself() {
     killed(ExitReason::Timeout, 90_000, "agent timed out after 90s");
     killed(ExitReason::Timeout, 7_200_100, "agent timed out after 2h");
     killed(ExitReason::Timeout, 400, "agent timed out after 400ms");
-    killed(ExitReason::IdleTimeout, 600_000, "agent was stopped after 10m: it wrote nothing for too long");
+    killed(
+        ExitReason::IdleTimeout,
+        600_000,
+        "agent was stopped after 10m: no output for too long (idle-timeout)",
+    );
     killed(
         ExitReason::OutputLimit,
         5_000,
@@ -347,7 +351,11 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
             artifact: None,
         };
         let gap = if reason.is_empty() { "" } else { ": " };
-        assert_eq!(cause(&evidence).unwrap(), format!("the agent left the box open{gap}{reason}"), "{text}");
+        assert_eq!(
+            cause(&evidence).unwrap(),
+            format!("the agent did not tick the task{gap}{reason}"),
+            "{text}"
+        );
         let artifact = cause(&Evidence { artifact: Some("specs/001/plan.md"), ..evidence });
         assert_eq!(artifact.as_deref(), Some("the agent did not write specs/001/plan.md"));
     }

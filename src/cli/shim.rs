@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 
-use ralph_core::record::{IfThere, Refusal};
+use ralph_core::record::{IfThere, RALPH, Refusal};
 
 use super::own_command::{Call, OWN_PROGRAM, Program};
 use super::{Context, ExitCode, say};
@@ -51,7 +51,7 @@ fn install(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> 
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             return Err(Refusal::new(format!("{} is another program, and stays", link.display()))
-                .with_hint("name a folder that comes before it on the PATH: `shim install DIR`")
+                .with_hint(format!("name a folder that comes before it on the PATH: `{RALPH} shim install DIR`"))
                 .into());
         }
         Err(error) => return Err(error).with_context(|| format!("make the link {}", link.display())),

@@ -39,7 +39,7 @@ class Place:
         self.story = "making a place"
         for made in ["home", "tmp", "ours", "programs"]:
             (folder / made).mkdir(parents=True)
-        for name in ["specify", "git-ralph"]:
+        for name in ["specify", "specify-ralph", "git-ralph"]:
             (folder / "ours" / name).symlink_to(ours.with_name(name))
         # Only what is named is on the PATH, so that no `specify` of the machine is.
         for name in ["bash", "python3", "node"]:

@@ -4,8 +4,11 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 
 from place import Failed
+
+NEWEST = "1.2.3"
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = {"run": "Run the loop", "status": "Status of the loop", "log": "What the loop did"}
@@ -210,6 +213,51 @@ def the_extension_is_removed_and_leaves_the_project_as_before(place):
     same("what is recorded", len(listed.stdout.splitlines()), 2)
 
 
+def lines_of_the_page(heading):
+    """The block of docs/spec-kit.md below a heading."""
+    page = (ROOT / "docs/spec-kit.md").read_text()
+    return page.split(f"\n## {heading}\n")[1].split("```text\n")[1].split("```")[0]
+
+
+def with_our_lines_spec_kit_starts_programs_of_the_path(place):
+    if place.version != NEWEST:
+        return
+    patched = place.folder / "patched"
+    found = list(place.speckit.parent.glob("lib/python3*/site-packages/specify_cli"))
+    shutil.copytree(found[0], patched / "specify_cli")
+    console = patched / "specify_cli/_console.py"
+    text = console.read_text()
+    end_of_class = "        super().format_help(ctx, formatter)\n"
+    same("places for the lines", text.count(end_of_class), 1)
+    text = text.replace(end_of_class, f"{end_of_class}\n{lines_of_the_page('The name')}")
+    console.write_text(text.replace("\nimport ", "\nimport os\nimport shutil\nimport ", 1))
+    # Of ours, only the program under its own name is on the PATH.
+    own = place.folder / "own"
+    own.mkdir()
+    (own / "specify-ralph").symlink_to(place.ours.with_name("specify-ralph"))
+
+    def speckit(*words):
+        program = place.speckit / "python"
+        return place.run(program, "-c", "from specify_cli import main; main()", *words, path=place.path(own), PYTHONPATH=str(patched))
+
+    speckit("ralph", "log", "--oneline").expect(has="T002")
+    speckit("ralph", "show", "T009").expect(code=1, has="T009")
+    speckit("check-nothing").expect(code=2, has="No such command 'check-nothing'")
+    speckit("version").expect(has=place.version)
+
+
+def the_workflow_runs_the_loop(place):
+    if place.version != NEWEST:
+        return
+    place.write("specs/001-greeting/tasks.md", TASKS)
+    place.run("git", "ralph", "trust").expect()
+    workflow = ROOT / "extension/workflow.yml"
+    limited = place.run("specify", "workflow", "run", workflow, "-i", "attempts=1", "--json")
+    same(f"status of {limited}", json.loads(limited.stdout)["status"], "failed")
+    place.run("specify", "workflow", "run", workflow, "--json").expect()
+    same("tasks.md", place.read("specs/001-greeting/tasks.md"), TASKS.replace("[ ]", "[x]"))
+
+
 STORIES = [
     spec_kit_makes_a_project_through_our_specify,
     the_extension_is_added_and_listed,
@@ -218,5 +266,7 @@ STORIES = [
     init_writes_settings_that_change_nothing,
     without_our_program_the_command_says_how_to_get_it,
     the_command_runs_the_loop_and_takes_flags_only,
+    with_our_lines_spec_kit_starts_programs_of_the_path,
     the_extension_is_removed_and_leaves_the_project_as_before,
+    the_workflow_runs_the_loop,
 ]

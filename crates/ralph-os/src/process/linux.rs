@@ -105,7 +105,8 @@ pub(super) fn ignored_signals() -> Vec<i32> {
 /// Returns the signals by which only Linux ends a program.
 pub(super) fn more_ending_signals() -> Vec<i32> {
     /// The real-time signals that programs may use.
-    const REAL_TIME: RangeInclusive<i32> = 34..=64;
+    // The first real-time signal is musl's own, which lets nobody listen to it.
+    const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } else { 34..=64 };
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     const STACK_FAULT: Option<Signal> = Some(Signal::STKFLT);
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -74,14 +74,13 @@ pub fn project(dir: &Utf8Path, files: usize) -> Result<()> {
 
 /// The records of the project at `dir`.
 pub fn store(dir: &Utf8Path, syncing: Syncing) -> Result<Store> {
-    let found = Repository::discover(dir, &AuthorVariables::default())?;
-    Ok(Store::with_sync(found.repository, syncing))
+    let (repository, _) = Repository::discover(dir, &AuthorVariables::default(), None)?;
+    Ok(Store::with_sync(repository, syncing))
 }
 
 /// The work tree of the project at `dir`.
 pub fn work_tree(dir: &Utf8Path) -> Result<WorkTree> {
-    let found = Repository::discover(dir, &AuthorVariables::default())?;
-    WorkTree::of(&found, None).context("a work tree")
+    Repository::discover(dir, &AuthorVariables::default(), None)?.1.context("a work tree")
 }
 
 /// One session that is being made up.

@@ -90,9 +90,8 @@ impl Context {
         let variable = |name: &str| self.environment.owned(name);
         let author =
             AuthorVariables { name: variable("GIT_AUTHOR_NAME"), email: variable("GIT_AUTHOR_EMAIL") };
-        let found = Repository::discover(&self.start()?, &author)?;
-        let work_tree = WorkTree::of(&found, self.home());
-        let store = Store::new(found.repository).warning_with(Some(warn));
+        let (repository, work_tree) = Repository::discover(&self.start()?, &author, self.home())?;
+        let store = Store::new(repository).warning_with(Some(warn));
         Ok(self.place.get_or_init(|| (store, work_tree)))
     }
 

@@ -3,6 +3,7 @@
 use anyhow::{Error, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::worktree::WorkTree;
 use ralph_core::record::{ObjectId, Refusal};
 use ralph_os::process::Tool;
 
@@ -25,18 +26,6 @@ pub struct Repository {
     pub sharing: Option<Sharing>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
-}
-
-/// What git says of a folder: the repository around it, and the work tree, if it is in one.
-#[derive(Debug)]
-pub struct Discovery {
-    pub repository: Repository,
-    /// The git directory of the work tree.
-    pub git_dir: Utf8PathBuf,
-    /// The top of the work tree; none in a bare repository.
-    pub top: Option<Utf8PathBuf>,
-    /// The values of `ralph.allowLinks`: where links in the work tree may lead beyond it.
-    pub allowed_links: Vec<String>,
 }
 
 /// How objects are named.
@@ -135,8 +124,13 @@ pub struct AuthorVariables {
 }
 
 impl Repository {
-    /// Finds the repository around `directory` the way git does, and refuses what we cannot work in.
-    pub fn discover(directory: &Utf8Path, author: &AuthorVariables) -> Result<Discovery> {
+    /// Finds the repository around `directory` the way git does, and the work tree, unless it is bare. Refuses what we cannot
+    /// work in. `home` is the user's home folder.
+    pub fn discover(
+        directory: &Utf8Path,
+        author: &AuthorVariables,
+        home: Option<String>,
+    ) -> Result<(Self, Option<WorkTree>)> {
         let answer = Tool::git_as_called(directory)
             .args(["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"])
             .args(["--git-common-dir", "--is-inside-work-tree", "--show-toplevel"])
@@ -167,7 +161,9 @@ impl Repository {
             author: known_author(&settings, author),
         };
         let allowed_links = all(&settings, "ralph.allowlinks");
-        Ok(Discovery { repository, git_dir: git_dir.into(), top, allowed_links })
+        let work_tree =
+            top.map(|top| WorkTree::new(repository.clone(), top, git_dir.into(), allowed_links, home));
+        Ok((repository, work_tree))
     }
 
     /// Returns true if files that were committed may be at a remote alone.

@@ -28,7 +28,7 @@ use std::time::Duration;
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::repository::{Discovery, Repository, as_alternate};
+use crate::repository::{Repository, as_alternate};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
 use ralph_os::process::{Marker, Tool};
 use ralph_project::project_files::{ProjectFiles, allowed_folders};
@@ -86,20 +86,25 @@ pub struct PrivateIndex<'a> {
 }
 
 impl WorkTree {
-    /// Returns the work tree that was found, of a user whose home folder is known; none in a bare repository.
-    pub fn of(found: &Discovery, home: Option<String>) -> Option<Self> {
-        Some(Self {
-            repository: found.repository.clone(),
-            top: found.top.clone()?,
-            git_dir: found.git_dir.clone(),
-            allowed_links: found.allowed_links.clone(),
+    pub(crate) fn new(
+        repository: Repository,
+        top: Utf8PathBuf,
+        git_dir: Utf8PathBuf,
+        allowed_links: Vec<String>,
+        home: Option<String>,
+    ) -> Self {
+        Self {
+            repository,
+            top,
+            git_dir,
+            allowed_links,
             home,
             seen: None,
             has_gitlinks: false,
             budget: Budget::default(),
             limit: SNAPSHOT_TIMEOUT,
             marker: None,
-        })
+        }
     }
 
     /// Returns the same, with links permitted as these values of `ralph.allowLinks` say.

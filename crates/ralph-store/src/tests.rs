@@ -36,11 +36,11 @@ impl Scene {
             .arg(".")
             .read()
             .unwrap();
-        let mut found = Repository::discover(path, &AuthorVariables::default()).unwrap();
+        let (mut repository, work_tree) =
+            Repository::discover(path, &AuthorVariables::default(), None).unwrap();
         // The user who runs the tests may have a name.
-        found.repository.author = None;
-        let work_tree = WorkTree::of(&found, None).unwrap();
-        Self { dir, work_tree, store: Store::new(found.repository) }
+        repository.author = None;
+        Self { dir, work_tree: work_tree.unwrap(), store: Store::new(repository) }
     }
 
     fn path(&self) -> &Utf8Path {

@@ -95,8 +95,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        let found = Repository::discover(&top, &AuthorVariables::default()).unwrap();
-        (folder, WorkTree::of(&found, None).unwrap())
+        let (_, work_tree) = Repository::discover(&top, &AuthorVariables::default(), None).unwrap();
+        (folder, work_tree.unwrap())
     }
 
     #[test]

@@ -157,7 +157,7 @@ mod tests {
         let file = git(&["mktree"], &chunks);
         let tree = git(&["mktree"], &format!("040000 tree {file}\tout\n100644 blob {}\tone\n", blob("x")));
         let commit: ObjectId = git(&["commit-tree", "-m", "m", &tree], "").parse().unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap().repository);
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default(), None).unwrap().0);
         let reader = store.reader().unwrap();
         for (name, ask, most, text, length) in [
             ("out", Ask::HEAD, 4, "abcd", 8),

@@ -134,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap();
         Tool::git(path).args(["init", "--quiet"]).read().unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default()).unwrap().repository);
+        let store = Store::new(Repository::discover(path, &AuthorVariables::default(), None).unwrap().0);
         let blob = |bytes: &&[u8]| {
             let written = Tool::git(path).args(["hash-object", "-w", "--stdin"]).stdin(bytes.to_vec()).line();
             gix::ObjectId::from_hex(written.unwrap().as_bytes()).unwrap()

@@ -1,4 +1,4 @@
-//! Where the refs of a repository are kept: in files of their own, or in tables; and the git that moves them.
+//! What refs are moved from and to, and the git that moves them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -60,26 +60,4 @@ pub(crate) enum NoTip {
     Symbolic(String),
     /// Its file holds something else, as after a power cut.
     Broken(Error),
-}
-
-/// The refs of one repository. What is symbolic, or cannot be read, is none.
-pub(crate) trait RefDatabase {
-    /// Returns what a ref points at, if it is there.
-    fn tip(&self, name: &str) -> Result<Option<ObjectId>>;
-
-    /// Returns all refs below a prefix, which ends in `/`.
-    fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>>;
-
-    /// Returns the refs below a prefix, which ends in `/`, or of just this name, that point at no object themselves.
-    fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>>;
-
-    /// Returns how long a lock on a ref of a session may be before only a process of ours that died can have left it.
-    fn stale_lock_age(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Removes such locks. Returns true if there was one.
-    fn remove_stale_lock(&self, _updates: &[RefUpdate]) -> Result<bool> {
-        Ok(false)
-    }
 }

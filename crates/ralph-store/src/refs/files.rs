@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
@@ -11,139 +11,116 @@ use crate::local::disk;
 use crate::{Store, caused, objects};
 use ralph_core::record::ObjectId;
 
-use super::database::{NoTip, RefDatabase, RefUpdate};
+use super::database::{NoTip, RefUpdate};
 use super::naming::SessionRefs;
 
-/// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's
-/// flock, so no living one of ours can own it, and `git pack-refs` holds it for milliseconds.
-const STALE_LOCK_AGE: Duration = Duration::from_secs(1);
-
-pub(super) struct RefFiles<'a> {
-    store: &'a Store,
-}
-
-impl<'a> RefFiles<'a> {
-    pub fn new(store: &'a Store) -> Self {
-        Self { store }
-    }
-
-    fn common_dir(&self) -> &Utf8Path {
-        &self.store.repository().common_dir
-    }
-
-    fn look_up(&self, name: &str) -> Result<Option<ObjectId>> {
-        let git = self.store.open_git()?;
-        let found = git.try_find_reference(name).map_err(|error| caused(&format!("read {name}"), &error))?;
-        match found.as_ref().map(gix::Reference::try_id) {
-            Some(Some(id)) => objects::from_gix(&id).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    fn list_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let git = self.store.open_git()?;
-        let platform = git.references().map_err(|error| caused("list refs", &error))?;
-        let found = platform.prefixed(prefix).map_err(|error| caused(&format!("list {prefix}"), &error))?;
-        let mut refs = Vec::new();
-        // A ref that cannot be read, or that points at no object, is not one that we can list.
-        for reference in found.flatten() {
-            if let Some(id) = reference.try_id() {
-                refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
-            }
-        }
-        Ok(refs)
-    }
-
-    /// Returns the names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
-    ///
-    /// Reads no ref that has a file of its own. What is packed meanwhile is found among the packed ones, for these are
-    /// read last.
-    fn names(&self, prefix: &str) -> Result<Vec<String>> {
-        let mut names = BTreeSet::new();
-        let mut folders = vec![prefix.trim_end_matches('/').to_owned()];
-        while let Some(folder) = folders.pop() {
-            for path in disk::children(&self.common_dir().join(&folder))? {
-                let name = format!("{folder}/{}", path.file_name().unwrap_or_default());
-                if SessionRefs::is_name_of_ours(&name) || !path.is_dir() {
-                    names.insert(name);
-                } else {
-                    folders.push(name);
-                }
-            }
-        }
-        let git = self.store.open_git()?;
-        let packed = git.refs.cached_packed_buffer().map_err(|error| caused("read packed refs", &error))?;
-        if let Some(packed) = packed {
-            let found =
-                packed.iter_prefixed(prefix.into()).map_err(|error| caused("read packed refs", &error))?;
-            names.extend(found.flatten().map(|reference| reference.name.as_bstr().to_string()));
-        }
-        let is_lock = |name: &String| name.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
-        Ok(names.into_iter().filter(|name| !is_lock(name)).collect())
+fn look_up(store: &Store, name: &str) -> Result<Option<ObjectId>> {
+    let git = store.open_git()?;
+    let found = git.try_find_reference(name).map_err(|error| caused(&format!("read {name}"), &error))?;
+    match found.as_ref().map(gix::Reference::try_id) {
+        Some(Some(id)) => objects::from_gix(&id).map(Some),
+        _ => Ok(None),
     }
 }
 
-impl RefDatabase for RefFiles<'_> {
-    fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
-        let mut found = self.look_up(name)?;
-        // The library looks into the packed refs first: what is packed right after that look has left its own
-        // file when the library gets there, and is missing, or as old as the pack. So such an answer counts
-        // when it comes twice.
-        while !self.common_dir().join(name).is_file() {
-            let again = self.look_up(name)?;
-            if again == found {
-                break;
+fn list_below(store: &Store, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+    let git = store.open_git()?;
+    let platform = git.references().map_err(|error| caused("list refs", &error))?;
+    let found = platform.prefixed(prefix).map_err(|error| caused(&format!("list {prefix}"), &error))?;
+    let mut refs = Vec::new();
+    // A ref that cannot be read, or that points at no object, is not one that we can list.
+    for reference in found.flatten() {
+        if let Some(id) = reference.try_id() {
+            refs.push((reference.name().as_bstr().to_string(), objects::from_gix(&id)?));
+        }
+    }
+    Ok(refs)
+}
+
+/// Returns the names of all refs below a prefix, which ends in `/`: one may be gone by the time it is asked for.
+///
+/// Reads no ref that has a file of its own. What is packed meanwhile is found among the packed ones, for these are
+/// read last.
+fn names(store: &Store, prefix: &str) -> Result<Vec<String>> {
+    let mut names = BTreeSet::new();
+    let mut folders = vec![prefix.trim_end_matches('/').to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in disk::children(&store.repository().common_dir.join(&folder))? {
+            let name = format!("{folder}/{}", path.file_name().unwrap_or_default());
+            if SessionRefs::is_name_of_ours(&name) || !path.is_dir() {
+                names.insert(name);
+            } else {
+                folders.push(name);
             }
-            found = again;
         }
-        Ok(found)
     }
+    let git = store.open_git()?;
+    let packed = git.refs.cached_packed_buffer().map_err(|error| caused("read packed refs", &error))?;
+    if let Some(packed) = packed {
+        let found =
+            packed.iter_prefixed(prefix.into()).map_err(|error| caused("read packed refs", &error))?;
+        names.extend(found.flatten().map(|reference| reference.name.as_bstr().to_string()));
+    }
+    let is_lock = |name: &String| name.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
+    Ok(names.into_iter().filter(|name| !is_lock(name)).collect())
+}
 
-    fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        // The library reads the packed refs first: what is packed after that has left its own file when the library
-        // gets there, and is missing.
-        let packed = self.common_dir().join("packed-refs");
-        read_until_unchanged(|| version(&packed), || self.list_below(prefix))
+pub(super) fn tip(store: &Store, name: &str) -> Result<Option<ObjectId>> {
+    let mut found = look_up(store, name)?;
+    // The library looks into the packed refs first: what is packed right after that look has left its own
+    // file when the library gets there, and is missing, or as old as the pack. So such an answer counts
+    // when it comes twice.
+    while !store.repository().common_dir.join(name).is_file() {
+        let again = look_up(store, name)?;
+        if again == found {
+            break;
+        }
+        found = again;
     }
+    Ok(found)
+}
 
-    fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>> {
-        let git = self.store.open_git()?;
-        let pair = |reference: &gix::Reference<'_>| {
-            let target = reference.target().try_name()?.as_bstr().to_string();
-            Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
-        };
-        if !pattern.ends_with('/') {
-            let found = git.try_find_reference(pattern);
-            let found = found.map_err(|error| caused(&format!("read {pattern}"), &error))?;
-            return Ok(found.as_ref().and_then(pair).into_iter().collect());
-        }
-        let platform = git.references().map_err(|error| caused("list refs", &error))?;
-        let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
-        let (mut without_tip, mut is_whole) = (Vec::new(), true);
-        for reference in found {
-            is_whole &= reference.is_ok();
-            without_tip.extend(reference.ok().as_ref().and_then(pair));
-        }
-        if !is_whole {
-            // What was packed or deleted meanwhile is not broken.
-            let broken = |name: String| self.look_up(&name).err().map(|error| (name, NoTip::Broken(error)));
-            without_tip.extend(self.names(pattern)?.into_iter().filter_map(broken));
-        }
-        Ok(without_tip)
-    }
+pub(super) fn below(store: &Store, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+    // The library reads the packed refs first: what is packed after that has left its own file when the library
+    // gets there, and is missing.
+    let packed = store.repository().common_dir.join("packed-refs");
+    read_until_unchanged(|| version(&packed), || list_below(store, prefix))
+}
 
-    fn stale_lock_age(&self) -> Duration {
-        STALE_LOCK_AGE
+pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, NoTip)>> {
+    let git = store.open_git()?;
+    let pair = |reference: &gix::Reference<'_>| {
+        let target = reference.target().try_name()?.as_bstr().to_string();
+        Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
+    };
+    if !pattern.ends_with('/') {
+        let found = git.try_find_reference(pattern);
+        let found = found.map_err(|error| caused(&format!("read {pattern}"), &error))?;
+        return Ok(found.as_ref().and_then(pair).into_iter().collect());
     }
+    let platform = git.references().map_err(|error| caused("list refs", &error))?;
+    let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
+    let (mut without_tip, mut is_whole) = (Vec::new(), true);
+    for reference in found {
+        is_whole &= reference.is_ok();
+        without_tip.extend(reference.ok().as_ref().and_then(pair));
+    }
+    if !is_whole {
+        // What was packed or deleted meanwhile is not broken.
+        let broken = |name: String| look_up(store, &name).err().map(|error| (name, NoTip::Broken(error)));
+        without_tip.extend(names(store, pattern)?.into_iter().filter_map(broken));
+    }
+    Ok(without_tip)
+}
 
-    fn remove_stale_lock(&self, updates: &[RefUpdate]) -> Result<bool> {
-        let mut is_any = false;
-        for RefUpdate { name, .. } in updates {
-            let lock = self.common_dir().join(format!("{name}.lock"));
-            is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;
-        }
-        Ok(is_any)
+/// Removes the locks of refs. Returns true if there was one.
+pub(super) fn remove_locks(store: &Store, updates: &[RefUpdate]) -> Result<bool> {
+    let mut is_any = false;
+    for RefUpdate { name, .. } in updates {
+        let lock = store.repository().common_dir.join(format!("{name}.lock"));
+        is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;
     }
+    Ok(is_any)
 }
 
 /// How often refs are listed at most while others pack them.

@@ -10,31 +10,29 @@ use ralph_core::record::ObjectId;
 use ralph_git::repository::RefFormat;
 use ralph_os::process::Tool;
 
-use super::database::{NoTip, RefDatabase, RefUpdate};
-use super::files::RefFiles;
+use super::database::{NoTip, RefUpdate};
 use super::naming::NOTES;
-use super::tables::RefTables;
+use super::{files, tables};
 
-/// The refs of one repository.
+/// The refs of one repository. What is symbolic, or cannot be read, is none.
 pub struct Refs<'a> {
     pub(super) store: &'a Store,
-    pub(super) database: Box<dyn RefDatabase + 'a>,
 }
 
 impl Store {
     pub fn refs(&self) -> Refs<'_> {
-        let database: Box<dyn RefDatabase> = match self.repository().refs {
-            RefFormat::Files => Box::new(RefFiles::new(self)),
-            RefFormat::Tables => Box::new(RefTables::new(self)),
-        };
-        Refs { store: self, database }
+        Refs { store: self }
     }
 }
 
 impl Refs<'_> {
+    pub(super) fn format(&self) -> RefFormat {
+        self.store.repository().refs
+    }
+
     /// Returns what changes with every write of a ref, if it can be read without starting git.
     pub fn version(&self) -> Option<Vec<u8>> {
-        match self.store.repository().refs {
+        match self.format() {
             RefFormat::Files => None,
             RefFormat::Tables => {
                 disk::read_if_there(&self.store.repository().common_dir.join("reftable/tables.list")).ok()?
@@ -44,22 +42,31 @@ impl Refs<'_> {
 
     /// Returns what a ref points at, if it is there.
     pub fn tip(&self, name: &str) -> Result<Option<ObjectId>> {
-        self.database.tip(name)
+        match self.format() {
+            RefFormat::Files => files::tip(self.store, name),
+            RefFormat::Tables => tables::tip(self.store, name),
+        }
     }
 
-    /// Returns all refs below a prefix that point at something.
+    /// Returns all refs below a prefix, which ends in `/`, that point at something.
     pub(crate) fn below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        self.database.below(prefix)
+        match self.format() {
+            RefFormat::Files => files::below(self.store, prefix),
+            RefFormat::Tables => tables::below(self.store, prefix),
+        }
     }
 
-    /// Returns the refs below a prefix that point at no object themselves.
-    pub(crate) fn without_tip(&self, prefix: &str) -> Result<Vec<(String, NoTip)>> {
-        self.database.without_tip(prefix)
+    /// Returns the refs below a prefix, which ends in `/`, or of just this name, that point at no object themselves.
+    pub(crate) fn without_tip(&self, pattern: &str) -> Result<Vec<(String, NoTip)>> {
+        match self.format() {
+            RefFormat::Files => files::without_tip(self.store, pattern),
+            RefFormat::Tables => tables::without_tip(self.store, pattern),
+        }
     }
 
     /// Returns the ref that a symbolic ref names; `None` if there is no ref of this name, or no symbolic one.
     pub(crate) fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
-        let found = self.database.without_tip(name)?.into_iter().find(|(found, _)| found == name);
+        let found = self.without_tip(name)?.into_iter().find(|(found, _)| found == name);
         Ok(found.and_then(|(_, why)| match why {
             NoTip::Symbolic(target) => Some(target),
             NoTip::Broken(_) => None,

@@ -15,10 +15,15 @@ use ralph_git::repository::RefFormat;
 use ralph_os::process::Tool;
 
 use super::database::RefUpdate;
+use super::files;
 use super::queries::Refs;
 
 /// Time between two attempts to move refs that another process has locked.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a lock on one of our own refs may be before we take it for a dead writer's: we hold the session's flock, so no
+/// living one of ours can own it, and `git pack-refs` holds it for milliseconds.
+const STALE_LOCK_AGE: Duration = Duration::from_secs(1);
 
 /// How often objects that were pruned meanwhile are written again: `git prune` may run in a loop beside us.
 const MAX_RESTORATIONS: usize = 20;
@@ -76,7 +81,8 @@ impl Refs<'_> {
         updates: &[RefUpdate],
         restore_objects: impl Fn() -> Result<usize>,
     ) -> Result<()> {
-        let deadline = Instant::now() + self.database.stale_lock_age();
+        let is_in_files = self.format() == RefFormat::Files;
+        let deadline = Instant::now() + if is_in_files { STALE_LOCK_AGE } else { Duration::ZERO };
         let mut is_lock_removed = false;
         let mut restorations = 0;
         loop {
@@ -90,7 +96,7 @@ impl Refs<'_> {
             } else if Instant::now() < deadline {
                 // Another git holds a lock for a moment: pack-refs, a fetch.
                 std::thread::sleep(LOCK_RETRY_INTERVAL);
-            } else if !is_lock_removed && self.database.remove_stale_lock(&left)? {
+            } else if !is_lock_removed && is_in_files && files::remove_locks(self.store, &left)? {
                 is_lock_removed = true;
             } else {
                 return Err(error);
@@ -198,7 +204,7 @@ impl Refs<'_> {
             return Ok(());
         }
         let common = &self.store.repository().common_dir;
-        if self.store.repository().refs == RefFormat::Tables {
+        if self.format() == RefFormat::Tables {
             return disk::sync_if_there(&common.join("reftable"));
         }
         let mut folders: Vec<Utf8PathBuf> = Vec::new();

@@ -10,7 +10,7 @@ use clap::Args;
 use ralph_core::config::FlagInput;
 use ralph_core::record::{Claim, FlagCode, LogEntry, Outcome, RALPH, Refusal};
 use ralph_os::process::Tool;
-use ralph_store::Store;
+use ralph_store::{SessionQuery, Store};
 use ralph_ui::live::Detail;
 use ralph_ui::style::{Look, Paint};
 
@@ -181,7 +181,7 @@ fn throw_away() -> Result<Utf8PathBuf> {
 
 /// Fails unless every iteration had the expected outcome.
 fn check_story(store: &Store) -> Result<()> {
-    let sessions = store.sessions()?;
+    let sessions = store.sessions(&SessionQuery::default(), &mut Vec::new())?;
     let log = sessions.last().context("find the session")?;
     let iterations: Vec<&LogEntry> = log.iterations().collect();
     let outcomes: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();

@@ -24,7 +24,7 @@ pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let mut unreadable = Vec::new();
     let settled = args.read.choice.settle(store)?;
-    let (mut verified, logs) = store.verify(|tip| settled.takes_tip(tip), &mut unreadable)?;
+    let (mut verified, logs) = store.verify(&settled, &mut unreadable)?;
     for error in unreadable {
         verified.ref_problem(None, format!("{error:#}"), Repair::None);
     }

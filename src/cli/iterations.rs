@@ -220,7 +220,7 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
     let Some(log) = sessions::one(store, &refs)? else {
         bail!("commit {commit} is of session {}, which is not here", refs.session);
     };
-    if !choice.settle(store)?.takes(log.id(), log.feature()) {
+    if !choice.settle(store)?.is_for(log.id(), log.feature()) {
         bail!(
             "commit {commit} is of session {} of {}\nhint: omit --session and --feature",
             log.id(),

@@ -66,7 +66,8 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let paint = context.paint;
     let (listing, settled) = sessions::listing(store, &args.only.choice)?;
-    let found = || listing.sessions().filter(|session| settled.takes(&session.refs.session, session.feature));
+    let found =
+        || listing.sessions().filter(|session| settled.is_for(&session.refs.session, session.feature));
     if !args.json.json && found().next().is_none() {
         note(sessions::nothing_recorded(store));
     }

@@ -1,17 +1,14 @@
 //! Sessions as commands choose and describe them.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 
-use ralph_core::record::{
-    LogEntry, RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated,
-};
+use ralph_core::record::{RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use ralph_project::feature;
 use ralph_store::{
-    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionRefs, Store, cleaned_refs,
+    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
 };
 use ralph_ui::style::one_line;
 
@@ -37,13 +34,6 @@ pub struct OnlySessions {
     pub choice: SessionChoice,
 }
 
-/// A choice that names at most one session, and at most one feature by its path.
-#[derive(Debug, Clone, Default)]
-pub struct ResolvedChoice {
-    session: Option<SessionId>,
-    feature: Option<String>,
-}
-
 /// How many candidates an error names.
 const MAX_CANDIDATES: usize = 5;
 
@@ -54,19 +44,19 @@ impl SessionChoice {
     }
 
     /// Finds the session and the feature that are meant. What names nothing is an error.
-    pub fn settle(&self, store: &Store) -> Result<ResolvedChoice> {
-        if self.is_open() {
-            return Ok(ResolvedChoice::default());
+    pub fn settle(&self, store: &Store) -> Result<SessionQuery> {
+        let mut query = SessionQuery::default();
+        let mut tips = Vec::new();
+        if let Some(wanted) = &self.feature {
+            tips = self::tips(store)?;
+            let features = tips.iter().map(|(_, feature)| feature.as_str());
+            query.feature = Some(recorded_feature(wanted, features, store)?.to_owned());
         }
-        let tips = if self.feature.is_some() { tips(store)? } else { Vec::new() };
-        let features = tips.iter().map(|(_, feature)| feature.as_str());
-        let feature = self.feature.as_ref().map(|wanted| recorded_feature(wanted, features, store));
-        let feature = feature.transpose()?.map(str::to_owned);
-        let Some(name) = &self.session else { return Ok(ResolvedChoice { session: None, feature }) };
+        let Some(name) = &self.session else { return Ok(query) };
         let matching = store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session));
         let mut found: Vec<SessionId> = matching.map(|refs| refs.session).collect();
         found.dedup();
-        if let Some(feature) = &feature
+        if let Some(feature) = &query.feature
             && !found.is_empty()
         {
             let first = found[0].clone();
@@ -76,30 +66,16 @@ impl SessionChoice {
                 bail!("session {first} is not of {feature}\nhint: omit --session or --feature");
             }
         }
-        Ok(ResolvedChoice { session: Some(only(store, name, &found)?), feature })
-    }
-}
-
-impl ResolvedChoice {
-    pub fn takes(&self, session: &SessionId, feature: &str) -> bool {
-        self.session.as_ref().is_none_or(|id| session == id)
-            && self.feature.as_ref().is_none_or(|wanted| wanted == feature)
-    }
-
-    pub fn takes_tip(&self, tip: &LogEntry) -> bool {
-        self.takes(&tip.session, &tip.feature)
+        query.session = Some(only(store, name, &found)?);
+        Ok(query)
     }
 }
 
 /// Returns all sessions that can be read, with the paths of their features.
 pub fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
-    let tips = RefCell::new(Vec::new());
-    let note = |tip: &LogEntry| {
-        tips.borrow_mut().push((tip.session.clone(), tip.feature.clone()));
-        false
-    };
-    store.sessions_where(note, &mut Vec::new())?;
-    Ok(tips.into_inner())
+    let listing = store.listing(|_| true, &mut Vec::new())?;
+    let tips = listing.sessions().map(|session| (session.refs.session.clone(), session.feature.to_owned()));
+    Ok(tips.collect())
 }
 
 /// Returns the path of the one recorded feature that is meant: by its path or the end of it, by the number in front
@@ -188,8 +164,7 @@ pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> 
 
 /// Returns the sessions of the feature at a path, oldest first.
 pub fn of_feature(store: &Store, path: &str) -> Result<Vec<SessionLog>> {
-    let of_feature = ResolvedChoice { session: None, feature: Some(path.to_owned()) };
-    with_warnings(|unreadable| store.sessions_where(|tip| of_feature.takes_tip(tip), unreadable))
+    with_warnings(|unreadable| store.sessions(&SessionQuery::of_feature(path), unreadable))
 }
 
 /// As [`chosen`], but returns what cannot be read instead of warning about it.
@@ -198,8 +173,7 @@ pub fn readable(
     choice: &SessionChoice,
     unreadable: &mut Vec<Error>,
 ) -> Result<Vec<SessionLog>> {
-    let settled = choice.settle(store)?;
-    store.sessions_where(|tip| settled.takes_tip(tip), unreadable)
+    store.sessions(&choice.settle(store)?, unreadable)
 }
 
 /// Reads sessions, and says which are left out because they cannot be read.
@@ -220,10 +194,10 @@ pub fn warn_about_missing(id: &SessionId) {
 }
 
 /// Returns the rows of the sessions that a choice leaves, and those of other features beside them.
-pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, ResolvedChoice)> {
+pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, SessionQuery)> {
     let mut settled = match choice.session {
         Some(_) => choice.settle(store)?,
-        None => ResolvedChoice::default(),
+        None => SessionQuery::default(),
     };
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
     let listing = with_warnings(|unreadable| store.listing(is_wanted, unreadable))?;
@@ -237,11 +211,12 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Resolv
 
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
-    newest_of(store, &ResolvedChoice { session: None, feature: Some(path.to_owned()) })
+    newest_of(store, SessionQuery::of_feature(path))
 }
 
-fn newest_of(store: &Store, settled: &ResolvedChoice) -> Result<Option<SessionLog>> {
-    let newest = with_warnings(|unreadable| store.latest_where(|tip| settled.takes_tip(tip), unreadable))?;
+fn newest_of(store: &Store, query: SessionQuery) -> Result<Option<SessionLog>> {
+    let query = SessionQuery { newest: true, ..query };
+    let newest = with_warnings(|unreadable| store.sessions(&query, unreadable))?.pop();
     newest.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
     Ok(newest)
 }
@@ -253,7 +228,7 @@ pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
 
 /// The latest session of a choice.
 pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
-    match newest_of(store, &choice.settle(store)?)? {
+    match newest_of(store, choice.settle(store)?)? {
         Some(log) => Ok(log),
         None => bail!("{}", nothing_recorded(store)),
     }
@@ -267,7 +242,7 @@ pub fn named(store: &Store, name: &SessionName) -> Result<SessionLog> {
 /// That history is empty, and how to come by one.
 pub fn nothing_recorded(store: &Store) -> String {
     let mut unreadable = Vec::new();
-    let looked = store.sessions_where(|_| false, &mut unreadable);
+    let looked = store.listing(|_| true, &mut unreadable);
     let symbolic = store.symbolic_sessions().unwrap_or_default();
     match (looked, unreadable.len().saturating_sub(symbolic)) {
         (Ok(_), 0) => format!("no session is recorded here\n{}", nothing_here(store)),

@@ -14,13 +14,13 @@ use redact_stream::Redactor;
 use ralph_core::record::{RALPH, Refusal, Timestamp};
 use ralph_os::clock::Clock;
 use ralph_os::process::{Detached, ShutdownSignal, Tool};
-use ralph_store::{Scratch, Spool, Store, folders};
+use ralph_store::{Scratch, SessionQuery, Spool, Store, folders};
 use ralph_ui::style::inert;
 use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Palette, Place, Program, is_in_foreground};
 
 use super::own_command::own_program;
 use super::resume::{ResumeArgs, Resumption};
-use super::sessions::{OnlySessions, ResolvedChoice};
+use super::sessions::OnlySessions;
 use super::settings::{load_in, terminal_redactor};
 use super::trust::{self, load_to_read};
 use super::{Context, ExitCode, Flags, note, output};
@@ -79,7 +79,7 @@ fn with_loop(
     let here = std::env::current_dir().context("find the current folder")?;
     let here = Utf8PathBuf::from_path_buf(here).ok().context("read the name of the current folder")?;
     host.start_loop(&argv, &here, true)?;
-    let left = show(&mut host, ResolvedChoice::default())?;
+    let left = show(&mut host, SessionQuery::default())?;
     if let (OwnLoop::Ended { code, .. }, Some(own)) = (host.own_loop(), &mut host.own) {
         repeat(&mut own.talk, code)?;
         return Ok(match left {
@@ -138,7 +138,7 @@ fn check_terminal(context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn show(host: &mut TuiHost, wanted: ResolvedChoice) -> Result<Left> {
+fn show(host: &mut TuiHost, wanted: SessionQuery) -> Result<Left> {
     // Where settings cannot be read, nothing says that secrets are to be shown.
     let redactor = load_to_read(&host.context)
         .and_then(|config| terminal_redactor(&config))

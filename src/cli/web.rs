@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use clap::Args;
 use hyper::StatusCode;
 
-use ralph_core::record::{LogEntry, SessionId, SessionName, hex};
+use ralph_core::record::{SessionId, SessionName, hex};
 use ralph_store::{Spool, Store, random_bytes};
 use ralph_ui::report::{Limits, Medium, index_page, page};
 
@@ -125,15 +125,10 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
 /// Returns a word that changes when the sessions of a page do.
 fn state(target: &[SessionName], store: &Store) -> Result<String> {
     let is_shown = |id: &SessionId| target.is_empty() || target.iter().any(|name| name.matches(id));
-    let seen = std::cell::RefCell::new(DefaultHasher::new());
-    let note = |tip: &LogEntry| {
-        if is_shown(&tip.session) {
-            tip.commit.as_str().hash(&mut *seen.borrow_mut());
-        }
-        false
-    };
-    store.sessions_where(note, &mut Vec::new())?;
-    let mut seen = seen.into_inner();
+    let mut seen = DefaultHasher::new();
+    for (_, tip) in store.log_tips()?.iter().filter(|(refs, _)| is_shown(&refs.session)) {
+        tip.as_str().hash(&mut seen);
+    }
     for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session)) {
         holder.session.as_str().hash(&mut seen);
         Spool::in_flight(store.repository(), &holder.session).map(|begin| begin.iteration).hash(&mut seen);

@@ -8,7 +8,9 @@ use ralph_core::record::{
     Refusal, Session, SessionId, Status, StopReason, Task, TaskName, Timestamp, TrailerEvidence,
 };
 use ralph_project::tasks::{self, set_marks};
-use ralph_store::{Begin, Control, LoopLock, SessionLog, SessionRefs, Spool, SpoolMeta, note_last_written};
+use ralph_store::{
+    Begin, Control, LoopLock, SessionLog, SessionQuery, SessionRefs, Spool, SpoolMeta, note_last_written,
+};
 
 use super::begin::place;
 use super::decide::all_done;
@@ -89,7 +91,7 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
 /// Finds the last attempt at a task, in all sessions of the feature.
 fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<RefusedAttempt> {
     let feature = &plan.feature.path;
-    let sessions = plan.store.sessions_where(|tip| tip.feature == *feature, &mut Vec::new())?;
+    let sessions = plan.store.sessions(&SessionQuery::of_feature(feature), &mut Vec::new())?;
     for log in sessions.into_iter().rev() {
         let attempts = log.iterations().filter(|entry| entry.is_run());
         let Some(last) = attempts.rev().find(|entry| entry.task.as_ref() == Some(&item.name)) else {

@@ -54,6 +54,7 @@ pub use reading::reader::RecordReader;
 pub use reading::row::Row;
 pub use reading::search::{Matcher, Search, line};
 pub use reading::session_log::{SessionLog, status_of};
+pub use reading::sessions::SessionQuery;
 pub use refs::naming::{SessionRefs, sessions_among, slug};
 pub use refs::queries::Refs;
 pub use refs::recovery::RefState;

@@ -10,8 +10,8 @@ use ralph_os::process::Tool;
 
 use super::files::{CHUNK, PROGRESS_CHUNK};
 use super::{
-    Conflict, Draft, Holder, LoopLock, RefState, SessionLog, Slot, Store, VerifyReport, counters, names,
-    samples,
+    Conflict, Draft, Holder, LoopLock, RefState, SessionLog, SessionQuery, Slot, Store, VerifyReport,
+    counters, names, samples,
 };
 
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -41,6 +41,10 @@ impl Scene {
         // The user who runs the tests may have a name.
         repository.author = None;
         Self { dir, work_tree: work_tree.unwrap(), store: Store::new(repository) }
+    }
+
+    fn sessions(&self, unreadable: &mut Vec<anyhow::Error>) -> Vec<SessionLog> {
+        self.store.sessions(&SessionQuery::default(), unreadable).unwrap()
     }
 
     fn path(&self) -> &Utf8Path {
@@ -175,7 +179,7 @@ fn what_is_written_is_read_back_also_in_a_sha256_repository() {
         let mut draft = iteration(1, &first);
         draft.iteration.as_mut().unwrap().head_before = None;
         scene.append(&draft, "1").unwrap();
-        let sessions = scene.store.sessions().unwrap();
+        let sessions = scene.sessions(&mut Vec::new());
         let log = sessions.first().unwrap();
         assert_eq!(log.feature(), "specs/001-login");
         assert_eq!(log.entries.len(), 2);
@@ -211,7 +215,7 @@ fn refs_of_other_tools_are_neither_listed_nor_taken_for_ours() {
     for name in ["refs/ralph/other/20261121-204512-3f9a0c1d", "refs/ralph/lock", "refs/ralph/a/b/c"] {
         scene.git(&["update-ref", name, &foreign]);
     }
-    assert!(scene.store.sessions().unwrap().is_empty());
+    assert!(scene.sessions(&mut Vec::new()).is_empty());
     assert_eq!(scene.store.blocking_ref("specs/lock").unwrap().as_deref(), Some("refs/ralph/lock"));
 }
 
@@ -322,7 +326,7 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
             });
         }
     });
-    assert_eq!(scene.store.sessions().unwrap().len(), 64);
+    assert_eq!(scene.sessions(&mut Vec::new()).len(), 64);
     assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
 }
 
@@ -401,17 +405,18 @@ fn a_session_of_a_newer_version_does_not_hide_the_others() {
     let newer = scene.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", message, tree]);
     scene.git(&["update-ref", "refs/ralph/001-login/20991231-235959-00000000", &newer]);
     let mut unreadable = Vec::new();
-    let sessions = scene.store.sessions_where(|_| true, &mut unreadable).unwrap();
+    let sessions = scene.sessions(&mut unreadable);
     assert_eq!(sessions.len(), 1);
     assert!(format!("{:#}", unreadable[0]).contains("has schema 2"), "{:#}", unreadable[0]);
-    let latest = scene.store.latest_where(|_| true, &mut unreadable).unwrap();
-    assert_eq!(latest.unwrap().id(), &samples::session_id());
+    let newest = SessionQuery { newest: true, ..SessionQuery::default() };
+    let latest = scene.store.sessions(&newest, &mut unreadable).unwrap();
+    assert_eq!(latest[0].id(), &samples::session_id());
     assert_eq!(unreadable.len(), 2);
 }
 
 fn verify_all(scene: &Scene) -> (VerifyReport, Vec<SessionLog>) {
     let mut unreadable = Vec::new();
-    let verified = scene.store.verify(|_| true, &mut unreadable).unwrap();
+    let verified = scene.store.verify(&SessionQuery::default(), &mut unreadable).unwrap();
     assert!(unreadable.is_empty(), "{unreadable:?}");
     verified
 }

@@ -19,7 +19,7 @@ use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::share::incoming::{self, Arrival, Inspection};
 use super::share::sync_state;
-use super::{SessionLog, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
+use super::{SessionLog, SessionQuery, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";
@@ -82,11 +82,11 @@ impl VerifyReport {
 const REPEATED_IN_MESSAGE: [&str; 3] = ["iteration.json", "session.json", "progress.md"];
 
 impl Store {
-    /// Verifies the records of the sessions whose newest record `is_wanted` against themselves, and returns the sessions;
-    /// those that cannot be read go to `unreadable`. Each object is read once, whatever the number of records.
+    /// Verifies the records of the sessions that are wanted against themselves, and returns the sessions; those that cannot be
+    /// read go to `unreadable`. Each object is read once, whatever the number of records.
     pub fn verify(
         &self,
-        is_wanted: impl Fn(&LogEntry) -> bool,
+        query: &SessionQuery,
         unreadable: &mut Vec<Error>,
     ) -> Result<(VerifyReport, Vec<SessionLog>)> {
         let mut verified = VerifyReport::default();
@@ -105,7 +105,7 @@ impl Store {
             let (objects, commits) = (&digests.objects, Some(&digests.commits));
             // No cache is believed.
             let chain = Chain { objects, commits, lookup: None, ..reader.chain(refs) };
-            match chain.log(tip, &is_wanted, &mut failed) {
+            match chain.log(tip, |tip| query.takes(tip), &mut failed) {
                 Ok(Some(log)) => {
                     verify_log(&log, &beside, &mut digests, &mut verified)?;
                     found.push(std::mem::take(&mut verified.findings));
@@ -135,7 +135,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for log in self.sessions()? {
+        for log in self.sessions(&SessionQuery::default(), &mut Vec::new())? {
             let entries = log.entries.iter().filter(|entry| replaced.contains(entry.commit.as_str()));
             found.extend(entries.map(|LogEntry { commit, .. }| {
                 let session = log.id();

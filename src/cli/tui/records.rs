@@ -15,7 +15,8 @@ use ralph_core::record::{
 use ralph_core::summary::summarize;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionRefs, SessionRows, Spool, Store,
+    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool,
+    Store,
 };
 use ralph_ui::tui::{
     Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, PART, Patch, Place, Request,
@@ -24,7 +25,6 @@ use ralph_ui::tui::{
 
 use crate::cli::iterations::{FeatureFiles, files_of};
 use crate::cli::session_changes::{changed_files, changes};
-use crate::cli::sessions::ResolvedChoice;
 use crate::cli::{Context, summary};
 
 /// How much of a file is read before a part of it that is redacted.
@@ -47,7 +47,7 @@ const MAX_READ: usize = 20;
 pub struct Records {
     pub store: Store,
     pub context: Context,
-    pub wanted: ResolvedChoice,
+    pub wanted: SessionQuery,
     /// `None` if the user wants to see everything.
     pub redactor: Option<Redactor>,
     seen: Mutex<Seen>,
@@ -72,7 +72,7 @@ struct Seen {
 }
 
 impl Records {
-    pub fn new(store: Store, context: Context, wanted: ResolvedChoice, redactor: Option<Redactor>) -> Self {
+    pub fn new(store: Store, context: Context, wanted: SessionQuery, redactor: Option<Redactor>) -> Self {
         Self { store, context, wanted, redactor, seen: Mutex::default() }
     }
 
@@ -184,7 +184,7 @@ impl Records {
         let listing = self.store.listing(|_| true, &mut unreadable)?;
         let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
         for rows in listing.sessions() {
-            if !self.wanted.takes(&rows.refs.session, rows.feature) {
+            if !self.wanted.is_for(&rows.refs.session, rows.feature) {
                 continue;
             }
             match by_feature.iter_mut().find(|(path, _)| path == rows.feature) {
@@ -470,7 +470,7 @@ mod tests {
 
     fn records(path: &Utf8Path) -> Records {
         let context = Context::at(path.to_owned(), Environment::default(), ColorChoice::Never);
-        Records::new(context.store().unwrap().clone(), context, ResolvedChoice::default(), None)
+        Records::new(context.store().unwrap().clone(), context, SessionQuery::default(), None)
     }
 
     #[test]

@@ -13,55 +13,62 @@ use crate::Store;
 use crate::refs::database::NoTip;
 use crate::refs::naming::{self, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 
+/// Which sessions are wanted: all, unless it says otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct SessionQuery {
+    /// The path of their feature.
+    pub feature: Option<String>,
+    pub session: Option<SessionId>,
+    /// True if only the newest of them is wanted.
+    pub newest: bool,
+}
+
+impl SessionQuery {
+    pub fn of_feature(path: &str) -> Self {
+        Self { feature: Some(path.to_owned()), ..Self::default() }
+    }
+
+    /// Returns true if the session of a record is wanted.
+    pub fn takes(&self, entry: &LogEntry) -> bool {
+        self.is_for(&entry.session, &entry.feature)
+    }
+
+    /// Returns true if a session of a feature is wanted.
+    pub fn is_for(&self, session: &SessionId, feature: &str) -> bool {
+        self.session.as_ref().is_none_or(|id| session == id)
+            && self.feature.as_ref().is_none_or(|wanted| wanted == feature)
+    }
+}
+
 impl Store {
     /// Returns true if this is a shallow clone.
     pub fn is_shallow(&self) -> Result<bool> {
         Ok(!self.reader()?.ends.is_empty())
     }
 
-    /// Returns all sessions in the order of their ids. Refs of other tools are left out.
-    pub fn sessions(&self) -> Result<Vec<SessionLog>> {
-        self.sessions_where(|_| true, &mut Vec::new())
-    }
-
-    /// Returns the sessions whose newest record `is_wanted`; of the others nothing more is read.
+    /// Returns the sessions that are wanted, in the order of their ids; of the others only the newest record is read. Refs of
+    /// other tools are left out.
     ///
     /// A ref may come from anybody, or from a newer version: one that cannot be read must not hide the others. It
     /// goes to `unreadable`, with the reason.
-    pub fn sessions_where(
-        &self,
-        is_wanted: impl Fn(&LogEntry) -> bool,
-        unreadable: &mut Vec<Error>,
-    ) -> Result<Vec<SessionLog>> {
+    pub fn sessions(&self, query: &SessionQuery, unreadable: &mut Vec<Error>) -> Result<Vec<SessionLog>> {
         let reader = self.reader()?;
         let mut sessions = Vec::new();
-        for (refs, tip) in self.log_tips()? {
-            match reader.chain(&refs).log(&tip, &is_wanted, unreadable) {
+        let mut tips = self.log_tips()?;
+        if query.newest {
+            tips.reverse();
+        }
+        for (refs, tip) in tips {
+            match reader.chain(&refs).log(&tip, |tip| query.takes(tip), unreadable) {
                 Ok(log) => sessions.extend(log),
                 Err(error) => unreadable.push(error),
+            }
+            if query.newest && !sessions.is_empty() {
+                return Ok(sessions);
             }
         }
         unreadable.extend(self.unusable_sessions()?);
         Ok(sessions)
-    }
-
-    /// Returns the newest of the sessions whose newest record `is_wanted`; what cannot be read on the way to it goes to
-    /// `unreadable`.
-    pub fn latest_where(
-        &self,
-        is_wanted: impl Fn(&LogEntry) -> bool,
-        unreadable: &mut Vec<Error>,
-    ) -> Result<Option<SessionLog>> {
-        let reader = self.reader()?;
-        for (refs, tip) in self.log_tips()?.into_iter().rev() {
-            match reader.chain(&refs).log(&tip, &is_wanted, unreadable) {
-                Ok(None) => {}
-                Ok(found) => return Ok(found),
-                Err(error) => unreadable.push(error),
-            }
-        }
-        unreadable.extend(self.unusable_sessions()?);
-        Ok(None)
     }
 
     /// Refs with names of sessions that cannot be read, or name another ref. These are not read: a branch would be taken

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, bail};
 use gix::objs::FindExt;
 
-use crate::Store;
 use crate::objects::{self, Quarantine};
 use crate::reading::blobs::{bounded, read_commit};
 use crate::reading::session_log::SessionLog;
 use crate::refs::naming::{NOTES, SessionRefs};
+use crate::{SessionQuery, Store};
 use ralph_core::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
 
 use super::shared_ref::{MergeResult, NewCommit};
@@ -145,7 +145,7 @@ impl Notes<'_> {
 
     /// Returns what the notes of ours should say by the records that are here.
     pub fn by_the_record(&self) -> Result<Lines> {
-        self.by_records(&self.store.sessions()?)
+        self.by_records(&self.store.sessions(&SessionQuery::default(), &mut Vec::new())?)
     }
 
     /// Returns what the notes should say by the records of `logs`.

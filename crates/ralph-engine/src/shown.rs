@@ -6,9 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use ralph_core::record::{
-    AgentEvent, Baseline, Closing, Event, Hint, NotDone, Phase, Scope, Task, Unfinished, UserFile, Waiting,
-};
+use ralph_core::record::{AgentEvent, Event};
 
 /// How much of what an agent printed before is looked at together with what it prints now.
 const WINDOW_BYTES: usize = 4096;
@@ -40,7 +38,12 @@ impl EventRedactor {
             return Ok(Cow::Owned(Event::AgentEvent { iteration: *iteration, event }));
         }
         let mut event = event.clone();
-        redact_texts(&self.redactor, &mut event)?;
+        match &mut event {
+            Event::IterationRecorded { record, .. } => **record = redacted(&self.redactor, record.as_ref())?,
+            Event::SessionEnded { session, .. } => **session = redacted(&self.redactor, session.as_ref())?,
+            _ => {}
+        }
+        event.for_each_text(&mut |text| *text = self.redactor.redact_text(text).0);
         Ok(Cow::Owned(event))
     }
 
@@ -71,165 +74,6 @@ impl EventRedactor {
         let is_key = |key: &String| self.redactor.redact_text(key).1.contains_key("private-key");
         self.window = key.filter(is_key).unwrap_or(tail);
         self.is_plain = self.redactor.finds_nothing(&self.window);
-    }
-}
-
-/// Every field of every event is named here, so that none that comes later is forgotten.
-fn redact_texts(redactor: &Redactor, event: &mut Event) -> Result<()> {
-    let plain = |text: &mut String| *text = redactor.redact_text(text).0;
-    let option = |text: &mut Option<String>| text.iter_mut().for_each(plain);
-    let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(plain);
-    match event {
-        Event::SessionStarted { .. } => redact_start(redactor, event),
-        Event::IterationStarted {
-            session: _,
-            iteration: _,
-            task: Task { name, id, text, phase, story },
-            attempt: _,
-            agent,
-            hints,
-            unit_tasks,
-            started_at: _,
-        } => {
-            [name, text, agent].into_iter().for_each(plain);
-            [id, phase, story].into_iter().for_each(option);
-            [hints, unit_tasks].into_iter().for_each(all);
-        }
-        Event::PhaseStarted { iteration: _, phase } => match phase {
-            Phase::Agent { agent } => plain(agent),
-            Phase::Validation { command } => plain(command),
-            Phase::Prompt | Phase::Recording => {}
-        },
-        Event::AgentEvent { iteration: _, event } => redact_agent_event(event, plain),
-        Event::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _, tests: _ }
-        | Event::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ } => {
-            plain(text);
-        }
-        Event::IterationRecorded { session: _, iteration: _, outcome: _, exit: _, commit: _, record } => {
-            **record = redacted(redactor, record.as_ref())?;
-        }
-        Event::Waiting { session: _, waiting, seconds: _ } => redact_waiting(waiting, plain),
-        Event::AgentChanged { session: _, from, to, failure_class: _ } => {
-            [from, to].into_iter().for_each(plain);
-        }
-        Event::UserFilesLost { iteration: _, what, command, files } => {
-            plain(what);
-            option(command);
-            for UserFile { path, change: _, since: _, kept_in: _, commit: _ } in files {
-                plain(path);
-            }
-        }
-        Event::Warning { message } => plain(message),
-        Event::SessionEnded { session, commit: _, closing } => {
-            **session = redacted(redactor, session.as_ref())?;
-            redact_closing(closing, plain);
-        }
-        Event::HistoryIncluded { iteration: _, mode: _, failures: _, scanned: _, tokens: _ } => {}
-    }
-    Ok(())
-}
-
-fn redact_scope(scope: &mut Option<Scope>, plain: impl Fn(&mut String)) {
-    if let Some(Scope { tasks, phases, stories }) = scope {
-        [tasks, phases, stories].into_iter().flatten().for_each(plain);
-    }
-}
-
-fn redact_closing(closing: &mut Closing, plain: impl Fn(&mut String)) {
-    let Closing {
-        why,
-        hint,
-        next,
-        unrecognised,
-        uncommitted,
-        left_out,
-        changes: _,
-        not_done,
-        unfinished,
-        false_claims: _,
-        // Read from the record, which has no secrets.
-        summary: _,
-    } = closing;
-    [why, hint, next].into_iter().flatten().for_each(&plain);
-    [unrecognised, uncommitted, left_out].into_iter().flatten().for_each(&plain);
-    for Unfinished { task, is_same: _, tried, is_taken_back: _, files, lines: _ } in unfinished {
-        [task].into_iter().chain(tried).chain(files).for_each(&plain);
-    }
-    for task in not_done {
-        let NotDone {
-            task,
-            title,
-            is_skipped: _,
-            asks: _,
-            attempts: _,
-            cause,
-            iteration: _,
-            cost_usd: _,
-            blocks,
-        } = task;
-        [task, title].into_iter().chain(cause).chain(blocks).for_each(&plain);
-    }
-}
-
-fn redact_waiting(waiting: &mut Waiting, plain: impl Fn(&mut String)) {
-    let Waiting { agent, class: _, until: _, is_guessed: _, message } = waiting;
-    plain(agent);
-    message.iter_mut().for_each(plain);
-}
-
-fn redact_start(redactor: &Redactor, event: &mut Event) {
-    let plain = |text: &mut String| *text = redactor.redact_text(text).0;
-    let option = |text: &mut Option<String>| text.iter_mut().for_each(plain);
-    if let Event::SessionStarted {
-        session: _,
-        feature,
-        agent,
-        max_iterations: _,
-        loop_type,
-        artifact,
-        tasks: _,
-        scope,
-        scope_tasks: _,
-        unit: _,
-        is_resumed: _,
-        agent_version,
-        permissions: _,
-        validation,
-        baseline,
-        is_known_to_pass: _,
-        hints,
-        given_up,
-        validation_files,
-        validation_notes,
-        cost: _,
-        user_files: _,
-    } = event
-    {
-        for Hint { number: _, text, tasks, added_at: _, session: _ } in hints {
-            [text].into_iter().chain(tasks).for_each(plain);
-        }
-        [feature, agent, loop_type, artifact].into_iter().chain(given_up).for_each(plain);
-        redact_scope(scope, plain);
-        [agent_version, validation].into_iter().for_each(option);
-        validation_files.iter_mut().chain(validation_notes).for_each(plain);
-        // The names of its tests have no secrets any more.
-        if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause, tests: _ }) = baseline {
-            option(cause);
-        }
-    }
-}
-
-fn redact_agent_event(event: &mut AgentEvent, plain: impl Fn(&mut String)) {
-    match event {
-        AgentEvent::Text { text: words }
-        | AgentEvent::Retry { message: words }
-        | AgentEvent::Error { message: words } => plain(words),
-        AgentEvent::ToolStarted { tool_name, arguments_summary: words }
-        | AgentEvent::ToolEnded { tool_name, is_error: _, result: words } => {
-            plain(tool_name);
-            plain(words);
-        }
-        AgentEvent::Usage { tokens: _ } => {}
     }
 }
 

@@ -4,8 +4,8 @@ use failure_excerpt::Tally;
 use serde::Serialize;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, Scope, Session,
-    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, NotDone, ObjectId, Outcome, Scope,
+    Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, Unfinished, UserFile, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -157,6 +157,97 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Calls `visit` with each text that may be of a person, an agent or a tool. Those of the records in `IterationRecorded` and
+    /// `SessionEnded` are not among them, nor is what was read from records, which have no secrets.
+    pub fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::SessionStarted {
+                feature,
+                agent,
+                loop_type,
+                artifact,
+                scope,
+                agent_version,
+                validation,
+                baseline,
+                hints,
+                given_up,
+                validation_files,
+                validation_notes,
+                ..
+            } => {
+                let scopes = scope.iter_mut();
+                let of_hints =
+                    hints.iter_mut().flat_map(|hint| [&mut hint.text].into_iter().chain(&mut hint.tasks));
+                let texts = [feature, agent, loop_type, artifact].into_iter();
+                let texts = texts.chain(agent_version).chain(validation).chain(given_up).chain(of_hints);
+                let texts = texts.chain(validation_files).chain(validation_notes);
+                let texts = texts.chain(baseline.iter_mut().filter_map(|baseline| baseline.cause.as_mut()));
+                let lists = scopes.flat_map(|Scope { tasks, phases, stories }| [tasks, phases, stories]);
+                texts.chain(lists.flatten()).for_each(visit);
+            }
+            Self::IterationStarted { task, agent, hints, unit_tasks, .. } => {
+                let Task { name, id, text, phase, story } = task;
+                let texts = [name, text, agent].into_iter().chain(hints).chain(unit_tasks);
+                texts.chain(id).chain(phase).chain(story).for_each(visit);
+            }
+            Self::PhaseStarted {
+                phase: Phase::Agent { agent: text } | Phase::Validation { command: text },
+                ..
+            }
+            | Self::ValidationFinished { command: text, .. }
+            | Self::ChangesTakenBack { task: text, .. }
+            | Self::Warning { message: text } => visit(text),
+            Self::AgentEvent { event, .. } => match event {
+                AgentEvent::Text { text }
+                | AgentEvent::Retry { message: text }
+                | AgentEvent::Error { message: text } => visit(text),
+                AgentEvent::ToolStarted { tool_name, arguments_summary: words }
+                | AgentEvent::ToolEnded { tool_name, result: words, .. } => {
+                    [tool_name, words].into_iter().for_each(visit);
+                }
+                AgentEvent::Usage { .. } => {}
+            },
+            Self::Waiting { waiting: Waiting { agent, message, .. }, .. } => {
+                [agent].into_iter().chain(message).for_each(visit);
+            }
+            Self::AgentChanged { from, to, .. } => [from, to].into_iter().for_each(visit),
+            Self::UserFilesLost { what, command, files, .. } => {
+                let paths = files.iter_mut().map(|file| &mut file.path);
+                [what].into_iter().chain(command).chain(paths).for_each(visit);
+            }
+            Self::SessionEnded { closing, .. } => {
+                let Closing {
+                    why,
+                    hint,
+                    next,
+                    unrecognised,
+                    uncommitted,
+                    left_out,
+                    not_done,
+                    unfinished,
+                    ..
+                } = &mut **closing;
+                let lists = [unrecognised, uncommitted, left_out].into_iter().flatten();
+                let not_done =
+                    not_done.iter_mut().flat_map(|NotDone { task, title, cause, blocks, .. }| {
+                        [task, title].into_iter().chain(cause).chain(blocks)
+                    });
+                let unfinished =
+                    unfinished.iter_mut().flat_map(|Unfinished { task, tried, files, .. }| {
+                        [task].into_iter().chain(tried).chain(files)
+                    });
+                let texts = why.iter_mut().chain(hint).chain(next);
+                texts.chain(lists).chain(not_done).chain(unfinished).for_each(visit);
+            }
+            Self::PhaseStarted { phase: Phase::Prompt | Phase::Recording, .. }
+            | Self::IterationRecorded { .. }
+            | Self::HistoryIncluded { .. } => {}
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -228,5 +319,136 @@ impl AgentEvent {
             Self::Error { message } => format!("error: {message}"),
             Self::ToolEnded { .. } | Self::Usage { .. } => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::UserFileChange;
+
+    /// A text that must be visited.
+    fn x() -> String {
+        "visited".to_owned()
+    }
+
+    fn closing() -> Closing {
+        let not_done = NotDone {
+            task: x(),
+            title: x(),
+            is_skipped: false,
+            asks: false,
+            attempts: 1,
+            cause: Some(x()),
+            iteration: 1,
+            cost_usd: None,
+            blocks: vec![x()],
+        };
+        Closing {
+            why: Some(x()),
+            hint: Some(x()),
+            next: Some(x()),
+            unrecognised: vec![x()],
+            uncommitted: vec![x()],
+            left_out: vec![x()],
+            not_done: vec![not_done],
+            unfinished: vec![Unfinished {
+                task: x(),
+                is_same: false,
+                tried: vec![x()],
+                is_taken_back: false,
+                files: vec![x()],
+                lines: 1,
+            }],
+            ..Closing::default()
+        }
+    }
+
+    #[test]
+    fn every_text_of_an_event_is_visited() {
+        let (session, at) = (SessionId::new(Timestamp::from_seconds(0), 1), Timestamp::from_seconds(0));
+        let file =
+            UserFile { path: x(), change: UserFileChange::Deleted, since: 1, kept_in: None, commit: None };
+        let waiting = Waiting {
+            agent: x(),
+            class: FailureClass::RateLimit,
+            until: at,
+            is_guessed: false,
+            message: Some(x()),
+        };
+        let baseline = Baseline { exit: 1, exit_reason: None, duration_ms: 1, cause: Some(x()), tests: None };
+        let agent = |event| Event::AgentEvent { iteration: 1, event };
+        let commit: ObjectId = "0".repeat(40).parse().unwrap();
+        let mut events = [
+            Event::SessionStarted {
+                session: session.clone(),
+                feature: x(),
+                agent: x(),
+                max_iterations: 1,
+                loop_type: x(),
+                artifact: x(),
+                tasks: TaskCounts { done: 0, open: 1 },
+                scope: Some(Scope { tasks: vec![x()], phases: vec![x()], stories: vec![x()] }),
+                scope_tasks: None,
+                unit: None,
+                is_resumed: false,
+                cost: Cost::default(),
+                agent_version: Some(x()),
+                permissions: "full",
+                validation: Some(x()),
+                baseline: Some(baseline),
+                is_known_to_pass: false,
+                hints: vec![Hint { number: 1, text: x(), tasks: vec![x()], added_at: at, session: None }],
+                given_up: vec![x()],
+                user_files: 0,
+                validation_files: vec![x()],
+                validation_notes: vec![x()],
+            },
+            Event::IterationStarted {
+                session: session.clone(),
+                iteration: 1,
+                task: Task { name: x(), id: Some(x()), text: x(), phase: Some(x()), story: Some(x()) },
+                attempt: 1,
+                agent: x(),
+                hints: vec![x()],
+                unit_tasks: vec![x()],
+                started_at: at,
+            },
+            Event::PhaseStarted { iteration: 1, phase: Phase::Agent { agent: x() } },
+            Event::PhaseStarted { iteration: 1, phase: Phase::Validation { command: x() } },
+            agent(AgentEvent::Text { text: x() }),
+            agent(AgentEvent::ToolStarted { tool_name: x(), arguments_summary: x() }),
+            agent(AgentEvent::ToolEnded { tool_name: x(), is_error: false, result: x() }),
+            agent(AgentEvent::Retry { message: x() }),
+            agent(AgentEvent::Error { message: x() }),
+            Event::ValidationFinished {
+                iteration: 1,
+                command: x(),
+                exit: Exit { code: 0, reason: None },
+                duration_ms: 1,
+                tests: None,
+            },
+            Event::ChangesTakenBack {
+                iteration: 1,
+                task: x(),
+                restored_to: commit.clone(),
+                restoration: 1,
+                files: 1,
+            },
+            Event::Waiting { session: session.clone(), waiting, seconds: 1 },
+            Event::AgentChanged { session, from: x(), to: x(), failure_class: None },
+            Event::UserFilesLost { iteration: 1, what: x(), command: Some(x()), files: vec![file] },
+            Event::Warning { message: x() },
+            Event::SessionEnded {
+                session: Box::new(crate::record::samples::session("completed", None, (1, 0))),
+                commit,
+                closing: Box::new(closing()),
+            },
+        ];
+        for event in &mut events {
+            assert!(format!("{event:?}").contains(&x()));
+            event.for_each_text(&mut String::clear);
+            assert!(!format!("{event:?}").contains(&x()), "{event:?}");
+        }
     }
 }

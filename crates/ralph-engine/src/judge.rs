@@ -4,26 +4,18 @@ use std::collections::BTreeSet;
 
 use tasklist::{Item, Pairing, TaskList, Ticked};
 
+use ralph_agent::final_message;
 use ralph_core::config::Completion;
 use ralph_core::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName, Validation};
 
-/// What is known when the agent and the validation are through.
+/// What shows that an attempt did what it was asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
-    pub before: &'a TaskList,
-    pub after: &'a TaskList,
-    /// `None` if the end of the agent was never seen, because of a crash.
-    pub agent: Option<&'a AgentRun>,
-    pub validation: Option<&'a Validation>,
-    /// True if the validation passed by the rule of the session, or there is none.
-    pub passes: bool,
-    /// The tasks of the list before that the attempt was asked for, and what belongs to them; `None` if boxes are not
-    /// what counts.
-    pub closable: Option<&'a BTreeSet<TaskName>>,
-    pub is_promised: bool,
-    pub completion: Completion,
-    /// True if the artifact exists; `None` if boxes show what was done.
-    pub artifact_exists: Option<bool>,
+pub enum Goal<'a> {
+    /// The boxes of these tasks of the list before, which it was asked for, and of what belongs to them.
+    Boxes(&'a BTreeSet<TaskName>),
+    Artifact {
+        exists: bool,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,18 +56,16 @@ pub fn ticked_items(before: &TaskList, after: &TaskList) -> Vec<Item> {
     Pairing::likely(before, after).ticked().iter().map(|ticked| ticked.after.clone()).collect()
 }
 
-pub fn judge(evidence: Evidence<'_>) -> Verdict {
-    let Evidence {
-        before,
-        after,
-        agent,
-        validation,
-        passes,
-        closable,
-        is_promised,
-        completion,
-        artifact_exists,
-    } = evidence;
+/// Judges an attempt by the task lists before and after it. `agent` is `None` if its end was never seen, because of a crash;
+/// `passes` is true if the validation passed by the rule of the session, or there is none.
+pub fn judge(
+    [before, after]: [&TaskList; 2],
+    agent: Option<&AgentRun>,
+    validation: Option<&Validation>,
+    passes: bool,
+    goal: Goal<'_>,
+    completion: Completion,
+) -> Verdict {
     // Between a crash and the next start people go on: what they put into the list is no claim of the agent's.
     let (pairing, ticked) = if agent.is_some() {
         let pairing = Pairing::likely(before, after);
@@ -87,21 +77,28 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
         (pairing, ticked)
     };
     // What the agent wrote down as done is no task that anybody asked for.
-    let is_asked_for = |item: &Item| closable.is_none_or(|closable| closable.contains(&item.name));
-    let tasks = || {
-        let known = ticked.iter().filter_map(|ticked| ticked.before);
-        known.filter(|item| item.is_task() && is_asked_for(item))
+    let is_asked_for = |item: &Item| match goal {
+        Goal::Boxes(closable) => closable.contains(&item.name),
+        Goal::Artifact { .. } => true,
     };
+    let done = ticked.iter().filter_map(|ticked| ticked.before);
+    let done = done.filter(|item| item.is_task() && is_asked_for(item));
+    let done: Vec<TaskName> = done.map(|item| item.name.clone()).collect();
     let is_other =
         |ticked: &&Ticked<'_>| ticked.before.is_some_and(|item| item.is_task() && !is_asked_for(item));
     let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
     let succeeded = agent.is_some_and(|run| run.succeeded);
+    let is_promised = agent.is_some_and(|run| run.succeeded && final_message::promise(&run.final_text));
+    let is_there = match goal {
+        Goal::Boxes(_) => !done.is_empty(),
+        Goal::Artifact { exists } => exists,
+    };
     let is_interrupted = agent
         .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short)
         || validation.is_some_and(|validation| validation.exit.reason == Some(ExitReason::Interrupted));
     let outcome = if is_interrupted {
         Outcome::Interrupted
-    } else if succeeded && passes && artifact_exists.unwrap_or_else(|| tasks().next().is_some()) {
+    } else if succeeded && passes && is_there {
         Outcome::Success
     } else {
         Outcome::Failure
@@ -109,8 +106,8 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
     let is_success = outcome == Outcome::Success;
     let is_complete = is_promised && succeeded && completion == Completion::Promise;
     let mut false_claim = Vec::new();
-    if is_promised && !is_complete && !(is_success && (artifact_exists.is_some() || after.counts().open == 0))
-    {
+    let is_all_done = matches!(goal, Goal::Artifact { .. }) || after.counts().open == 0;
+    if is_promised && !is_complete && !(is_success && is_all_done) {
         false_claim.push(Claim::Promise);
     }
     if !ticked.is_empty() && !is_success {
@@ -120,7 +117,7 @@ pub fn judge(evidence: Evidence<'_>) -> Verdict {
         outcome,
         claims: Claims { promise: is_promised, ticked: ticked.iter().map(name).collect() },
         false_claim,
-        closed: if is_success { tasks().map(|item| item.name.clone()).collect() } else { Vec::new() },
+        closed: if is_success { done } else { Vec::new() },
         to_open: ticked
             .iter()
             .filter(|ticked| !is_success || is_other(ticked))

@@ -6,15 +6,17 @@ mod snapshots;
 
 use std::io::ErrorKind;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
+use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::create_private_dir;
 use ralph_project::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
+use ralph_project::tasks::set_marks;
 use ralph_store::{
     Draft, RefState, SessionRefs, Slot, Spool, SpoolMeta, Store, Tips, names, note_last_written,
 };
@@ -183,6 +185,34 @@ impl<'a> Recorder<'a> {
             }
         }
         !self.progress.is_truncated()
+    }
+
+    /// Opens boxes of the task list again that were ticked too early. Returns true if it did.
+    pub fn reopen_boxes(&mut self, slot: &Slot, items: &[&Item], after: &TaskList) -> Result<bool> {
+        if !self.place.untick || items.is_empty() {
+            return Ok(false);
+        }
+        let path = &self.place.tasks_path;
+        // The claim must outlive the box: we may die between opening it and recording it.
+        let opened = match self.files.read(path, MAX_TASK_LIST_BYTES).context("read the task list") {
+            Ok(found) => {
+                slot.write_once(names::TASKS_FOUND, &found)?;
+                set_marks(&self.files, path, after, items, Mark::Open)
+            }
+            Err(error) => Err(error),
+        };
+        match &opened {
+            Ok(changes) => self.warnings.extend(
+                changes
+                    .not_found
+                    .iter()
+                    .map(|name| format!("the box of {name} could not be unticked: it is no longer there")),
+            ),
+            Err(error) => self
+                .warnings
+                .push(format!("boxes that were ticked too early could not be unticked: {error:#}")),
+        }
+        Ok(opened.is_ok())
     }
 
     /// Appends a draft that an earlier process sealed. Its entry reaches progress.txt with the next catch-up.

@@ -7,26 +7,26 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
-use tasklist::{Mark, TaskList};
+use tasklist::TaskList;
 
 use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, Durations, Event, ExitReason, ObjectId, RALPH, RecordKind, Refusal, Session, Status,
-    StopReason, Tokens, join_files,
+    ArtifactStatus, Durations, Event, ExitReason, Iteration, ObjectId, RALPH, RecordKind, Refusal, Session,
+    Status, StopReason, Tokens, join_files,
 };
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_project::tasks::{self, set_marks};
+use ralph_project::tasks;
 use ralph_store::{
     Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
     last_written, names, note_last_written,
 };
 
 use super::commits::committing::finish_index_update;
-use super::iteration::{Restored, restore_protected, unfinished};
-use super::judge::{self, Evidence};
+use super::iteration::{compose, restore_protected};
+use super::judge::{self, Goal};
 use super::left_spools::of_this_work_tree;
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
@@ -223,17 +223,10 @@ fn finish_put_back(
     let is_done = slot.path(names::PROTECTED).exists();
     let before = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty() && !is_done);
     let Some(before) = before else { return };
-    match restore_protected(rollback, slot, before, plan.clock.now(), &edited) {
-        Ok(Restored { put_back, messages }) => {
-            if !put_back.is_empty() {
-                let names = join_files(&put_back, MAX_NAMED_FILES);
-                warn(say, format!("put back {names}, which is protected"));
-            }
-            for message in messages {
-                warn(say, message);
-            }
-        }
-        Err(error) => warn(say, format!("protected files could not be put back: {error:#}")),
+    if let Err(error) = restore_protected(rollback, slot, before, plan.clock.now(), &edited, &mut |message| {
+        warn(say, message);
+    }) {
+        warn(say, format!("protected files could not be put back: {error:#}"));
     }
 }
 
@@ -255,51 +248,19 @@ fn interrupted(
     // A list that cannot be read now has no boxes to open.
     let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
     let after = after.unwrap_or_else(|| before.clone());
-    let verdict = judge::judge(Evidence {
-        before: &before,
-        after: &after,
-        agent: None,
-        validation: None,
-        passes: false,
-        closable: None,
-        is_promised: false,
-        completion: Completion::Verified,
-        artifact_exists: None,
-    });
-    if place.untick && !verdict.to_open.is_empty() {
-        // The claim must outlive the box: we may die as well.
-        slot.write_once(names::TASKS_FOUND, &found.unwrap_or_default())?;
-        let items: Vec<_> = verdict.to_open.iter().collect();
-        if let Err(error) = set_marks(&files, &place.tasks_path, &after, &items, Mark::Open) {
-            recorder
-                .warnings
-                .push(format!("boxes that were ticked too early could not be unticked: {error:#}"));
-        }
-    }
+    let nothing = BTreeSet::new();
+    let goal = Goal::Boxes(&nothing);
+    let verdict = judge::judge([&before, &after], None, None, false, goal, Completion::Verified);
+    recorder.reopen_boxes(slot, &verdict.to_open.iter().collect::<Vec<_>>(), &after)?;
     let counts =
         tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
     let ended_at = plan.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
-    let head_after = plan.work_tree.head()?;
-    let commits = recorder.work_tree().commits_between(
-        begin.head_before.as_ref(),
-        head_after.as_ref(),
-        &slot.refs_before()?,
-        begin.started_at,
-    );
-    let commits = commits.unwrap_or_else(|error| {
-        recorder.warnings.push(format!("cannot list the commits of this iteration: {error:#}"));
-        Vec::new()
-    });
-    let mut iteration = unfinished(begin.clone(), &place.begun, ended_at, counts.into(), head_after);
-    iteration.claims = verdict.claims;
-    iteration.false_claim = verdict.false_claim;
-    iteration.exit_reason = Some(ExitReason::Interrupted);
-    iteration.cause = Some(cause::LOOP_DIED.to_owned());
-    iteration.files_changed = taken.files_changed();
-    iteration.snapshot = taken.snapshot;
-    iteration.left_out = taken.left_out;
-    iteration.commits = commits;
+    let iteration = Iteration {
+        exit_reason: Some(ExitReason::Interrupted),
+        cause: Some(cause::LOOP_DIED.to_owned()),
+        ..compose(recorder, begin.clone(), &place.begun, counts.into(), verdict, taken, ended_at)?
+    };
     recorder.iteration(slot, &iteration, "")
 }
 

@@ -57,14 +57,6 @@ pub(super) struct Passing {
     pub second: Option<Second>,
 }
 
-/// What an attempt did beside its task.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    /// Other tasks that it ticked.
-    pub others: &'a [TaskName],
-    pub undone: &'a Undone,
-}
-
 /// What an attempt changed since the trusted state.
 #[derive(Default)]
 struct Changed {
@@ -114,13 +106,15 @@ impl Running<'_> {
         Ok(Passing { passed: true, known_failures: failed - flaky.len(), flaky, cause: None, second })
     }
 
-    /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it.
+    /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it, and `others` the
+    /// tasks that it ticked beside its own.
     pub(super) fn assess(
         &mut self,
         started: &StartedIteration<'_>,
         ran: &Ran,
         now: Option<&ObjectId>,
-        Found { others, undone }: Found<'_>,
+        others: &[TaskName],
+        undone: &Undone,
         passing: &mut Passing,
     ) -> Result<Decision> {
         let settings = self.plan.config.settings.clone();
@@ -166,7 +160,7 @@ impl Running<'_> {
                 unticks: settings.untick,
                 flaky: &passing.flaky,
                 known_failures: passing.known_failures,
-                put_back: &ran.protected.put_back,
+                put_back: &ran.put_back,
                 undid: undone.flag.as_ref(),
                 is_undoing_ordered: undone.is_ordered,
             });

@@ -22,7 +22,14 @@ impl Running<'_> {
             (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
         self.ran(&agent);
         self.restore_spool(started)?;
-        let protected = self.put_protected_back(slot, begin);
+        let (put_back, protect_failure) = match self.put_protected_back(slot, begin) {
+            Ok(put_back) => (put_back, None),
+            Err(error) => {
+                let failure = format!("protected files could not be put back: {error:#}");
+                self.warn(failure.clone());
+                (Vec::new(), Some(failure))
+            }
+        };
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
@@ -33,7 +40,7 @@ impl Running<'_> {
             self.warn(complaint);
         }
         self.warn_of_leftovers(&agent, validation.as_ref());
-        Ok(Ran { agent, validation, tests, protected })
+        Ok(Ran { agent, validation, tests, put_back, protect_failure })
     }
 
     fn run_agent(

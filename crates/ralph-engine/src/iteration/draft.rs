@@ -18,29 +18,17 @@ use ralph_store::Begin;
 use super::super::commits::message::CommitSubject;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
+use super::super::recorder::Recorder;
 use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
 use super::super::snapshot_taken::SnapshotTaken;
-use super::stages::{Drafted, Judged, Ran, StartedIteration};
+use super::stages::{Judged, Ran, StartedIteration};
 
 /// Longest summary that is kept, in characters.
 const MAX_SUMMARY_CHARS: usize = 2000;
 
-/// What the engine itself measured.
-struct Measurements<'a> {
-    ran: &'a Ran,
-    verdict: Verdict,
-    taken: SnapshotTaken,
-    /// Where the refs of the project stood before.
-    refs_before: &'a [u8],
-}
-
-/// What the agent said, without secrets: a cut may take away by what one would be known.
-struct Said {
-    /// Its final message.
-    text: Redacted,
-    stderr: Redacted,
-}
+/// An iteration as it is to be recorded, the lines of its output that progress.txt shows, and what the next prompt gets of it.
+pub(super) type Drafted = (Iteration, String, Option<IterationContext>);
 
 impl Running<'_> {
     /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
@@ -80,8 +68,10 @@ impl Running<'_> {
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
-        let measured = Measurements { ran, verdict, taken, refs_before: &slot.refs_before()? };
-        let mut iteration = self.compose(begin, measured, ended_at)?;
+        let counts = self.counts();
+        let mut iteration =
+            compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
+        add_run(&mut iteration, ran);
         iteration.duration_ms.second = second_ms;
         iteration.reopened = reopened;
         iteration.cause = cause;
@@ -96,16 +86,18 @@ impl Running<'_> {
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
         let stderr = self.recorder.redactor().redact(&stderr);
-        let said = Said { text: ran.agent.final_text.clone(), stderr };
         let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
-        self.examine(iteration, &said, context.map(|context| self.without_secrets(context)))
+        let context = context.map(|context| self.without_secrets(context));
+        self.examine(iteration, &ran.agent.final_text, &stderr, context)
     }
 
-    /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint.
+    /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint. What the agent said comes without
+    /// secrets: a cut may take away by what one would be known.
     fn examine(
         &mut self,
         mut iteration: Iteration,
-        said: &Said,
+        final_text: &Redacted,
+        agent_stderr: &Redacted,
         mut context: Option<IterationContext>,
     ) -> Result<Drafted> {
         let examined = context.as_ref().and_then(IterationContext::examined);
@@ -113,15 +105,15 @@ impl Running<'_> {
         let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
         let artifact = artifact.unwrap_or(&self.plan.job.artifact).as_str();
         iteration.error = iteration.error.map(|error| self.redacted_text(&error));
-        let asked = if is_of_tasks { asked(&iteration, &said.text) } else { None };
+        let asked = if is_of_tasks { asked(&iteration, final_text) } else { None };
         let class = asked.as_ref().map(|_| FailureClass::Question);
         iteration.failure_class = class.or(iteration.failure_class);
         let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
         iteration.cause = asked.as_deref().map(cause::of_question).or(judged).or_else(|| {
             cause::cause(&cause::Evidence {
                 iteration: &iteration,
-                final_text: &said.text,
-                agent_stderr: &said.stderr,
+                final_text,
+                agent_stderr,
                 examined: examined.as_ref(),
                 artifact: (!is_of_tasks).then_some(artifact),
             })
@@ -130,7 +122,7 @@ impl Running<'_> {
             Captured {
                 outcome: iteration.outcome,
                 tool_calls: &iteration.tool_calls,
-                final_text: &said.text,
+                final_text,
                 context: context.as_ref(),
                 examined: examined.as_ref(),
             },
@@ -158,56 +150,7 @@ impl Running<'_> {
         if let Some(asked) = asked {
             iteration.fingerprint = Some(question::fingerprint(&asked));
         }
-        Ok(Drafted { iteration, excerpt, context })
-    }
-
-    fn compose(
-        &mut self,
-        begin: Begin,
-        measured: Measurements<'_>,
-        ended_at: Timestamp,
-    ) -> Result<Iteration> {
-        let Measurements { ran: Ran { agent: run, validation, .. }, verdict, taken, refs_before } = measured;
-        let validation = validation.as_ref();
-        let started_at = begin.started_at;
-        let counts = self.counts();
-        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
-        iteration.outcome = verdict.outcome;
-        iteration.failure_class = run.failure_class;
-        iteration.error.clone_from(&run.error);
-        iteration.resets_at = run.resets_at.filter(|_| !run.succeeded);
-        iteration.claims = verdict.claims;
-        iteration.false_claim = verdict.false_claim;
-        iteration.closed = verdict.closed;
-        iteration.duration_ms = Durations {
-            agent: Some(run.duration_ms),
-            validation: validation.map(|validation| validation.duration_ms),
-            second: None,
-        };
-        iteration.exit = Exits {
-            agent: Some(run.exit.code),
-            validation: validation.map(|validation| validation.exit.code),
-        };
-        iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
-        iteration.files_changed = taken.files_changed();
-        iteration.snapshot = taken.snapshot;
-        iteration.left_out = taken.left_out;
-        iteration.model = run.model.clone().or(iteration.model);
-        iteration.tokens = run.tokens;
-        iteration.cost_usd = run.cost_usd;
-        iteration.tool_calls.clone_from(&run.tool_calls);
-        iteration.stream = run.stream;
-        let findings = final_message::findings(&run.final_text);
-        iteration.learnings = findings.learnings;
-        iteration.decisions = findings.decisions;
-        iteration.approaches = findings.approaches;
-        let (before, after) = (iteration.head_before.as_ref(), iteration.head_after.as_ref());
-        let commits = self.recorder.work_tree().commits_between(before, after, refs_before, started_at);
-        iteration.commits = commits.unwrap_or_else(|error| {
-            self.warn(format!("cannot list the commits of this iteration: {error:#}"));
-            Vec::new()
-        });
-        Ok(iteration)
+        Ok((iteration, excerpt, context))
     }
 
     fn redacted_text(&self, text: &str) -> String {
@@ -241,6 +184,61 @@ impl Running<'_> {
             }
         }))
     }
+}
+
+/// Returns what is recorded of an iteration whether or not its loop saw its end: what is claimed, what changed, and the
+/// commits.
+pub(crate) fn compose(
+    recorder: &mut Recorder<'_>,
+    begin: Begin,
+    session: &Session,
+    counts: TaskCounts,
+    verdict: Verdict,
+    taken: SnapshotTaken,
+    ended_at: Timestamp,
+) -> Result<Iteration> {
+    let work_tree = recorder.work_tree();
+    let (head_after, started_at) = (work_tree.head()?, begin.started_at);
+    let refs_before = recorder.slot(&begin.iteration.to_string()).refs_before()?;
+    let commits =
+        work_tree.commits_between(begin.head_before.as_ref(), head_after.as_ref(), &refs_before, started_at);
+    let commits = commits.unwrap_or_else(|error| {
+        recorder.warnings.push(format!("cannot list the commits of this iteration: {error:#}"));
+        Vec::new()
+    });
+    Ok(Iteration {
+        outcome: verdict.outcome,
+        claims: verdict.claims,
+        false_claim: verdict.false_claim,
+        closed: verdict.closed,
+        files_changed: taken.files_changed(),
+        snapshot: taken.snapshot,
+        left_out: taken.left_out,
+        commits,
+        ..unfinished(begin, session, ended_at, counts, head_after)
+    })
+}
+
+/// Adds what agent and validation did.
+fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, .. }: &Ran) {
+    let validation = validation.as_ref();
+    iteration.failure_class = run.failure_class;
+    iteration.error.clone_from(&run.error);
+    iteration.resets_at = run.resets_at.filter(|_| !run.succeeded);
+    iteration.duration_ms.agent = Some(run.duration_ms);
+    iteration.duration_ms.validation = validation.map(|validation| validation.duration_ms);
+    iteration.exit.agent = Some(run.exit.code);
+    iteration.exit.validation = validation.map(|validation| validation.exit.code);
+    iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
+    iteration.model = run.model.clone().or(iteration.model.take());
+    iteration.tokens = run.tokens;
+    iteration.cost_usd = run.cost_usd;
+    iteration.tool_calls.clone_from(&run.tool_calls);
+    iteration.stream = run.stream;
+    let findings = final_message::findings(&run.final_text);
+    iteration.learnings = findings.learnings;
+    iteration.decisions = findings.decisions;
+    iteration.approaches = findings.approaches;
 }
 
 /// Returns what an agent asks the user that did not do its task: in a line of its own, or at the end of a message that is

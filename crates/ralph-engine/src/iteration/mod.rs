@@ -21,10 +21,11 @@ use ralph_store::{Begin, Slot, names};
 
 use super::redaction::redacted;
 use super::running::Running;
-use stages::{Drafted, StartedIteration};
+use draft::Drafted;
+use stages::StartedIteration;
 
-pub(super) use draft::unfinished;
-pub(super) use protect::{Restored, restore_protected};
+pub(super) use draft::{compose, unfinished};
+pub(super) use protect::restore_protected;
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.
@@ -80,7 +81,7 @@ impl Running<'_> {
     }
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
-        let Drafted { iteration, excerpt, context } = drafted;
+        let (iteration, excerpt, context) = drafted;
         let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.passed_validation() {

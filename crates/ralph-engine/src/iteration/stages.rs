@@ -5,9 +5,8 @@ use std::rc::Rc;
 use failure_excerpt::Tally;
 use tasklist::TaskList;
 
-use ralph_core::progress::IterationContext;
 use ralph_core::record::{
-    AgentRun, Evidence, Iteration, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
+    AgentRun, Evidence, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
 };
 use ralph_store::{Begin, Slot};
 
@@ -35,17 +34,10 @@ pub(super) struct Ran {
     pub validation: Option<Validation>,
     /// What the validation printed of its tests.
     pub tests: Option<Tally>,
-    /// What came of protected files that the agent changed.
-    pub protected: ProtectedFiles,
-}
-
-/// Protected files that an agent changed, and what came of them.
-#[derive(Debug, Default)]
-pub(super) struct ProtectedFiles {
-    /// They are again what they were.
+    /// Protected files that the agent changed, and that are again what they were.
     pub put_back: Vec<String>,
-    /// Why they could not be put back: then nothing that the validation says counts.
-    pub failure: Option<String>,
+    /// Why such files could not be put back: then nothing that the validation says counts.
+    pub protect_failure: Option<String>,
 }
 
 /// What an iteration came to, by the task lists before and after it.
@@ -63,13 +55,4 @@ pub(super) struct Judged {
     pub undone: Vec<UndoneTask>,
     /// How long the second run of the validation took.
     pub second_ms: Option<u64>,
-}
-
-/// An iteration as it is to be recorded.
-pub(super) struct Drafted {
-    pub iteration: Iteration,
-    /// The lines of its output that progress.txt shows.
-    pub excerpt: String,
-    /// What the next prompt gets of it.
-    pub context: Option<IterationContext>,
 }

@@ -5,18 +5,16 @@ use std::rc::Rc;
 use anyhow::Result;
 use tasklist::{Item, Mark, TaskList};
 
-use ralph_agent::final_message;
 use ralph_core::config::Until;
 use ralph_core::judge::{Decision, closable};
 use ralph_core::record::{self, FlagCode, Outcome};
 use ralph_project::tasks::set_marks;
-use ralph_store::{Slot, names};
 
-use super::super::judge::{self, Evidence, Verdict};
+use super::super::judge::{self, Goal, Verdict};
 use super::super::left_behind::{AttemptLists, Undone};
 use super::super::running::Running;
 use super::super::task_watch::LostTask;
-use super::assess::{Found, texts_of};
+use super::assess::texts_of;
 use super::stages::{Judged, Ran, StartedIteration};
 
 impl Running<'_> {
@@ -27,23 +25,21 @@ impl Running<'_> {
         let mut passing = self.passing(started, ran)?;
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let closable = closable(&started.task.name, &started.begin.unit_tasks, &before, &after);
-        let mut verdict = judge::judge(Evidence {
-            before: &before,
-            after: &after,
-            agent: Some(&ran.agent),
-            validation: ran.validation.as_ref(),
-            passes: passing.passed && ran.protected.failure.is_none() && list_fault.is_none(),
-            closable: is_of_tasks.then_some(&closable),
-            is_promised: ran.agent.succeeded && final_message::promise(&ran.agent.final_text),
-            completion: self.plan.config.settings.completion,
-            artifact_exists: self.plan.job.artifact_exists(self.plan.feature),
-        });
+        let goal = match self.plan.job.artifact_exists(self.plan.feature) {
+            None => Goal::Boxes(&closable),
+            Some(exists) => Goal::Artifact { exists },
+        };
+        let passes = passing.passed && ran.protect_failure.is_none() && list_fault.is_none();
+        let validation = ran.validation.as_ref();
+        let completion = self.plan.config.settings.completion;
+        let mut verdict =
+            judge::judge([&before, &after], Some(&ran.agent), validation, passes, goal, completion);
         let mut evidence = record::Evidence {
             tests: ran.tests.clone(),
             before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
             ..record::Evidence::default()
         };
-        let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protected.failure.clone());
+        let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protect_failure.clone());
         let found = self.recorder.last_contents().0.cloned();
         let moment = format!("iteration {}", started.begin.iteration);
         let mut ended_at = self.plan.clock.now();
@@ -57,8 +53,7 @@ impl Running<'_> {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
             undone = self.undone(&started.begin, look, lists);
-            let found = Found { others: &verdict.others, undone: &undone };
-            match self.assess(started, ran, now.as_ref(), found, &mut passing)? {
+            match self.assess(started, ran, now.as_ref(), &verdict.others, &undone, &mut passing)? {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => {
                     evidence.flags = flags;
@@ -78,7 +73,7 @@ impl Running<'_> {
             (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
         }
         let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
-        let has_opened = self.reopen_boxes(&started.slot, &boxes, &after)?;
+        let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, &after)?;
         let has_ticked = self.tick_originals(&verdict, &after);
         if second.is_some() {
             ended_at = self.plan.clock.now();
@@ -91,7 +86,7 @@ impl Running<'_> {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
                 undone = self.undone(&started.begin, &taken, lists);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
-                if self.reopen_boxes(&started.slot, &boxes, &after)? {
+                if self.recorder.reopen_boxes(&started.slot, &boxes, &after)? {
                     self.recorder.take_again(&started.slot, &moment, ended_at, found)
                 } else {
                     taken
@@ -147,36 +142,6 @@ impl Running<'_> {
                 false
             }
         }
-    }
-
-    /// Returns true if boxes were opened again.
-    fn reopen_boxes(&mut self, slot: &Slot, items: &[&Item], after: &TaskList) -> Result<bool> {
-        if !self.plan.config.settings.untick || items.is_empty() {
-            return Ok(false);
-        }
-        // The claim must outlive the box: we may die between opening it and recording it.
-        let found = match self.read_task_list_bytes() {
-            Ok(found) => found,
-            Err(error) => {
-                self.warn(format!(
-                    "boxes that were ticked too early could not be unticked: read the task list: {error}"
-                ));
-                return Ok(false);
-            }
-        };
-        slot.write_once(names::TASKS_FOUND, &found)?;
-        let feature = self.plan.feature;
-        let changes = match set_marks(&feature.files, &feature.tasks_path, after, items, Mark::Open) {
-            Ok(changes) => changes,
-            Err(error) => {
-                self.warn(format!("boxes that were ticked too early could not be unticked: {error:#}"));
-                return Ok(false);
-            }
-        };
-        for name in &changes.not_found {
-            self.warn(format!("the box of {name} could not be unticked: it is no longer there"));
-        }
-        Ok(true)
     }
 
     /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.

@@ -104,11 +104,10 @@ impl Judging {
         self.trusted.ended(iteration);
         let tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.as_ref());
         let failing = tests.and_then(|tests| tests.failing.as_ref());
-        let is_known = |known: &Vec<String>| {
+        self.failing_before = self.failing_before.take().filter(|known| {
             failing
                 .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
-        };
-        self.failing_before = self.failing_before.take().filter(is_known);
+        });
         narrow(&mut session.legacy_failures, iteration);
         if iteration.passed_validation() && iteration.exit.validation == Some(0) {
             self.passing_tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone());

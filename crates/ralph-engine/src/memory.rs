@@ -143,8 +143,7 @@ impl Memory {
     ) -> Result<Vec<IterationContext>> {
         let mut contexts = Vec::new();
         let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
-        let is_kept = |entry: &&LogEntry| is_since(self.cleared_at, entry.ended_at);
-        let newest = || self.entries.iter().rev().filter(is_kept);
+        let newest = || self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at));
         for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
             if contexts.len() >= most {
                 break;
@@ -162,8 +161,7 @@ impl Memory {
     /// The iterations before a session, to be followed by those of it.
     pub fn before(store: &Store, log: &SessionLog, root: &Utf8Path) -> Result<Self> {
         let mut memory = Self::of(store, log.feature(), root)?;
-        let is_before = |entry: &LogEntry| entry.session < *log.id();
-        memory.entries.retain(is_before);
+        memory.entries.retain(|entry| entry.session < *log.id());
         memory.cleared_at = None;
         memory.over_sessions = History::default();
         for entry in &memory.entries {

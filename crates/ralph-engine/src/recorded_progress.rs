@@ -98,8 +98,8 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let reader = store.reader()?;
     for log in logs {
         // What the first record has, header and mark of the session, is made anew.
-        let has_entry = |entry: &&LogEntry| matches!(entry.kind, RecordKind::Iteration | RecordKind::End);
-        let entries = log.entries.iter().filter(has_entry);
+        let entries =
+            log.entries.iter().filter(|entry| matches!(entry.kind, RecordKind::Iteration | RecordKind::End));
         let entries = entries.filter_map(|entry| readable(store, &reader, entry, "progress.md"));
         sessions.push((log.id().clone(), entries.collect()));
     }

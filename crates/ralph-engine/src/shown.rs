@@ -71,8 +71,8 @@ impl EventRedactor {
         let begin = self.window.rfind("-----BEGIN ").filter(|&at| !self.window[at..].contains("-----END "));
         let begin = begin.and_then(|at| self.window[at..].lines().next());
         let key = begin.map(|begin| format!("{begin}\n{tail}"));
-        let is_key = |key: &String| self.redactor.redact_text(key).1.contains_key("private-key");
-        self.window = key.filter(is_key).unwrap_or(tail);
+        self.window =
+            key.filter(|key| self.redactor.redact_text(key).1.contains_key("private-key")).unwrap_or(tail);
         self.is_plain = self.redactor.finds_nothing(&self.window);
     }
 }

@@ -56,8 +56,7 @@ impl UnitTasks {
     }
 
     fn has_test_and_more(&self, tasks: &TaskList) -> bool {
-        let is_test = |name: &TaskName| tasks.find(name).is_some_and(Item::is_test);
-        self.tasks.len() > 1 && self.tasks.iter().any(is_test)
+        self.tasks.len() > 1 && self.tasks.iter().any(|name| tasks.find(name).is_some_and(Item::is_test))
     }
 }
 

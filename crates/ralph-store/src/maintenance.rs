@@ -50,7 +50,7 @@ impl Maintenance {
             return Ok(());
         }
         let common_dir = repository.common_dir.clone();
-        let run = move || {
+        let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || {
             let git = || {
                 let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
                 Tool::git(&common_dir).args(settings).limit(LONG).after_the_session()
@@ -58,8 +58,7 @@ impl Maintenance {
             git().args(["maintenance", "run", "--quiet"]).args(tasks).read()?;
             // Git leaves the loose files of what it packed to its next run.
             git().args(["prune-packed", "--quiet"]).read().map(drop)
-        };
-        let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(run);
+        });
         self.running = Some(thread.context("start the maintenance")?);
         Ok(())
     }

@@ -199,8 +199,7 @@ impl Store {
                 lost.insert(name, tip);
             }
         }
-        let create = |(name, tip)| RefUpdate { name, old: None, new: Some(tip) };
-        Ok(lost.into_iter().map(create).collect())
+        Ok(lost.into_iter().map(|(name, tip)| RefUpdate { name, old: None, new: Some(tip) }).collect())
     }
 }
 

@@ -204,12 +204,11 @@ const EMPTY: [&str; 2] = [
 /// Returns true if a file is gone and its bytes, or a file of its name, appeared elsewhere.
 fn is_renamed(gone: &BlobChange, changes: &[BlobChange]) -> bool {
     let name = |path: &RawPath| path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
-    let is_new = |change: &&BlobChange| change.before.is_none() && change.after.is_some();
     let is_empty = gone.before.as_ref().is_some_and(|before| EMPTY.contains(&before.as_str()));
     gone.after.is_none()
         && changes
             .iter()
-            .filter(is_new)
+            .filter(|change| change.before.is_none() && change.after.is_some())
             .any(|new| !is_empty && new.after == gone.before || name(&new.path) == name(&gone.path))
 }
 

@@ -11,14 +11,14 @@ pub(super) fn operations(
     iteration: u32,
 ) -> Vec<GitState> {
     let new = now.iter().filter(|operation| !at_start.contains(operation));
-    let state = |operation: &Operation| {
+    new.map(|operation| {
         let text = format!("{} is in progress", operation.name);
         let since = known.iter().find(|state| state.text == text).map_or(iteration, |state| state.since);
         let finish = (operation.finish != operation.abort).then(|| operation.finish.to_owned());
         let command = Some(operation.abort.to_owned());
         GitState { kind: GitStateKind::Operation, text, finish, command, since }
-    };
-    new.map(state).collect()
+    })
+    .collect()
 }
 
 /// The branch on which a session works.

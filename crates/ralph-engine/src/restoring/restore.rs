@@ -244,9 +244,8 @@ impl<'a> Restore<'a> {
         let mut changes = here.differences(TreePair { from: now, to: &point.found }, everything)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
         changes.retain(|change| !work_tree.has_mode_already(change));
-        let is_new = |change: &&PathChange| change.is_new();
         let new: BTreeSet<RawPath> =
-            changes.iter().filter(is_new).map(|change| change.path.clone()).collect();
+            changes.iter().filter(|change| change.is_new()).map(|change| change.path.clone()).collect();
         // Newer files are in the way of files to restore: the restoration does not know them.
         let mut in_the_way = self.in_the_way(&here, &point.found, &new)?;
         in_the_way.retain(|change| !made.contains(&change.path));

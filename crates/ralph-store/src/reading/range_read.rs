@@ -92,8 +92,7 @@ impl Ask {
 
 /// Returns how many bytes there are up to the last whole character.
 fn whole_characters(bytes: &[u8]) -> usize {
-    let is_start = |byte: &u8| byte & 0b1100_0000 != 0b1000_0000;
-    match bytes.iter().rposition(is_start) {
+    match bytes.iter().rposition(|byte| byte & 0b1100_0000 != 0b1000_0000) {
         Some(last) if last > 0 && bytes.len() - last < 4 && bytes[last] >= 0x80 => last,
         _ => bytes.len(),
     }

@@ -74,15 +74,14 @@ impl Store {
     /// Refs with names of sessions that cannot be read, or name another ref. These are not read: a branch would be taken
     /// for a record.
     pub fn unusable_sessions(&self) -> Result<Vec<Error>> {
-        let error = |(name, why): (String, NoTip)| match why {
+        Ok(self.sessions_without_tip()?.into_iter().map(|(name, why): (String, NoTip)| match why {
             NoTip::Symbolic(target) => anyhow!(
                 "{name} is a symbolic ref to {target}, which no session of ours is; `git symbolic-ref --delete {name}` removes it"
             ),
             NoTip::Broken(error) => anyhow!(
                 "{error:#}; remove this file, then `git update-ref {name} COMMIT` with the commit that `git fsck` calls dangling"
             ),
-        };
-        Ok(self.sessions_without_tip()?.into_iter().map(error).collect())
+        }).collect())
     }
 
     /// Returns the number of refs with names of sessions that name another ref.
@@ -121,8 +120,7 @@ impl Store {
     /// Returns what the records of `entries` say, but for those that cannot be read, which are left out with a warning.
     pub fn read_iterations(&self, entries: &[LogEntry]) -> Result<Vec<Iteration>> {
         let reader = self.reader()?;
-        let read = |entry: &LogEntry| self.or_leave_out(entry, reader.iteration(entry));
-        Ok(entries.iter().filter_map(read).collect())
+        Ok(entries.iter().filter_map(|entry| self.or_leave_out(entry, reader.iteration(entry))).collect())
     }
 
     /// Returns the id of the session that sorts last, whether or not it can be read.

@@ -275,9 +275,9 @@ impl Notes<'_> {
         }
         let there =
             if all == their_notes { theirs.clone() } else { self.write(&quarantine, new, &parents, at)? };
-        let is_settled =
-            |here: &&ObjectId| wanted == ours && self.store.is_ancestor(&there, here).unwrap_or(false);
-        if let Some(here) = here.filter(is_settled) {
+        if let Some(here) =
+            here.filter(|here| wanted == ours && self.store.is_ancestor(&there, here).unwrap_or(false))
+        {
             return Ok(MergeResult { here: here.clone(), there });
         }
         // It has theirs in its history, so that they need not be fetched again.
@@ -364,8 +364,7 @@ fn folders(git: &gix::Repository, commit: &ObjectId) -> Result<BTreeMap<String, 
     let found = git.objects.find_tree(&tree, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the notes {}: {error}", tree.to_hex()))?;
     let entries = found.entries.iter();
-    let is_folder = |entry: &gix::objs::tree::EntryRef<'_>| entry.mode.is_tree() && entry.filename.len() == 2;
-    if !entries.clone().all(is_folder) {
+    if !entries.clone().all(|entry| entry.mode.is_tree() && entry.filename.len() == 2) {
         return Ok(BTreeMap::new());
     }
     Ok(entries.map(|entry| (entry.filename.to_string(), entry.oid.to_owned())).collect())

@@ -36,7 +36,6 @@ impl Store {
     /// Returns when the progress of a feature was last cleared, if it ever was.
     pub fn progress_cleared_at(&self, feature: &str) -> Result<Option<Timestamp>> {
         let tip = self.refs().tip(&format!("{PREFIX}{}", slug(feature)))?;
-        let cleared_at = |tip| Ok(message::cleared_at(&self.message(&tip)?, self.committed_at(&tip)?));
-        tip.map(cleared_at).transpose()
+        tip.map(|tip| Ok(message::cleared_at(&self.message(&tip)?, self.committed_at(&tip)?))).transpose()
     }
 }

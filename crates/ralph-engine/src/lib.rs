@@ -118,7 +118,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         }
         let counts: TaskCounts = tasks.counts().into();
         let validation =
-            if counts.open == 0 { begin::check_finished(&plan, &tasks, &mut lock, say)? } else { None };
+            if counts.open == 0 { begin::check_finished(plan, &tasks, &mut lock, say)? } else { None };
         return Ok(Finish::AllDone { counts, validation });
     }
     if plan.agents.is_empty() {
@@ -283,7 +283,7 @@ impl Running<'_> {
         }
         self.warn_about_vain_limits(&iteration);
         if self.past.history.cannot_validate()
-            && self.past.ground.last_passing.is_none()
+            && self.past.last_green.last_passing.is_none()
             && !self.baseline_could_run()
         {
             return Ok(Some(self.validation_unusable(iteration.cause)));
@@ -336,7 +336,9 @@ impl Running<'_> {
     fn endless_validation(&self) -> Option<Ending> {
         let baseline = self.session.baseline.as_ref();
         let is_endless = |baseline: &Baseline| baseline.exit_reason == Some(ExitReason::Timeout);
-        if self.past.ground.last_passing.is_some() || baseline.is_some_and(|baseline| !is_endless(baseline)) {
+        if self.past.last_green.last_passing.is_some()
+            || baseline.is_some_and(|baseline| !is_endless(baseline))
+        {
             return None;
         }
         let before = u32::from(baseline.is_some());
@@ -420,10 +422,10 @@ impl Running<'_> {
     /// Remembers the work tree as it is now, if the validation passed on it: the next start need not try.
     fn note_passing_state(&mut self) {
         let (tree, _) = self.recorder.last_contents();
-        if tree.is_none() || self.past.ground.last_passing.as_ref() != tree {
+        if tree.is_none() || self.past.last_green.last_passing.as_ref() != tree {
             return;
         }
-        let state = baseline::state(&self.plan, &mut self.recorder, &self.local.identity, None);
+        let state = self.passing_state(None);
         let tests = self.judging.passing_tests.as_ref();
         if let Some(state) = state
             && let Err(error) = PassedStates::of(self.plan.work_tree).add(&state, tests)

@@ -84,7 +84,7 @@ impl Plan<'_> {
     }
 
     /// Returns where a validation runs whose output goes into `slot`.
-    pub(super) fn bench(
+    pub(super) fn validation_context(
         &self,
         slot: &Slot,
         environment: &[(String, String)],

@@ -17,7 +17,7 @@ use super::left_behind::LeftBehind;
 use super::memory::Memory;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
-use super::restoring::good_ground::GoodGround;
+use super::restoring::last_green::LastGreen;
 use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.
@@ -50,7 +50,7 @@ pub(super) struct Past {
     /// Of this session: failures in a row, skips.
     pub history: History,
     /// Of this session: where the validation passed, and what failed attempts changed since.
-    pub ground: GoodGround,
+    pub last_green: LastGreen,
     /// Of all sessions of the feature.
     pub memory: Memory,
     /// How past iterations become the `progress` text of the next prompt.
@@ -130,7 +130,7 @@ impl Running<'_> {
         if let Some(may_fail) = may_fail(self.session.legacy_failures.as_deref()) {
             return Some(may_fail);
         }
-        let baseline = self.session.baseline.as_ref().filter(|_| self.past.ground.last_passing.is_none());
+        let baseline = self.session.baseline.as_ref().filter(|_| self.past.last_green.last_passing.is_none());
         baseline.and_then(Baseline::failure).map(str::to_owned)
     }
 

@@ -37,24 +37,21 @@ pub(crate) struct PendingCommit {
     pub branch: Option<String>,
 }
 
-/// The work tree as a session finds it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FoundWork<'a> {
-    pub tree: Option<&'a ObjectId>,
-    /// Where its objects are, if not in the repository.
-    pub objects: Option<&'a Utf8Path>,
-    pub left_out: &'a [LeftOut],
-    /// When the session that is resumed began.
-    pub resumed_from: Option<Timestamp>,
-}
-
 impl PendingCommit {
-    /// Returns the state at the start of a session, or `None` if nothing is to be committed. `recorded` are its earlier iterations.
-    pub fn begin(plan: &Plan<'_>, recorded: &[Iteration], found: FoundWork<'_>) -> Result<Option<Self>> {
+    /// Returns the state at the start of a session, or `None` if nothing is to be committed. `recorded` are its earlier iterations,
+    /// `tree` the work tree as it was found, with its objects in `objects` if they are not in the repository, and without
+    /// `left_out`. A session that is resumed began at `resumed_from`.
+    pub fn begin(
+        plan: &Plan<'_>,
+        recorded: &[Iteration],
+        tree: Option<&ObjectId>,
+        objects: Option<&Utf8Path>,
+        left_out: &[LeftOut],
+        resumed_from: Option<Timestamp>,
+    ) -> Result<Option<Self>> {
         if plan.config.settings.commit == Commits::Off {
             return Ok(None);
         }
-        let FoundWork { tree, objects, left_out, resumed_from } = found;
         let work_tree = plan.work_tree;
         let head = plan.work_tree.head()?;
         let mut pending = Self {

@@ -347,7 +347,7 @@ impl Running<'_> {
     fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<Validation> {
         let StartedIteration { slot, begin, environment, .. } = started;
         let command = self.plan.config.settings.validation_command.clone().unwrap_or_default();
-        let mut context = self.plan.bench(slot, environment, self.marker());
+        let mut context = self.plan.validation_context(slot, environment, self.marker());
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
         let validation = validate::run(&command, &context, self.plan.interrupt)?;

@@ -39,7 +39,9 @@ impl Running<'_> {
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
         }
-        self.warn_of_leftovers(&agent, validation.as_ref());
+        let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
+        let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
+        self.warn_of_leftovers(&leftovers);
         Ok(Ran { agent, validation, tests, put_back, protect_failure })
     }
 
@@ -77,8 +79,8 @@ impl Running<'_> {
     ) -> Result<Option<(Validation, Tally)>> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
-        let bench = self.plan.bench(slot, environment, self.marker());
-        let validation = validate::run(&command, &bench, self.plan.interrupt)?;
+        let context = self.plan.validation_context(slot, environment, self.marker());
+        let validation = validate::run(&command, &context, self.plan.interrupt)?;
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
         (self.say)(&Event::ValidationFinished {
             iteration,
@@ -113,14 +115,11 @@ impl Running<'_> {
     }
 
     /// Returns what a validation printed of its tests into two files of `slot`.
-    pub(super) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
+    pub(crate) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
         tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)
     }
 
-    fn warn_of_leftovers(&mut self, run: &AgentRun, validation: Option<&Validation>) {
-        let leftovers =
-            run.leftovers.iter().chain(validation.iter().flat_map(|validation| &validation.leftovers));
-        let leftovers: Vec<&str> = leftovers.map(String::as_str).collect();
+    pub(crate) fn warn_of_leftovers(&mut self, leftovers: &[String]) {
         if !leftovers.is_empty() {
             self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
         }

@@ -172,7 +172,7 @@ impl Running<'_> {
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
-        Ok(Some(match summarizer.ask(&question, &self.room()?)? {
+        Ok(Some(match summarizer.ask(&question, &self.command_context()?)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
                 let (text, _) = self.recorder.redactor().redact_text(&text);

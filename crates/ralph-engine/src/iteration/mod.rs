@@ -37,7 +37,7 @@ impl Running<'_> {
         let slot = started.slot.clone();
         let drafted = self.draft(started, &ran, judged)?;
         let iteration = self.record(&slot, drafted)?;
-        self.past.ground.ended(&iteration, before.as_ref());
+        self.past.last_green.ended(&iteration, before.as_ref());
         self.judging.ended(&mut self.session, &iteration);
         Ok(iteration)
     }
@@ -86,7 +86,7 @@ impl Running<'_> {
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.passed_validation() {
             let (tree, _) = self.recorder.last_contents();
-            self.past.ground.passed_on(tree);
+            self.past.last_green.passed_on(tree);
         }
         self.hints_were_in(&iteration);
         self.note_commits(&iteration);
@@ -120,7 +120,7 @@ impl Running<'_> {
         })
     }
 
-    fn begin_phase(&mut self, iteration: u32, phase: Phase) {
+    pub(crate) fn begin_phase(&mut self, iteration: u32, phase: Phase) {
         // Who looks on from elsewhere knows less then, and nothing else is lost.
         let _unpublished = self.steering.control.publish_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });

@@ -71,7 +71,7 @@ impl Running<'_> {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match summarizer.ask(&question, &self.room()?)? {
+        match summarizer.ask(&question, &self.command_context()?)? {
             Ok(answer) => {
                 recalled.context = historical::summed_up(recalled.context, &answer, budget);
                 Ok(Some(recalled))
@@ -83,7 +83,7 @@ impl Running<'_> {
         }
     }
 
-    pub(super) fn room(&self) -> Result<CommandContext<'_>> {
+    pub(super) fn command_context(&self) -> Result<CommandContext<'_>> {
         let scratch = self.local.spool.scratch();
         create_private_dir(&scratch)?;
         Ok(CommandContext {

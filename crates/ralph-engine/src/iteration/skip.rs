@@ -8,7 +8,7 @@ use ralph_core::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Vali
 use ralph_store::{Begin, Slot, names};
 
 use super::super::control::waiting_hints::hints_of;
-use super::super::restoring::good_ground::FailedAttempts;
+use super::super::restoring::last_green::FailedAttempts;
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
 use super::unfinished;
@@ -49,7 +49,7 @@ impl Running<'_> {
         if taken_back.was_interrupted() {
             return slot.remove();
         }
-        self.past.ground.forget(&task.name);
+        self.past.last_green.forget(&task.name);
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
         self.note_own_changes(&taken.blobs);
         let TakenBack { restored_to, kept_paths, validation } = taken_back;
@@ -96,7 +96,7 @@ impl Running<'_> {
                 if let Some(work) = &mut self.work {
                     work.pending.extend(changed);
                 }
-                self.past.ground.forget(&begin.task.name);
+                self.past.last_green.forget(&begin.task.name);
             }
             if validation.is_some() {
                 // The streams of the attempt's own validation come here.
@@ -112,7 +112,7 @@ impl Running<'_> {
     /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that
     /// passes now changes nothing.
     pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
-        let attempts = self.past.ground.failed_attempts(&begin.task.name, begin.branch.as_deref());
+        let attempts = self.past.last_green.failed_attempts(&begin.task.name, begin.branch.as_deref());
         let Some(attempts) = attempts.filter(|_| self.past.history.last_passed() != Some(true)) else {
             return Ok(TakenBack::default());
         };

@@ -20,4 +20,4 @@ pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;
 pub(super) use undone::{AttemptLists, Undone};
 pub(super) use undone_work::UndoneWork;
-pub(super) use user_files::{PreviousSession, UserFiles, UserFilesAtStart};
+pub(super) use user_files::{PreviousSession, UserFiles};

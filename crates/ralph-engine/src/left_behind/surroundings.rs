@@ -22,30 +22,25 @@ pub(crate) struct LeftBehind {
     /// Lock files that were there before the attempt.
     pub(super) locks: Vec<Utf8PathBuf>,
     pub(super) states: Vec<GitState>,
-    pub(super) files: UserFiles,
+    pub files: UserFiles,
     pub(super) undone: UndoneWork,
 }
 
 impl LeftBehind {
+    /// Notes what is there before the first attempt. An error says why it is not known what earlier attempts changed.
     pub fn begin(
+        &mut self,
         plan: &Plan<'_>,
         branch: Option<String>,
-        mut files: UserFiles,
         of_tasks: Result<UndoneWork>,
-        warn: &mut dyn FnMut(String),
-    ) -> Self {
-        let at_start = plan.work_tree.operations();
-        let mut undone = UndoneWork::default();
-        match of_tasks {
-            Ok(recorded) => {
-                undone = recorded;
-                for (path, committed) in files.take_committed() {
-                    undone.work.committed(path, committed);
-                }
-            }
-            Err(error) => warn(format!("what earlier attempts changed is not known: {error:#}")),
+    ) -> Result<()> {
+        self.at_start = plan.work_tree.operations();
+        self.branch = Branch::expected(branch);
+        self.undone = of_tasks?;
+        for (path, committed) in self.files.take_committed() {
+            self.undone.work.committed(path, committed);
         }
-        Self { at_start, branch: Branch::expected(branch), files, undone, ..Self::default() }
+        Ok(())
     }
 
     /// Returns how many files have work of the user's that is in no commit.

@@ -88,23 +88,16 @@ impl PreviousSession {
     }
 }
 
-/// The moment from which the user's files are looked at.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct UserFilesAtStart<'a> {
-    pub slot: &'a Slot,
-    pub snapshot: Option<&'a ObjectId>,
-    /// The last commit, or the empty tree.
-    pub head: &'a ObjectId,
-    pub is_resumed: bool,
-}
-
 impl UserFiles {
+    /// Returns the files as they are at the start. `head` is the last commit, or the empty tree.
     pub fn at_start(
         recorder: &Recorder<'_>,
-        start: UserFilesAtStart<'_>,
+        slot: &Slot,
+        snapshot: Option<&ObjectId>,
+        head: &ObjectId,
+        is_resumed: bool,
         previous: &PreviousSession,
     ) -> Result<Self> {
-        let UserFilesAtStart { slot, snapshot, head, is_resumed } = start;
         let Some(tree) = recorder.last_contents().0.cloned() else { return Ok(Self::default()) };
         let since = previous.changed_since(recorder, slot, &tree);
         let is_users = |change: &PathChange| {

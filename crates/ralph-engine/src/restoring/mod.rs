@@ -1,6 +1,6 @@
 //! Going back: a restoration that was asked for, and changes of failed attempts taken back.
 
-pub(super) mod good_ground;
+pub(super) mod last_green;
 pub(super) mod put_back;
 pub(super) mod restore;
 pub(super) mod rollback;

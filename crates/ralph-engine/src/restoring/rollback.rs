@@ -13,7 +13,7 @@ use ralph_core::record::{RALPH, Timestamp};
 use ralph_git::worktree::{PathChange, RawPath, Sides, WorkTree};
 use ralph_store::{Restoration, RestorePoint, SpoolMeta, Store};
 
-use super::good_ground::Span;
+use super::last_green::Span;
 use super::scratch_work_tree::ScratchWorkTree;
 
 /// Where changes are taken back.

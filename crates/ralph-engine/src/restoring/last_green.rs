@@ -4,7 +4,7 @@ use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName};
 
 /// What is needed to take the changes of failed attempts back.
 #[derive(Debug, Default)]
-pub(crate) struct GoodGround {
+pub(crate) struct LastGreen {
     /// `None` if the validation did not pass in this start, or if no snapshot shows what came of an attempt since.
     passed: Option<Passed>,
     attempts: Vec<Attempt>,
@@ -46,7 +46,7 @@ pub(crate) struct FailedAttempts {
     pub commits: Vec<ObjectId>,
 }
 
-impl GoodGround {
+impl LastGreen {
     /// Returns the state before the first iteration of a start. `last_passing` is the tree of a green baseline.
     pub fn starting(last_passing: Option<ObjectId>, branch: Option<&String>) -> Self {
         let passed = last_passing.is_some().then(|| Passed { branch: branch.cloned() });
@@ -124,8 +124,8 @@ mod tests {
     }
 
     /// Takes in iterations: task, how it ended (`+` passed, `-` failed), snapshots before and after.
-    fn ground(story: &[(&str, u32, u32)]) -> GoodGround {
-        let mut ground = GoodGround::default();
+    fn ground(story: &[(&str, u32, u32)]) -> LastGreen {
+        let mut ground = LastGreen::default();
         for (number, &(word, before, after)) in (1..).zip(story) {
             let (task, end) = word.split_at(word.len() - 1);
             let (outcome, code) = if end == "+" { (Outcome::Success, 0) } else { (Outcome::Failure, 1) };

@@ -246,7 +246,7 @@ pub(super) fn check_finished<'a>(
 /// The latest session is the one whose id sorts last.
 fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
     let id = SessionId::new(started_at, salt(plan.clock));
-    Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.behind(&newest)))
+    Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
 }
 
 fn holder(id: &SessionId, started_at: Timestamp) -> Holder {

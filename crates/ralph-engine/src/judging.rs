@@ -5,7 +5,6 @@ use failure_excerpt::{Level, Tally};
 use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, selects_by_change};
 use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
-use ralph_git::worktree::TreePair;
 
 use super::baseline::BaselineRun;
 use super::plan::Plan;
@@ -86,7 +85,7 @@ impl Judging {
         self.trusted.state.clone_from(&session.trusted);
         for [from, to] in session.trusted.iter().flat_map(|trusted| &trusted.edited) {
             // Snapshots may be deleted meanwhile: then what people edited counts as the agent's.
-            self.trusted.edited(recorder.differences(None, TreePair { from, to }).unwrap_or_default());
+            self.trusted.edited(recorder.differences(None, from, to).unwrap_or_default());
         }
     }
 

@@ -281,7 +281,7 @@ impl Running<'_> {
         if let Some(ending) = self.commit_obstacle()? {
             return Ok(Some(ending));
         }
-        self.warn_about_vain_limits(&iteration);
+        self.warn_about_unenforceable_limits(&iteration);
         if self.past.history.cannot_validate()
             && self.past.last_green.last_passing.is_none()
             && !self.baseline_could_run()
@@ -309,7 +309,7 @@ impl Running<'_> {
     }
 
     /// Warns once for each agent about limits on what it does not report.
-    fn warn_about_vain_limits(&mut self, iteration: &Iteration) {
+    fn warn_about_unenforceable_limits(&mut self, iteration: &Iteration) {
         // One that failed or was cut short may not have come to report it.
         let has_reported = iteration.exit.agent == Some(0) && iteration.failure_class.is_none();
         if !has_reported || !self.agents.is_first_report() {
@@ -317,11 +317,11 @@ impl Running<'_> {
         }
         let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
         let agent = &iteration.agent;
-        for (is_vain, what, limit) in [
+        for (is_unreported, what, limit) in [
             (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),
             (max_tokens.is_some() && iteration.tokens.total().is_none(), "tokens", "max-tokens"),
         ] {
-            if is_vain {
+            if is_unreported {
                 self.warn(format!("`{agent}` does not report {what}, so `{limit}` cannot stop this session"));
             }
         }

@@ -145,13 +145,13 @@ impl<'a> Prompting<'a> {
     /// Returns the prompt of a turn, within the budget: of what is too much, historical context goes first, then
     /// progress.
     ///
-    /// `summed_up` is the summary of older iterations, if a command of the user's made one.
+    /// `summary` is the summary of older iterations, if a command of the user's made one.
     pub fn prompt(
         &self,
         turn: &PromptRequest<'_>,
         store: &Store,
         memory: &mut Memory,
-        summed_up: Option<RecalledHistory>,
+        summary: Option<RecalledHistory>,
     ) -> Result<Prompt> {
         let mut earlier = self.earlier(turn.task, turn.session, turn.is_taken_back, store, memory)?;
         let told = earlier.told();
@@ -160,7 +160,7 @@ impl<'a> Prompting<'a> {
             memory.recall(store, wanted, self.policy)
         };
         let most = self.history_budget(turn.task, &earlier, memory);
-        let mut recalled = match summed_up {
+        let mut recalled = match summary {
             Some(recalled) => Some(recalled),
             None => recall(memory, most)?,
         };

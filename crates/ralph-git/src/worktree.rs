@@ -42,9 +42,9 @@ pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
 pub use commit::{PreparedCommit, StagedEntries};
 pub use head::{OPERATIONS, Operation};
-pub use merge::{Conflict, Merge, Sides};
+pub use merge::{Conflict, Merge};
 pub use raw_path::{RawPath, collides};
-pub use restore::{PathChange, Paths, TreeEntry, TreePair};
+pub use restore::{PathChange, Paths, TreeEntry};
 pub use snapshot::Contents;
 
 /// How long git may take to list what is untracked, or to look into submodules.

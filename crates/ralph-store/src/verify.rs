@@ -93,7 +93,7 @@ impl Store {
         let mut reader = self.reader()?;
         reader.git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
         let mut digests = Digests::new(&reader.git);
-        let beside = Beside {
+        let beside = VerifyContext {
             git: &reader.git,
             is_deep: reader.ends.is_empty(),
             snapshots: self.refs_of_ours(SNAPSHOT_PREFIX)?,
@@ -204,7 +204,7 @@ impl Store {
 }
 
 /// What records are compared with, other than their own objects.
-struct Beside<'a> {
+struct VerifyContext<'a> {
     git: &'a gix::Repository,
     /// False if this is a shallow clone.
     is_deep: bool,
@@ -217,7 +217,7 @@ struct Beside<'a> {
 /// oldest, each is made from one that is known.
 fn verify_log(
     log: &SessionLog,
-    beside: &Beside<'_>,
+    beside: &VerifyContext<'_>,
     digests: &mut Digests<'_>,
     verified: &mut VerifyReport,
 ) -> Result<()> {

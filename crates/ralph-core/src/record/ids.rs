@@ -21,7 +21,7 @@ impl SessionId {
 
     /// This id, or where `other` began in the same second and would sort after it, one that sorts after `other`.
     #[must_use]
-    pub fn behind(self, other: &Self) -> Self {
+    pub fn sorted_after(self, other: &Self) -> Self {
         let (second, salt) = self.parts();
         let (others_second, others_salt) = other.parts();
         if second != others_second || salt > others_salt {
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn of_two_sessions_in_one_second_the_later_sorts_behind() {
         let at = |second: i64, salt: u32| SessionId::new(Timestamp::from_seconds(second), salt);
-        assert_eq!(at(100, 7).behind(&at(99, 9)), at(100, 7));
-        assert_eq!(at(100, 7).behind(&at(100, 6)), at(100, 7));
-        assert_eq!(at(100, 7).behind(&at(100, 0xffff)), at(100, 0xffff + 8));
-        assert!(at(100, 7).behind(&at(100, 7)) > at(100, 7));
+        assert_eq!(at(100, 7).sorted_after(&at(99, 9)), at(100, 7));
+        assert_eq!(at(100, 7).sorted_after(&at(100, 6)), at(100, 7));
+        assert_eq!(at(100, 7).sorted_after(&at(100, 0xffff)), at(100, 0xffff + 8));
+        assert!(at(100, 7).sorted_after(&at(100, 7)) > at(100, 7));
     }
 
     #[test]

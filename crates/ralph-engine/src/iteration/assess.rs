@@ -16,7 +16,7 @@ use ralph_core::judge::{
 use ralph_core::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
 };
-use ralph_git::worktree::{PathChange, TreeEntry, TreePair};
+use ralph_git::worktree::{PathChange, TreeEntry};
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 
 use super::super::left_behind::Undone;
@@ -219,7 +219,7 @@ impl Running<'_> {
     fn changed_since_trusted(&self, slot: &Slot, now: &ObjectId) -> Result<Changed> {
         let trusted = &self.judging.trusted;
         let Some(from) = trusted.contents() else { return Ok(Changed::default()) };
-        let changes = self.recorder.differences(Some(slot), TreePair { from, to: now })?;
+        let changes = self.recorder.differences(Some(slot), from, now)?;
         let changes = trusted.since_edits(changes);
         let prefix = self.project_prefix();
         let own: Vec<String> =
@@ -253,8 +253,7 @@ impl Running<'_> {
     fn idle(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(bool, Option<u32>)> {
         let Some(before) = &started.begin.tips.snapshot else { return Ok((false, None)) };
         let is_same = |from: &ObjectId| -> Result<bool> {
-            let trees = TreePair { from, to: now };
-            Ok(self.recorder.differences(Some(&started.slot), trees)?.is_empty())
+            Ok(self.recorder.differences(Some(&started.slot), from, now)?.is_empty())
         };
         if !is_same(before)? {
             return Ok((false, None));

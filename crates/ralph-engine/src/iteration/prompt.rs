@@ -27,7 +27,7 @@ impl Running<'_> {
         begin: &Begin,
     ) -> Result<Prompt> {
         self.forget_cleared()?;
-        let summed_up = self.sum_up(task)?;
+        let summary = self.summarize_history(task)?;
         let is_taken_back = begin.restored_to.is_some();
         let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.past.history);
         let failures = Failures::before(&task.name, &self.past.history);
@@ -46,7 +46,7 @@ impl Running<'_> {
             baseline_failure: self.baseline_failure(),
             ..self.plan.prompting(&self.past.progress)
         };
-        prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summed_up)
+        prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summary)
     }
 
     /// Forgets the iterations before the last `memory clear`.
@@ -58,7 +58,7 @@ impl Running<'_> {
     }
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
-    fn sum_up(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
+    fn summarize_history(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
         let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let policy = history_policy(self.plan.config);
         let budget = policy.settings.budget;
@@ -73,7 +73,7 @@ impl Running<'_> {
         let question = historical::question(&recalled.context, task, budget);
         match summarizer.ask(&question, &self.command_context()?)? {
             Ok(answer) => {
-                recalled.context = historical::summed_up(recalled.context, &answer, budget);
+                recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))
             }
             Err(reason) => {

@@ -163,12 +163,12 @@ impl Running<'_> {
         };
         let planned = rollback.plan(&attempts.spans)?;
         let task = &begin.task.name;
-        let kept: Vec<String> = planned.kept.iter().cloned().collect();
+        let kept: Vec<String> = planned.skipped.iter().cloned().collect();
         if !kept.is_empty() {
             let names = kept.join(", ").replace(char::is_control, "\u{fffd}");
             self.warn(format!("of what {task} changed, this stays as it is: {names}"));
         }
-        let Some(first) = attempts.spans.first().filter(|_| planned.count() > 0) else {
+        let Some(first) = attempts.spans.first().filter(|_| !planned.changes.is_empty()) else {
             return Ok((None, kept));
         };
         let name = format!("before iteration {} of session {}", attempts.first, self.session.id);
@@ -179,7 +179,7 @@ impl Running<'_> {
             task: task.clone(),
             restored_to: first.before.clone(),
             restoration: point.number,
-            files: planned.count(),
+            files: planned.changes.len(),
         });
         if !attempts.commits.is_empty() {
             let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Result;
 
 use ralph_core::record::{Iteration, LeftOut, ObjectId, RecordKind, Session, UserFile, UserFileChange};
-use ralph_git::worktree::{PathChange, RawPath, TreeEntry, TreePair, WorkTree};
+use ralph_git::worktree::{PathChange, RawPath, TreeEntry, WorkTree};
 use ralph_store::{Slot, Store, newest_written};
 
 use super::super::recorder::Recorder;
@@ -82,8 +82,7 @@ impl PreviousSession {
         slot: &Slot,
         tree: &ObjectId,
     ) -> Option<BTreeSet<RawPath>> {
-        let trees = TreePair { from: self.snapshot.as_ref()?, to: tree };
-        let changed = recorder.differences(Some(slot), trees).ok()?;
+        let changed = recorder.differences(Some(slot), self.snapshot.as_ref()?, tree).ok()?;
         Some(changed.into_iter().map(|change| change.path).collect())
     }
 }
@@ -104,7 +103,7 @@ impl UserFiles {
             since.as_ref().is_none_or(|since| since.contains(&change.path))
                 || previous.has_user_file(&change.name())
         };
-        let uncommitted = recorder.differences(Some(slot), TreePair { from: head, to: &tree })?;
+        let uncommitted = recorder.differences(Some(slot), head, &tree)?;
         let original = |change: PathChange| {
             (change.path, Original { committed: change.before, own: change.after, commit: None })
         };
@@ -172,9 +171,7 @@ impl UserFiles {
             taken.changed.iter().filter(|path| known(path)).cloned().collect();
         touched.extend(self.lost.iter().map(|file| file.path.as_bytes().to_vec()).filter(known));
         let changes = match (recorder.last_contents().0, &self.tree) {
-            (Some(now), Some(tree)) if !touched.is_empty() => {
-                recorder.differences(Some(slot), TreePair { from: tree, to: now })?
-            }
+            (Some(now), Some(tree)) if !touched.is_empty() => recorder.differences(Some(slot), tree, now)?,
             _ => Vec::new(),
         };
         let mut found = self.compare(recorder, look, &touched, &changes)?;

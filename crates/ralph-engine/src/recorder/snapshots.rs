@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use ralph_core::record::{ObjectId, Timestamp};
-use ralph_git::worktree::{PathChange, Paths, PrivateIndex, RawPath, TreeEntry, TreePair};
+use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{NextSnapshot, SessionRefs, Slot, Snapshot, SpoolMeta};
 
@@ -61,14 +61,18 @@ impl Recorder<'_> {
 
     /// Returns the files in which two trees or snapshots differ, without progress.txt and the task list. `slot` has the
     /// objects that are in no record yet.
-    pub fn differences(&self, slot: Option<&Slot>, trees: TreePair<'_>) -> Result<Vec<PathChange>> {
+    pub fn differences(
+        &self,
+        slot: Option<&Slot>,
+        from: &ObjectId,
+        to: &ObjectId,
+    ) -> Result<Vec<PathChange>> {
         let work_tree = self.work_tree();
-        let everything = Paths { directory: work_tree.top(), specs: &[] };
         let (index, objects) = self.index_and_objects(slot);
         create_private_dir(&objects)?;
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        let mut changes = work_tree.differences(private_index, trees, everything)?;
+        let mut changes = work_tree.differences(private_index, from, to, None)?;
         let [tasks, progress] =
             [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
         changes.retain(|change| {
@@ -136,7 +140,7 @@ impl Recorder<'_> {
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         let work_tree = self.work_tree.work_tree();
-        work_tree.add_short_diffs(private_index, TreePair { from, to }, &mut taken.most_changed)
+        work_tree.add_short_diffs(private_index, from, to, &mut taken.most_changed)
     }
 
     /// Returns where the index of snapshots is, and their objects.

@@ -7,8 +7,8 @@
 use anyhow::Result;
 
 use ralph_core::record::Timestamp;
-use ralph_git::worktree::{PathChange, Paths, RawPath, TreePair};
-use ralph_store::{PutBack, PutBackKind, Restoration, RestorePoint, Slot};
+use ralph_git::worktree::{PathChange, RawPath};
+use ralph_store::{PutBack, PutBackKind, RestorePoint, Slot};
 
 use super::rollback::Rollback;
 use super::scratch_work_tree::ScratchWorkTree;
@@ -25,7 +25,7 @@ impl Rollback<'_> {
     /// to, for people. Returns the paths that stay, because somebody changed them meanwhile.
     pub fn put_back(
         self,
-        here: &ScratchWorkTree,
+        here: &ScratchWorkTree<'_>,
         changes: &[PathChange],
         slot: &Slot,
         kind: PutBackKind,
@@ -33,18 +33,7 @@ impl Rollback<'_> {
         at: Timestamp,
     ) -> Result<(RestorePoint, Vec<RawPath>)> {
         let made = here.work_tree.with_changes(here.private_index(), changes)?;
-        let point = self.store.keep_restoration(
-            self.work_tree,
-            Restoration {
-                found: &here.now,
-                made: &made,
-                objects: &here.objects,
-                session: &self.place.session,
-                feature: &self.place.feature,
-                target: what,
-                at,
-            },
-        )?;
+        let point = here.save(&made, &self.place.session, &self.place.feature, what, at)?;
         PutBack { kind, point: point.clone() }.note_in(slot)?;
         let stay = here.work_tree.replace(here.private_index(), changes)?;
         Ok((point, stay))
@@ -58,8 +47,7 @@ impl Rollback<'_> {
             Side::Found => (&point.made, &point.found),
             Side::Made => (&point.found, &point.made),
         };
-        let everything = Paths { directory: here.work_tree.top(), specs: &[] };
-        let changes = here.differences(TreePair { from, to }, everything)?;
+        let changes = here.differences(from, to)?;
         here.work_tree.replace(here.private_index(), &changes)
     }
 

@@ -10,9 +10,9 @@ use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use ralph_core::record::{LeftOut, ObjectId, RALPH, Refusal, SessionId, Timestamp, join_files};
-use ralph_git::worktree::{PathChange, Paths, RawPath, TreePair, WorkTree, collides};
+use ralph_git::worktree::{PathChange, Paths, RawPath, WorkTree, collides};
 use ralph_os::clock::Clock;
-use ralph_store::{LoopLock, Restoration, RestorePoint, Store};
+use ralph_store::{LoopLock, RestorePoint, Store};
 
 use super::rollback::is_journal;
 use super::scratch_work_tree::ScratchWorkTree;
@@ -70,7 +70,7 @@ pub struct Target<'a> {
 #[derive(Debug)]
 pub struct PlannedRestore<'a> {
     restore: Restore<'a>,
-    here: ScratchWorkTree,
+    here: ScratchWorkTree<'a>,
     pub changes: Vec<PathChange>,
     /// Paths that differ but are not changed.
     pub left: Vec<SkippedPath>,
@@ -134,8 +134,7 @@ impl<'a> Restore<'a> {
             self.store.require_comparable(&head, &target.snapshot)?;
         }
         let (here, lock) = self.begin(intent)?;
-        let ScratchWorkTree { work_tree, now, .. } = &here;
-        let private_index = here.private_index();
+        let (work_tree, private_index) = (&here.work_tree, here.private_index());
         let paths = Paths { directory: self.directory, specs: target.paths };
         let lacking = self.lacking(target);
         let is_lacking = |spec: &&String| lacking.iter().any(|(asked, _)| *asked == Some(*spec));
@@ -145,8 +144,7 @@ impl<'a> Restore<'a> {
         {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let mut asked = here.differences(TreePair { from: now, to: &target.snapshot }, paths)?;
-        asked.retain(|change| !work_tree.has_mode_already(change));
+        let asked = here.changes_to(&target.snapshot, Some(paths))?;
         let top = self.work_tree.top();
         let hidden = work_tree.out_of_sight(private_index)?;
         // These are never changed, whatever is asked for.
@@ -174,7 +172,7 @@ impl<'a> Restore<'a> {
         let is_made = |change: &&PathChange| change.is_new() && untouchable(change).is_none();
         let made: BTreeSet<RawPath> =
             asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
-        let in_the_way = self.in_the_way(&here, &target.snapshot, &made)?;
+        let in_the_way = in_the_way(&here, &target.snapshot, &made)?;
         let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
         let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
         let considered: Vec<PathChange> = asked.iter().chain(unasked).cloned().collect();
@@ -237,17 +235,14 @@ impl<'a> Restore<'a> {
     /// Plans how to undo a restoration: its paths become what they were before it.
     pub fn plan_undo(self, point: &RestorePoint, intent: Intent) -> Result<PlannedRestore<'a>> {
         let (here, lock) = self.begin(intent)?;
-        let ScratchWorkTree { work_tree, now, .. } = &here;
-        let everything = Paths { directory: self.work_tree.top(), specs: &[] };
-        let made = here.differences(TreePair { from: &point.made, to: &point.found }, everything)?;
+        let made = here.differences(&point.made, &point.found)?;
         let made: BTreeSet<_> = made.into_iter().map(|change| change.path).collect();
-        let mut changes = here.differences(TreePair { from: now, to: &point.found }, everything)?;
+        let mut changes = here.changes_to(&point.found, None)?;
         changes.retain(|change| made.contains(&change.path) && !change.is_of_repository());
-        changes.retain(|change| !work_tree.has_mode_already(change));
         let new: BTreeSet<RawPath> =
             changes.iter().filter(|change| change.is_new()).map(|change| change.path.clone()).collect();
         // Newer files are in the way of files to restore: the restoration does not know them.
-        let mut in_the_way = self.in_the_way(&here, &point.found, &new)?;
+        let mut in_the_way = in_the_way(&here, &point.found, &new)?;
         in_the_way.retain(|change| !made.contains(&change.path));
         let (blocking, removed): (Vec<_>, Vec<_>) =
             in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
@@ -273,26 +268,10 @@ impl<'a> Restore<'a> {
         })
     }
 
-    /// Returns the present files that are in the way of the paths in `made`: below one of them, or above.
-    fn in_the_way(
-        self,
-        here: &ScratchWorkTree,
-        wanted: &ObjectId,
-        made: &BTreeSet<RawPath>,
-    ) -> Result<Vec<PathChange>> {
-        if made.is_empty() {
-            return Ok(Vec::new());
-        }
-        let everything = Paths { directory: self.work_tree.top(), specs: &[] };
-        let mut all = here.differences(TreePair { from: &here.now, to: wanted }, everything)?;
-        all.retain(|change| change.is_removal() && collides(&change.path, made));
-        Ok(all)
-    }
-
     /// Returns which of the files to be removed the session knows.
     fn knowledge(
         self,
-        here: &ScratchWorkTree,
+        here: &ScratchWorkTree<'_>,
         target: &Target<'_>,
         changes: &[PathChange],
     ) -> Result<Knowledge> {
@@ -310,8 +289,7 @@ impl<'a> Restore<'a> {
         unknown.retain(|path| !known.contains(path));
         let mut edited = BTreeSet::new();
         if let (Some(start), false) = (&target.start, unknown.is_empty()) {
-            let everything = Paths { directory: self.work_tree.top(), specs: &[] };
-            let since = here.differences(TreePair { from: &here.now, to: start }, everything)?;
+            let since = here.differences(&here.now, start)?;
             let (lacking, differing): (Vec<PathChange>, Vec<PathChange>) =
                 since.into_iter().partition(PathChange::is_removal);
             edited = differing.into_iter().map(|change| change.path).collect();
@@ -322,7 +300,7 @@ impl<'a> Restore<'a> {
     }
 
     /// Makes sure that no loop runs here, and reads the state of the work tree.
-    fn begin(self, intent: Intent) -> Result<(ScratchWorkTree, Option<LoopLock>)> {
+    fn begin(self, intent: Intent) -> Result<(ScratchWorkTree<'a>, Option<LoopLock>)> {
         let lock = match intent {
             Intent::Look => None,
             Intent::Write => Some(LoopLock::take(self.work_tree)?),
@@ -332,6 +310,20 @@ impl<'a> Restore<'a> {
         }
         Ok((ScratchWorkTree::read(self.store, self.work_tree.clone(), self.max_file)?, lock))
     }
+}
+
+/// Returns the present files that are in the way of the paths in `made`: below one of them, or above.
+fn in_the_way(
+    here: &ScratchWorkTree<'_>,
+    wanted: &ObjectId,
+    made: &BTreeSet<RawPath>,
+) -> Result<Vec<PathChange>> {
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut all = here.differences(&here.now, wanted)?;
+    all.retain(|change| change.is_removal() && collides(&change.path, made));
+    Ok(all)
 }
 
 /// A restoration that was carried out.
@@ -356,18 +348,8 @@ impl PlannedRestore<'_> {
         // Check again: fetching missing objects may have taken a while.
         refuse_endangered(here, &self.changes)?;
         let wanted = here.with_changes(&self.changes)?;
-        let point = self.restore.store.keep_restoration(
-            self.restore.work_tree,
-            Restoration {
-                found: &here.now,
-                made: &wanted,
-                objects: &here.objects,
-                session: &self.session,
-                feature: &self.feature,
-                target: &self.name,
-                at: self.restore.clock.now(),
-            },
-        )?;
+        let at = self.restore.clock.now();
+        let point = here.save(&wanted, &self.session, &self.feature, &self.name, at)?;
         on_kept(&point);
         let applied = here.apply(&wanted);
         let hint = || format!("\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number);
@@ -415,7 +397,7 @@ fn covers(left: &LeftOut, path: &str) -> bool {
 }
 
 /// Refuses to overwrite files that could not be restored.
-fn refuse_endangered(here: &ScratchWorkTree, changes: &[PathChange]) -> Result<()> {
+fn refuse_endangered(here: &ScratchWorkTree<'_>, changes: &[PathChange]) -> Result<()> {
     let endangered = here.work_tree.endangered(here.private_index(), changes)?;
     if endangered.is_empty() {
         return Ok(());

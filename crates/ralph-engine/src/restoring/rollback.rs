@@ -10,8 +10,8 @@ use anyhow::{Result, anyhow};
 use camino::Utf8Path;
 
 use ralph_core::record::{RALPH, Timestamp};
-use ralph_git::worktree::{PathChange, RawPath, Sides, WorkTree};
-use ralph_store::{Restoration, RestorePoint, SpoolMeta, Store};
+use ralph_git::worktree::{PathChange, RawPath, WorkTree};
+use ralph_store::{RestorePoint, SpoolMeta, Store};
 
 use super::last_green::Span;
 use super::scratch_work_tree::ScratchWorkTree;
@@ -26,44 +26,43 @@ pub(crate) struct Rollback<'a> {
 
 /// Changes that are to be taken back, worked out and not yet made.
 #[derive(Debug)]
-pub(crate) struct PlannedRollback {
-    here: ScratchWorkTree,
-    changes: Vec<PathChange>,
+pub(crate) struct PlannedRollback<'a> {
+    here: ScratchWorkTree<'a>,
+    pub changes: Vec<PathChange>,
     /// Paths that the attempts changed and that stay as they are.
-    pub kept: BTreeSet<String>,
+    pub skipped: BTreeSet<String>,
 }
 
-impl Rollback<'_> {
+impl<'a> Rollback<'a> {
     /// Works out how to take back what was changed in `spans`, oldest first.
-    pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback> {
+    pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback<'a>> {
         let here = self.read()?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
         let hidden = work_tree.out_of_sight(private_index)?;
         let mut made: BTreeMap<RawPath, PathChange> = BTreeMap::new();
-        let mut kept: BTreeSet<RawPath> = BTreeSet::new();
+        let mut skipped: BTreeSet<RawPath> = BTreeSet::new();
         let mut ours = now.clone();
         for Span { before, after } in spans.iter().rev() {
-            let sides = Sides { base: after, ours: &ours, theirs: before };
-            let merge = work_tree.merge_trees(private_index, sides)?;
+            let merge = work_tree.merge_trees(private_index, after, &ours, before)?;
             let mut changes = merge.changes;
             for conflict in merge.conflicts {
                 match work_tree.merge_contents(private_index, &conflict)? {
                     Some(change) => changes.push(change),
-                    None => drop(kept.insert(conflict.change.path)),
+                    None => drop(skipped.insert(conflict.change.path)),
                 }
             }
             for change in changes {
                 if change.is_of_repository() || hidden.contains(&change.path) {
-                    kept.insert(change.path);
-                } else if !kept.contains(&change.path) {
+                    skipped.insert(change.path);
+                } else if !skipped.contains(&change.path) {
                     // A later change of the same path begins where this one ended.
                     let first =
                         made.get(&change.path).map_or(change.before, |earlier| earlier.before.clone());
                     made.insert(change.path.clone(), PathChange { before: first, ..change });
                 }
             }
-            made.retain(|path, change| !kept.contains(path) && change.before != change.after);
+            made.retain(|path, change| !skipped.contains(path) && change.before != change.after);
             let so_far: Vec<PathChange> = made.values().cloned().collect();
             ours = work_tree.with_changes(private_index, &so_far)?;
         }
@@ -75,41 +74,30 @@ impl Rollback<'_> {
         changes.retain(|change| {
             let is_list = change.name() == tasks;
             if is_list {
-                kept.insert(change.path.clone());
+                skipped.insert(change.path.clone());
             }
             !is_list && !is_journal(top, &progress, &change.name())
         });
-        kept.extend(work_tree.withdraw_blocked(private_index, &mut changes)?);
-        let mut kept: BTreeSet<String> =
-            kept.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        kept.retain(|path| !is_journal(top, &progress, path));
-        Ok(PlannedRollback { here, changes, kept })
+        skipped.extend(work_tree.withdraw_blocked(private_index, &mut changes)?);
+        let mut skipped: BTreeSet<String> =
+            skipped.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        skipped.retain(|path| !is_journal(top, &progress, path));
+        Ok(PlannedRollback { here, changes, skipped })
     }
 
-    /// Keeps the work tree as it is, and then takes the changes back. `on_kept` notes where it is kept before any file
+    /// Saves the work tree as it is, and then takes the changes back. `on_saved` notes where it is before any file
     /// changes. `name` is what the work tree goes back to, for people.
     pub fn carry_out(
         self,
-        planned: &PlannedRollback,
+        planned: &PlannedRollback<'_>,
         name: &str,
         at: Timestamp,
-        on_kept: &mut dyn FnMut(&RestorePoint) -> Result<()>,
+        on_saved: &mut dyn FnMut(&RestorePoint) -> Result<()>,
     ) -> Result<RestorePoint> {
         let PlannedRollback { here, changes, .. } = planned;
         let wanted = here.with_changes(changes)?;
-        let point = self.store.keep_restoration(
-            self.work_tree,
-            Restoration {
-                found: &here.now,
-                made: &wanted,
-                objects: &here.objects,
-                session: &self.place.session,
-                feature: &self.place.feature,
-                target: name,
-                at,
-            },
-        )?;
-        on_kept(&point)?;
+        let point = here.save(&wanted, &self.place.session, &self.place.feature, name, at)?;
+        on_saved(&point)?;
         here.apply(&wanted).map_err(|error| anyhow!("{error:#}\nhint: {}", undo(&point)))?;
         Ok(point)
     }
@@ -119,36 +107,28 @@ impl Rollback<'_> {
         let here = self.read()?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
-        let sides = Sides { base: &point.found, ours: now, theirs: &point.made };
-        let merge = work_tree.merge_trees(private_index, sides)?;
-        let (mut changes, mut kept) = (merge.changes, Vec::new());
+        let merge = work_tree.merge_trees(private_index, &point.found, now, &point.made)?;
+        let (mut changes, mut skipped) = (merge.changes, Vec::new());
         for conflict in merge.conflicts {
             if work_tree.was_cut_short(private_index, &conflict.change)? {
                 changes.push(conflict.change);
             } else {
-                kept.push(conflict.change.name());
+                skipped.push(conflict.change.name());
             }
         }
         changes.retain(|change| !work_tree.has_mode_already(change));
         let blocked = work_tree.withdraw_blocked(private_index, &mut changes)?;
-        kept.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
+        skipped.extend(blocked.iter().map(|path| String::from_utf8_lossy(path).into_owned()));
         if !changes.is_empty() {
             here.apply(&here.with_changes(&changes)?)?;
         }
-        Ok(kept)
+        Ok(skipped)
     }
 
     /// Reads the work tree as it is now.
-    pub fn read(self) -> Result<ScratchWorkTree> {
+    pub fn read(self) -> Result<ScratchWorkTree<'a>> {
         let work_tree = self.work_tree.clone().at_work_for(&self.place.session);
         ScratchWorkTree::read(self.store, work_tree, self.place.snapshot_max_file)
-    }
-}
-
-impl PlannedRollback {
-    /// Returns how many files are to be changed.
-    pub fn count(&self) -> usize {
-        self.changes.len()
     }
 }
 

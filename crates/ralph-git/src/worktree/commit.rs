@@ -14,7 +14,7 @@ use super::raw_path::{RawPath, joined, split};
 use super::{ALL_SUBMODULES, WorkTree, users_index};
 
 /// How long to wait for the lock of the user's index.
-const PATIENCE: Duration = Duration::from_secs(5);
+const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time between two attempts to get it.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -233,7 +233,7 @@ impl WorkTree {
             if update.is_success() {
                 return Ok(());
             }
-            if began.elapsed() >= PATIENCE || !self.git_dir.join("index.lock").exists() {
+            if began.elapsed() >= INDEX_LOCK_TIMEOUT || !self.git_dir.join("index.lock").exists() {
                 bail!("{}", update.complaint());
             }
             thread::sleep(LOCK_RETRY_INTERVAL);

@@ -12,16 +12,8 @@ use camino::Utf8PathBuf;
 use ralph_core::record::ObjectId;
 
 use super::raw_path::{RawPath, collides, split};
-use super::restore::{PathChange, Paths, TreeEntry, TreePair};
+use super::restore::{PathChange, TreeEntry};
 use super::{PrivateIndex, WorkTree};
-
-/// The trees or commits of a merge: the changes from `base` to `theirs` are applied to `ours`.
-#[derive(Debug, Clone, Copy)]
-pub struct Sides<'a> {
-    pub base: &'a ObjectId,
-    pub ours: &'a ObjectId,
-    pub theirs: &'a ObjectId,
-}
 
 /// The result of a merge.
 #[derive(Debug, Default)]
@@ -41,11 +33,16 @@ pub struct Conflict {
 }
 
 impl WorkTree {
-    /// Compares three trees. Nothing is written.
-    pub fn merge_trees(&self, private_index: PrivateIndex<'_>, sides: Sides<'_>) -> Result<Merge> {
-        let everything = Paths { directory: &self.top, specs: &[] };
-        let since_base = |to| self.differences(private_index, TreePair { from: sides.base, to }, everything);
-        Ok(merge(since_base(sides.theirs)?, since_base(sides.ours)?))
+    /// Applies the changes from `base` to `theirs` to `ours`: three trees or commits. Nothing is written.
+    pub fn merge_trees(
+        &self,
+        private_index: PrivateIndex<'_>,
+        base: &ObjectId,
+        ours: &ObjectId,
+        theirs: &ObjectId,
+    ) -> Result<Merge> {
+        let [theirs, ours] = [theirs, ours].map(|to| self.differences(private_index, base, to, None));
+        Ok(merge(theirs?, ours?))
     }
 
     /// Returns the change that merges the contents of a file that both sides changed; `None` if they

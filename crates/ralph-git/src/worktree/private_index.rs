@@ -17,7 +17,7 @@ use ralph_core::record::LeftOut;
 use ralph_os::process::{Captured, was_cut_short};
 
 /// Maximum number of refused paths that are searched for by halving; beyond it, the rest is left out.
-const REFUSALS: usize = 100;
+const MAX_ISOLATED_REFUSALS: usize = 100;
 
 /// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
 const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
@@ -38,13 +38,13 @@ impl WorkTree {
             listed
         });
         all.or_else(|error| {
-            let is_hopeless = began.elapsed() >= LISTING_TIMEOUT;
-            if was_cut_short(&error) && !is_hopeless {
+            let timed_out = began.elapsed() >= LISTING_TIMEOUT;
+            if was_cut_short(&error) && !timed_out {
                 return Err(error);
             }
             let mut listed = self.list_tracked(private_index)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
-            let untracked = if is_hopeless { Err(error) } else { list().args(others).read() };
+            let untracked = if timed_out { Err(error) } else { list().args(others).read() };
             match untracked {
                 Ok(untracked) => listed.extend(untracked),
                 Err(error) => left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}"))),
@@ -109,27 +109,27 @@ impl WorkTree {
         Ok(split(&ours).filter(|path| !users.contains(path)).map(<[u8]>::to_vec).collect())
     }
 
-    /// Feeds paths to the private index. Where git refuses, paths with a filter are fed last, because each of them can
+    /// Updates the private index for paths. Where git refuses, paths with a filter come last, because each of them can
     /// make it refuse others, and each list is halved until it is clear which path git refuses.
-    pub(super) fn feed(
+    pub(super) fn update_index(
         &self,
         private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
         skipped: &mut Skipped,
     ) -> Result<()> {
-        if paths.is_empty() || self.update_index(private_index, options, paths)?.is_success() {
+        if paths.is_empty() || self.run_update_index(private_index, options, paths)?.is_success() {
             return Ok(());
         }
         self.forget_filtered(private_index)?;
         let filtered = filtered_paths(self.git_private(private_index), paths.iter().map(Vec::as_slice))?;
         let (last, first): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| filtered.contains(path));
-        self.feed_by_halves(private_index, options, &first, skipped)?;
-        self.feed_by_halves(private_index, options, &last, skipped)
+        self.isolate_refused_paths(private_index, options, &first, skipped)?;
+        self.isolate_refused_paths(private_index, options, &last, skipped)
     }
 
     /// Leaves out each path that git refuses: a file that cannot be read costs that file, never the iteration.
-    fn feed_by_halves(
+    fn isolate_refused_paths(
         &self,
         private_index: PrivateIndex<'_>,
         options: &[&str],
@@ -139,7 +139,7 @@ impl WorkTree {
         if paths.is_empty() {
             return Ok(());
         }
-        let captured = self.update_index(private_index, options, paths)?;
+        let captured = self.run_update_index(private_index, options, paths)?;
         if captured.is_success() {
             return Ok(());
         }
@@ -148,17 +148,17 @@ impl WorkTree {
             skipped.refused.insert(path.clone());
             return Ok(());
         }
-        if skipped.left_out.len() > REFUSALS {
+        if skipped.left_out.len() > MAX_ISOLATED_REFUSALS {
             skipped.left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
             skipped.refused.extend(paths.iter().cloned());
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.feed_by_halves(private_index, options, one, skipped)?;
-        self.feed_by_halves(private_index, options, other, skipped)
+        self.isolate_refused_paths(private_index, options, one, skipped)?;
+        self.isolate_refused_paths(private_index, options, other, skipped)
     }
 
-    fn update_index(
+    fn run_update_index(
         &self,
         private_index: PrivateIndex<'_>,
         options: &[&str],

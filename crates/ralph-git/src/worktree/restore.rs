@@ -75,26 +75,21 @@ pub struct Paths<'a> {
     pub specs: &'a [String],
 }
 
-/// Two trees, or commits, that are compared.
-#[derive(Debug, Clone, Copy)]
-pub struct TreePair<'a> {
-    pub from: &'a ObjectId,
-    pub to: &'a ObjectId,
-}
-
 impl WorkTree {
-    /// Returns the differences from one tree or commit to another.
+    /// Returns the differences from one tree or commit to another, in all paths or in some.
     pub fn differences(
         &self,
         private_index: PrivateIndex<'_>,
-        TreePair { from, to }: TreePair<'_>,
-        paths: Paths<'_>,
+        from: &ObjectId,
+        to: &ObjectId,
+        paths: Option<Paths<'_>>,
     ) -> Result<Vec<PathChange>> {
+        let Paths { directory, specs } = paths.unwrap_or(Paths { directory: &self.top, specs: &[] });
         let raw = self
-            .git_at(private_index, paths.directory)
+            .git_at(private_index, directory)
             .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames", ALL_SUBMODULES])
             .args([from.as_str(), to.as_str(), "--"])
-            .args(paths.specs)
+            .args(specs)
             .read()?;
         let mut parts = split(&raw);
         let mut changes = Vec::new();

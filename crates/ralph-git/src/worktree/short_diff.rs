@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 
-use ralph_core::record::FileChange;
+use ralph_core::record::{FileChange, ObjectId};
 
 use super::changed_file::ALL_SUBMODULES;
-use super::restore::TreePair;
 use super::{PrivateIndex, WorkTree};
 
 /// Maximum number of lines added and removed of a change that is shown whole.
@@ -26,7 +25,8 @@ impl WorkTree {
     pub fn add_short_diffs(
         &self,
         private_index: PrivateIndex<'_>,
-        TreePair { from, to }: TreePair<'_>,
+        from: &ObjectId,
+        to: &ObjectId,
         changes: &mut [FileChange],
     ) -> Result<()> {
         let mut short: Vec<&mut FileChange> =

@@ -101,9 +101,9 @@ impl WorkTree {
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
-        self.feed(private_index, &["--force-remove"], &removed, &mut skipped)?;
+        self.update_index(private_index, &["--force-remove"], &removed, &mut skipped)?;
         let paths: Vec<_> = paths.into_iter().collect();
-        self.feed(private_index, &["--add", "--remove", "--replace"], &paths, &mut skipped)?;
+        self.update_index(private_index, &["--add", "--remove", "--replace"], &paths, &mut skipped)?;
         if self.has_gitlinks {
             let dirty = self.dirty_submodules(private_index);
             skipped.left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));

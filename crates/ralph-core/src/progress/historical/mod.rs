@@ -85,7 +85,7 @@ pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> Stri
 
 /// Returns the context with the words of the user's command in place of ours; as much of them as the budget has room
 /// for.
-pub fn summed_up(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
+pub fn summarized(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
     let head = head(context.scanned);
     let answer = clean(answer);
     let mut lines: Vec<&str> = answer.trim().lines().collect();

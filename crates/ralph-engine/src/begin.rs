@@ -26,7 +26,7 @@ use super::commits::pending::PendingCommit;
 use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
-use super::given_up::Present;
+use super::given_up::given_up;
 use super::judging::{Judging, narrow};
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
 use super::memory::Memory;
@@ -65,7 +65,7 @@ impl<'a> Running<'a> {
         if !is_resumed && plan.job.until == Until::Tasks {
             let tree = tree.filter(|_| objects.is_none());
             let entries = running.past.memory.entries();
-            running.state.given_up = Present { plan, session, tree }.given_up(tasks, entries)?;
+            running.state.given_up = given_up(plan, session, tree, tasks, entries)?;
         }
         if let Some(log) = &earlier {
             running.task_watch.lost = recorded_losses(plan.store, log);

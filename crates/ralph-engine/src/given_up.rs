@@ -15,56 +15,54 @@ use super::plan::Plan;
 /// Settings that say how far a session goes, not how an attempt is made.
 const LIMITS: &str = "max-";
 
-/// What a task would be attempted with now.
-pub struct Present<'a> {
-    pub plan: &'a Plan<'a>,
-    pub session: &'a Session,
-    /// The work tree; `None` without snapshots.
-    pub tree: Option<&'a ObjectId>,
+/// Returns the open tasks whose newest record among `entries`, oldest first, gave them up under the same conditions.
+/// What a record lacks counts as changed. `now` is the work tree; `None` without snapshots.
+pub fn given_up(
+    plan: &Plan<'_>,
+    session: &Session,
+    now: Option<&ObjectId>,
+    tasks: &TaskList,
+    entries: &[LogEntry],
+) -> Result<Vec<TaskName>> {
+    let mut found = Vec::new();
+    for item in tasks.tasks().filter(|item| !item.done && !plan.retries_skipped) {
+        let newest = entries.iter().rev().find(|entry| entry.task.as_ref() == Some(&item.name));
+        if let Some(skip) = newest.filter(|newest| newest.outcome == Some(Outcome::Skipped))
+            && is_unchanged(plan, session, now, item, skip)?
+        {
+            found.push(item.name.clone());
+        }
+    }
+    Ok(found)
 }
 
-impl Present<'_> {
-    /// Returns the open tasks whose newest record among `entries`, oldest first, gave them up under the same conditions.
-    /// What a record lacks counts as changed.
-    pub fn given_up(&self, tasks: &TaskList, entries: &[LogEntry]) -> Result<Vec<TaskName>> {
-        if self.plan.retries_skipped {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        for item in tasks.tasks().filter(|item| !item.done) {
-            let newest = entries.iter().rev().find(|entry| entry.task.as_ref() == Some(&item.name));
-            if let Some(skip) = newest.filter(|newest| newest.outcome == Some(Outcome::Skipped))
-                && self.is_unchanged(item, skip)?
-            {
-                found.push(item.name.clone());
-            }
-        }
-        Ok(found)
-    }
+fn is_unchanged(
+    plan: &Plan<'_>,
+    session: &Session,
+    now: Option<&ObjectId>,
+    item: &Item,
+    skip: &LogEntry,
+) -> Result<bool> {
+    let Some(record) = plan.store.readable_iteration(skip) else { return Ok(false) };
+    let Some(begun) = begun(plan.store, skip)? else { return Ok(false) };
+    let hints = hints_of(plan.store, &plan.feature.path, &item.name)?;
+    Ok(record.task_text.as_ref() == Some(&item.text)
+        && record.hints == hints
+        && (&begun.agent, &begun.agent_version) == (&session.agent, &session.agent_version)
+        && settings(&begun.configuration) == settings(&session.configuration)
+        && has_same_tree(plan, now, &record)?)
+}
 
-    fn is_unchanged(&self, item: &Item, skip: &LogEntry) -> Result<bool> {
-        let store = self.plan.store;
-        let Some(record) = store.readable_iteration(skip) else { return Ok(false) };
-        let Some(begun) = begun(store, skip)? else { return Ok(false) };
-        let hints = hints_of(store, &self.plan.feature.path, &item.name)?;
-        Ok(record.task_text.as_ref() == Some(&item.text)
-            && record.hints == hints
-            && (&begun.agent, &begun.agent_version) == (&self.session.agent, &self.session.agent_version)
-            && settings(&begun.configuration) == settings(&self.session.configuration)
-            && self.has_same_tree(&record)?)
+/// Returns true if no file differs but those that the loop itself writes.
+fn has_same_tree(plan: &Plan<'_>, now: Option<&ObjectId>, record: &Iteration) -> Result<bool> {
+    let Plan { store, work_tree, feature, .. } = plan;
+    let (Some(now), Some(then)) = (now, &record.snapshot) else { return Ok(false) };
+    if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
+        return Ok(false);
     }
-
-    /// Returns true if no file differs but those that the loop itself writes.
-    fn has_same_tree(&self, record: &Iteration) -> Result<bool> {
-        let Plan { store, work_tree, feature, .. } = self.plan;
-        let (Some(now), Some(then)) = (self.tree, &record.snapshot) else { return Ok(false) };
-        if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
-            return Ok(false);
-        }
-        let own = [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
-        let changed = changed_between(Tool::git(work_tree.top()), then, now)?;
-        Ok(changed.iter().all(|file| own.iter().any(|own| file.path == own.as_bytes())))
-    }
+    let own = [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
+    let changed = changed_between(Tool::git(work_tree.top()), then, now)?;
+    Ok(changed.iter().all(|file| own.iter().any(|own| file.path == own.as_bytes())))
 }
 
 /// Returns the session of a record as it began before that, or was resumed.

@@ -69,7 +69,6 @@ pub use share::remote::{Connection, Probe, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots, SyncOptions};
 pub use share::sync_state::cleaned_refs;
 pub use share::tombstones::Tombstones;
-pub use snapshots::NextSnapshot;
 pub use trailer_value::escape as escape_trailer;
 pub use verify::{Finding, Repair, VerifyReport};
 // For fuzzing alone.

@@ -13,25 +13,21 @@ use super::{SessionLog, SessionRefs, Store, caused, message, objects};
 /// Maximum number of snapshots that a chain is followed down.
 const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
 
-/// A snapshot that follows those of its session.
-#[derive(Debug, Clone, Copy)]
-pub struct NextSnapshot<'a> {
-    pub refs: &'a SessionRefs,
-    /// The newest one so far.
-    pub old: Option<&'a ObjectId>,
-    pub new: &'a ObjectId,
-}
-
 impl Store {
     /// Returns true if an object is here. Of a commit this means its tree and files too, but for a broken repository.
     pub fn has(&self, id: &ObjectId) -> Result<bool> {
         has(&self.open_git()?, id)
     }
 
-    /// Adds a snapshot in `slot` to those of a session, without a record.
-    pub fn keep_snapshot(&self, slot: &Slot, next: NextSnapshot<'_>) -> Result<()> {
+    /// Adds a snapshot in `slot` to those of a session, without a record. `old` is the newest one so far.
+    pub fn keep_snapshot(
+        &self,
+        slot: &Slot,
+        refs: &SessionRefs,
+        old: Option<&ObjectId>,
+        new: &ObjectId,
+    ) -> Result<()> {
         self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
-        let NextSnapshot { refs, old, new } = next;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
         self.refs().move_all(&[one])
     }

@@ -43,7 +43,7 @@ impl Running<'_> {
             judged;
         let number = begin.iteration;
         // A lock that was left would keep our own commit from being made.
-        let left = self.look_behind(&slot, &begin, &taken)?;
+        let (git_state, user_files) = self.look_behind(&slot, &begin, &taken)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let done = CommitSubject {
             task,
@@ -79,7 +79,7 @@ impl Running<'_> {
         // It is ours by whatever clock git dated it.
         iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
         iteration.uncommitted = committed.refused;
-        (iteration.git_state, iteration.user_files) = (left.git_state, left.user_files);
+        (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         self.note_work(&iteration, &blobs, &before);
         iteration.facts.changes = changes;

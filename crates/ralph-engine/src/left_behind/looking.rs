@@ -12,23 +12,16 @@ use ralph_store::{Begin, Slot};
 
 use super::git_state;
 use super::still_there::still_there;
-use super::user_files::Look;
-
-/// What one look found, for the record of the attempt.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    pub git_state: Vec<GitState>,
-    pub user_files: Vec<UserFile>,
-}
 
 impl Running<'_> {
-    /// Looks at what the attempt left behind, ends what nobody holds, and says at once what is new.
+    /// Looks at what the attempt left behind, ends what nobody holds, and says at once what is new. Returns the states of git and
+    /// the files of the user's, for the record of the attempt.
     pub(crate) fn look_behind(
         &mut self,
         slot: &Slot,
         begin: &Begin,
         taken: &SnapshotTaken,
-    ) -> Result<Findings> {
+    ) -> Result<(Vec<GitState>, Vec<UserFile>)> {
         let iteration = begin.iteration;
         let mut git_state = self.remove_locks(iteration);
         git_state.extend(self.states(iteration)?);
@@ -39,14 +32,14 @@ impl Running<'_> {
         self.past.left_behind.states.clone_from(&git_state);
         // An agent can delete the commits that it began with; the record says so itself.
         let commits = self.commits_so_far(slot, begin).unwrap_or_default();
-        let user_files = self.look_at_user_files(Look { slot, iteration, taken, commits: &commits });
+        let user_files = self.look_at_user_files(slot, iteration, taken, &commits);
         let lost: Vec<UserFile> =
             user_files.iter().filter(|file| file.since == iteration && file.is_gone()).cloned().collect();
         if let Some(what) = lost_files(&lost) {
             let command = restore_command(&lost, None);
             (self.say)(&Event::UserFilesLost { iteration, what, command, files: lost });
         }
-        Ok(Findings { git_state, user_files })
+        Ok((git_state, user_files))
     }
 
     /// Returns the commits of the attempt, if there is anything of the user's that they can have taken in.
@@ -106,13 +99,19 @@ impl Running<'_> {
     }
 
     /// Looks at the user's files. What cannot be found out is said, and costs nothing else.
-    fn look_at_user_files(&mut self, look: Look<'_>) -> Vec<UserFile> {
-        let found = self.past.left_behind.files.look(&self.recorder, look);
+    fn look_at_user_files(
+        &mut self,
+        slot: &Slot,
+        iteration: u32,
+        taken: &SnapshotTaken,
+        commits: &[ObjectId],
+    ) -> Vec<UserFile> {
+        let found = self.past.left_behind.files.look(&self.recorder, slot, iteration, taken, commits);
         let found = found.unwrap_or_else(|error| {
             self.warn(format!("what became of your uncommitted files is not known: {error:#}"));
             self.past.left_behind.files.lost.clone()
         });
-        for commit in look.commits {
+        for commit in commits {
             let taken_in = found.iter().filter(|file| file.commit.as_ref() == Some(commit));
             let names: Vec<&str> = taken_in.map(|file| file.path.as_str()).collect();
             if !names.is_empty() {

@@ -139,16 +139,6 @@ impl UserFiles {
     }
 }
 
-/// One look at the user's files, after an attempt.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Look<'a> {
-    pub slot: &'a Slot,
-    pub iteration: u32,
-    pub taken: &'a SnapshotTaken,
-    /// Commits that were made meanwhile.
-    pub commits: &'a [ObjectId],
-}
-
 impl PreviousSession {
     /// Returns what its last attempt knew to be gone and nobody touched since.
     fn still_lost(&self, since: Option<&BTreeSet<RawPath>>) -> Vec<UserFile> {
@@ -159,9 +149,16 @@ impl PreviousSession {
 }
 
 impl UserFiles {
-    /// Returns what became of the files that the attempt touched, and of those whose work was gone before.
-    pub(super) fn look(&mut self, recorder: &Recorder<'_>, look: Look<'_>) -> Result<Vec<UserFile>> {
-        let Look { slot, iteration, taken, commits } = look;
+    /// Returns what became of the files that the attempt touched, and of those whose work was gone before. `commits` were made
+    /// meanwhile.
+    pub(super) fn look(
+        &mut self,
+        recorder: &Recorder<'_>,
+        slot: &Slot,
+        iteration: u32,
+        taken: &SnapshotTaken,
+        commits: &[ObjectId],
+    ) -> Result<Vec<UserFile>> {
         if taken.failure.is_some() || (self.len() == 0 && self.lost.is_empty()) {
             return Ok(self.lost.clone());
         }
@@ -174,7 +171,7 @@ impl UserFiles {
             (Some(now), Some(tree)) if !touched.is_empty() => recorder.differences(Some(slot), tree, now)?,
             _ => Vec::new(),
         };
-        let mut found = self.compare(recorder, look, &touched, &changes)?;
+        let mut found = self.compare(recorder, slot, iteration, &touched, &changes)?;
         found.retain(|file| !(file.is_gone() && self.is_in_history(recorder, file)));
         let hidden = self.hidden.iter().filter(|path| !recorder.work_tree().has_file(path));
         found.extend(hidden.map(|path| self.found(path, UserFileChange::Deleted, iteration, None)));
@@ -198,7 +195,8 @@ impl UserFiles {
     fn compare(
         &self,
         recorder: &Recorder<'_>,
-        Look { slot, iteration, .. }: Look<'_>,
+        slot: &Slot,
+        iteration: u32,
         touched: &BTreeSet<RawPath>,
         changes: &[PathChange],
     ) -> Result<Vec<UserFile>> {

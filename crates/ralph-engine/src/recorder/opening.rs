@@ -10,7 +10,6 @@ use ralph_store::{SessionLog, Slot};
 
 use super::super::recorded_progress::expected_progress;
 use super::super::snapshot_taken::SnapshotTaken;
-use super::snapshots::Moment;
 use super::{Content, Dates, Recorder};
 
 /// The record of a start or a resumption before it is written.
@@ -50,7 +49,7 @@ impl Recorder<'_> {
             return Vec::new();
         }
         let moment = format!("the validation before {}", opening.moment());
-        match self.take_if_changed(opening, Moment { name: &moment, at }) {
+        match self.take_if_changed(opening, &moment, at) {
             Ok(Some(taken)) => {
                 opening.taken = taken;
                 opening.taken.files_changed()
@@ -66,7 +65,8 @@ impl Recorder<'_> {
     fn take_if_changed(
         &mut self,
         Opening { slot, taken: before, .. }: &Opening<'_>,
-        moment: Moment<'_>,
+        moment: &str,
+        at: Timestamp,
     ) -> Result<Option<SnapshotTaken>> {
         let found = self.work_tree.last_contents.clone();
         let (tree, taken) = self.look(slot)?;
@@ -74,7 +74,7 @@ impl Recorder<'_> {
             return Ok(None);
         }
         // No ref leads to the first snapshot yet: this one does.
-        let snapshot = self.commit_contents(slot, &tree, before.snapshot.as_ref(), moment)?;
+        let snapshot = self.commit_contents(slot, &tree, before.snapshot.as_ref(), moment, at)?;
         Ok(Some(SnapshotTaken { snapshot, ..taken }))
     }
 

@@ -8,21 +8,13 @@ use camino::Utf8PathBuf;
 use ralph_core::record::{ObjectId, Timestamp};
 use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
-use ralph_store::{NextSnapshot, SessionRefs, Slot, Snapshot, SpoolMeta};
+use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
 
 use super::super::snapshot_taken::SnapshotTaken;
 use super::Recorder;
 
 /// What to do where git had to be ended while it read the work tree.
 const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";
-
-/// When a snapshot is taken.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moment<'a> {
-    /// What came before it.
-    pub name: &'a str,
-    pub at: Timestamp,
-}
 
 impl Recorder<'_> {
     /// Takes a snapshot and compares it with the one before. A snapshot that fails costs itself, not the record.
@@ -50,8 +42,7 @@ impl Recorder<'_> {
             return Vec::new();
         };
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
-        let next = NextSnapshot { refs: &refs, old: self.tips.snapshot.as_ref(), new: &new };
-        match self.store.keep_snapshot(slot, next) {
+        match self.store.keep_snapshot(slot, &refs, self.tips.snapshot.as_ref(), &new) {
             Ok(()) => self.tips.snapshot = Some(new),
             Err(error) => self.warnings.push(format!("no snapshot after {moment}: {error:#}")),
         }
@@ -119,8 +110,7 @@ impl Recorder<'_> {
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
         let (tree, taken) = self.look(slot)?;
-        let moment = Moment { name: moment, at: taken_at };
-        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), moment)?;
+        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), moment, taken_at)?;
         Ok(SnapshotTaken { snapshot, ..taken })
     }
 
@@ -160,13 +150,14 @@ impl Recorder<'_> {
         (scratch.join("index"), objects)
     }
 
-    /// Writes the commit of a snapshot. `None` if snapshots are not kept.
+    /// Writes the commit of a snapshot that is taken after `moment`. `None` if snapshots are not kept.
     pub(super) fn commit_contents(
         &self,
         slot: &Slot,
         tree: &ObjectId,
         previous: Option<&ObjectId>,
-        moment: Moment<'_>,
+        moment: &str,
+        taken_at: Timestamp,
     ) -> Result<Option<ObjectId>> {
         if !self.place.snapshots {
             return Ok(None);
@@ -178,8 +169,8 @@ impl Recorder<'_> {
             head: head.as_ref(),
             session: &self.place.session,
             feature: &self.place.feature,
-            moment: moment.name,
-            taken_at: moment.at,
+            moment,
+            taken_at,
         };
         self.store.write_snapshot(slot, &snapshot).map(Some)
     }

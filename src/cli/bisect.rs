@@ -46,12 +46,13 @@ pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let moments = moments(store, args, &args.read.choice)?;
     let interrupt = Interrupt::install()?;
-    let found = Trial::new(args, context, &moments, &interrupt).and_then(Trial::hunt);
+    let mut runs = Vec::new();
+    let found = Trial::new(args, context, &interrupt)
+        .and_then(|trial| halve(moments.list.len(), |place| trial.run(&moments.list[place], &mut runs)));
     if let Some(signal) = interrupt.signal() {
         return Ok(ExitCode::of_signal(signal));
     }
-    let (found, runs) = found?;
-    report(args, &moments, &found, &runs)
+    report(args, &moments, found?.as_deref(), &runs)
 }
 
 /// The moments of a session that can be tried.
@@ -113,19 +114,6 @@ enum Verdict {
     Untestable,
 }
 
-/// What came of the hunt, by places in the list of moments.
-#[derive(Debug, PartialEq, Eq)]
-enum Bisected {
-    /// It fails here, and passes at the moment before.
-    First(usize),
-    /// It is one of these; all but the last could not be tested.
-    OneOf(Vec<usize>),
-    /// It fails at the first moment already.
-    Always,
-    /// It passes at the last moment.
-    Never,
-}
-
 /// One run of the command.
 #[derive(Debug, Serialize)]
 struct Run {
@@ -133,19 +121,20 @@ struct Run {
     exit: i32,
 }
 
-/// Halves the distance between a moment that passes and a later one that fails, until they are neighbours.
-fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Result<Bisected> {
+/// Halves the distance between a moment that passes and a later one that fails, until they are neighbours. Returns the place of
+/// the first that fails; several, if all of them but the last could not be tested; `None` if the last passes.
+fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Result<Option<Vec<usize>>> {
     let last = count - 1;
     match trial(last)? {
-        Verdict::Passes => return Ok(Bisected::Never),
+        Verdict::Passes => return Ok(None),
         Verdict::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
         Verdict::Fails => {}
     }
     if last == 0 {
-        return Ok(Bisected::Always);
+        return Ok(Some(vec![0]));
     }
     match trial(0)? {
-        Verdict::Fails => return Ok(Bisected::Always),
+        Verdict::Fails => return Ok(Some(vec![0])),
         Verdict::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
         Verdict::Passes => {}
     }
@@ -161,8 +150,7 @@ fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Resul
             Verdict::Untestable => untestable.push(next),
         }
     }
-    let candidates: Vec<usize> = (passes + 1..=fails).collect();
-    Ok(if candidates.len() == 1 { Bisected::First(fails) } else { Bisected::OneOf(candidates) })
+    Ok(Some((passes + 1..=fails).collect()))
 }
 
 /// The command, and the folder that it runs in.
@@ -173,17 +161,10 @@ struct Trial<'a> {
     marker: Marker,
     /// The project's root, from the top.
     project: Utf8PathBuf,
-    moments: &'a Moments,
-    runs: Vec<Run>,
 }
 
 impl<'a> Trial<'a> {
-    fn new(
-        args: &'a BisectArgs,
-        context: &Context,
-        moments: &'a Moments,
-        interrupt: &'a Interrupt,
-    ) -> Result<Self> {
+    fn new(args: &'a BisectArgs, context: &Context, interrupt: &'a Interrupt) -> Result<Self> {
         let repository = context.store()?.repository();
         let id = SessionId::new(context.now()?, std::process::id());
         let temporary = context.environment.text("TMPDIR").unwrap_or("/tmp");
@@ -197,13 +178,7 @@ impl<'a> Trial<'a> {
         });
         let marker = Marker::new(&id).in_work_tree(checkout.dir());
         let project = project.unwrap_or_default();
-        Ok(Self { args, interrupt, checkout, marker, project, moments, runs: Vec::new() })
-    }
-
-    /// Looks for the first failure; returns all runs as well.
-    fn hunt(mut self) -> Result<(Bisected, Vec<Run>)> {
-        let found = halve(self.moments.list.len(), |place| self.at(place))?;
-        Ok((found, self.runs))
+        Ok(Self { args, interrupt, checkout, marker, project })
     }
 
     /// Runs the command if it is now.
@@ -240,8 +215,8 @@ impl<'a> Trial<'a> {
         Ok(ended.exit.code)
     }
 
-    fn at(&mut self, place: usize) -> Result<Verdict> {
-        let (iteration, snapshot) = &self.moments.list[place];
+    /// Runs the command after an iteration, and notes how that went in `runs`.
+    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Run>) -> Result<Verdict> {
         self.checkout.go_to(snapshot)?;
         let began = std::time::Instant::now();
         let exit = self.command()?;
@@ -252,25 +227,21 @@ impl<'a> Trial<'a> {
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
         note(format_args!("after iteration {iteration}: {word} ({})", span(began.elapsed())));
-        self.runs.push(Run { iteration: *iteration, exit });
+        runs.push(Run { iteration: *iteration, exit });
         Ok(verdict)
     }
 }
 
-fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) -> Result<ExitCode> {
+fn report(args: &BisectArgs, moments: &Moments, found: Option<&[usize]>, runs: &[Run]) -> Result<ExitCode> {
     let session = moments.log.id();
-    let iteration = |place: usize| moments.list[place].0;
-    // Where it fails at the first moment, that may be the first iteration, and no start is known.
-    let place = match found {
-        Bisected::First(place) => Some(*place),
-        Bisected::Always if iteration(0) > 0 => Some(0),
-        Bisected::Always | Bisected::Never | Bisected::OneOf(_) => None,
-    };
-    let entry = place.and_then(|place| moments.log.iteration(iteration(place)));
-    let candidates: Vec<u32> = match found {
-        Bisected::OneOf(places) => places.iter().map(|place| iteration(*place)).collect(),
-        Bisected::First(_) | Bisected::Always | Bisected::Never => Vec::new(),
-    };
+    let found = found.unwrap_or_default();
+    let mut candidates: Vec<u32> = found.iter().map(|place| moments.list[*place].0).collect();
+    let is_never = candidates.is_empty();
+    // The start, 0, is no iteration.
+    let entry = if let [only] = candidates[..] { moments.log.iteration(only) } else { None };
+    if candidates.len() == 1 {
+        candidates.clear();
+    }
     let json = serde_json::json!({
         "session": session,
         "iteration": entry.and_then(|entry| entry.iteration),
@@ -278,21 +249,19 @@ fn report(args: &BisectArgs, moments: &Moments, found: &Bisected, runs: &[Run]) 
         "candidates": candidates,
         "runs": runs,
     });
-    emit(args.read.json, &json, |out| match (entry, found) {
-        (Some(entry), _) => {
+    emit(args.read.json, &json, |out| match entry {
+        Some(entry) => {
             let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
             writeln!(out, "{name} is the first iteration after which it fails")?;
             writeln!(out, "  {}", one_line(&entry.subject))?;
             writeln!(out, "look: {RALPH} show {name} --patch")
         }
-        (None, Bisected::OneOf(_)) => {
+        None if !candidates.is_empty() => {
             let names: Vec<_> = candidates.iter().map(|number| format!("{session}:{number}")).collect();
             writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))
         }
-        (None, Bisected::Never) => writeln!(out, "it passes after the last iteration of session {session}"),
-        (None, Bisected::Always | Bisected::First(_)) => {
-            writeln!(out, "it fails at the start of session {session} already")
-        }
+        None if is_never => writeln!(out, "it passes after the last iteration of session {session}"),
+        None => writeln!(out, "it fails at the start of session {session} already"),
     })?;
     Ok(if entry.is_some() { ExitCode::Done } else { ExitCode::NotDone })
 }
@@ -302,7 +271,7 @@ mod tests {
     use super::*;
 
     /// `+` passes, `-` fails, `?` cannot be tested. Returns how many were tried, too.
-    fn halved(story: &str) -> (Result<Bisected>, usize) {
+    fn halved(story: &str) -> (Result<Option<Vec<usize>>>, usize) {
         let mut tried = 0;
         let found = halve(story.len(), |place| {
             tried += 1;
@@ -316,29 +285,29 @@ mod tests {
     }
 
     #[track_caller]
-    fn case(story: &str, expected: &Bisected) {
-        assert_eq!(halved(story).0.unwrap(), *expected, "{story}");
+    fn case(story: &str, expected: Option<&[usize]>) {
+        assert_eq!(halved(story).0.unwrap().as_deref(), expected, "{story}");
     }
 
     #[test]
     fn the_first_failure_is_found() {
-        case("+-", &Bisected::First(1));
-        case("++++----", &Bisected::First(4));
-        case("+-------", &Bisected::First(1));
-        case("+++++++-", &Bisected::First(7));
-        case("--", &Bisected::Always);
-        case("-", &Bisected::Always);
-        case("+-+", &Bisected::Never);
-        case("+++??--", &Bisected::OneOf(vec![3, 4, 5]));
-        case("+?-", &Bisected::OneOf(vec![1, 2]));
-        case("++?+---", &Bisected::First(4));
+        case("+-", Some(&[1]));
+        case("++++----", Some(&[4]));
+        case("+-------", Some(&[1]));
+        case("+++++++-", Some(&[7]));
+        case("--", Some(&[0]));
+        case("-", Some(&[0]));
+        case("+-+", None);
+        case("+++??--", Some(&[3, 4, 5]));
+        case("+?-", Some(&[1, 2]));
+        case("++?+---", Some(&[4]));
     }
 
     #[test]
     fn a_thousand_moments_take_a_dozen_runs() {
         let story = format!("{}{}", "+".repeat(700), "-".repeat(300));
         let (found, tried) = halved(&story);
-        assert_eq!(found.unwrap(), Bisected::First(700));
+        assert_eq!(found.unwrap(), Some(vec![700]));
         assert!(tried <= 12, "{tried}");
     }
 

@@ -51,7 +51,9 @@ fn install(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> 
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             return Err(Refusal::new(format!("{} is another program, and stays", link.display()))
-                .with_hint(format!("name a folder that comes before it on the PATH: `{RALPH} shim install DIR`"))
+                .with_hint(format!(
+                    "name a folder that comes before it on the PATH: `{RALPH} shim install DIR`"
+                ))
                 .into());
         }
         Err(error) => return Err(error).with_context(|| format!("make the link {}", link.display())),

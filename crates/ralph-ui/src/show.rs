@@ -251,6 +251,7 @@ fn before(earlier: &[EarlierAttempt], is_question: bool) -> Facts {
 fn write_lines(out: &mut dyn Write, lines: &[String]) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
+
 type Facts = Vec<(&'static str, String)>;
 
 /// What it left out, what it left behind, and what was found in its outputs.

@@ -450,9 +450,9 @@ impl Bench<'_> {
             wall,
         };
         let wall = Some((of(|cost| cost.wall), None));
-        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(2000.0), wall));
+        (self.print)(&row(&work, "ms", of(|cost| cost.cpu), Goal::AtMost(1400.0), wall));
         let bytes = fs::metadata(&page).context("look at the page")?.len();
-        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(5.0), None));
+        (self.print)(&row(&format!("{work}: the page"), "MB", bytes as f64 / 1e6, Goal::AtMost(3.0), None));
         (self.print)(&row(&format!("{work}: memory"), "MiB", of(|cost| cost.memory), Goal::None, None));
         Ok(())
     }

@@ -88,18 +88,34 @@
     if (link && link.hash === location.hash) go();
   });
 
+  // What takes much room is packed together; the first fold that is opened, or a search, unpacks it. Where that fails,
+  // the command in the fold shows it.
+  let packed;
+  const unpack = async () => {
+    const bytes = Uint8Array.from(atob($("packed").textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return (await new Response(stream).text()).split("\0");
+  };
+  const unpacked = () => (packed ??= unpack().catch(() => []));
+
   // Search, and the order of the attempts: below their tasks, or as they came.
   const list = $("list"), attempts = all(".a"), query = $("query"), shown = $("shown"), order = $("order");
   const groups = all(".task").map((section) => ({ section, own: all(".a", section) }));
   const children = [...list.children];
+  const titles = new Map(attempts.map((attempt) => [attempt, attempt.closest(".task")?.firstElementChild.textContent ?? ""]));
   const texts = new Map();
-  const textOf = (attempt) => {
-    if (!texts.has(attempt)) texts.set(attempt, `${attempt.closest(".task")?.firstElementChild.textContent} ${attempt.textContent}`.toLowerCase());
+  const plain = (html) => Object.assign(document.createElement("template"), { innerHTML: html }).content.textContent;
+  const textOf = (attempt, packed) => {
+    if (!texts.has(attempt)) {
+      const hidden = all("[data-n]:not(.prompt)", attempt).map((fold) => plain(packed[fold.dataset.n] ?? ""));
+      texts.set(attempt, [titles.get(attempt), attempt.textContent, ...hidden].join(" ").toLowerCase());
+    }
     return texts.get(attempt);
   };
-  const search = () => {
+  const search = async () => {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = attempts.filter((attempt) => !(attempt.hidden = !words.every((word) => textOf(attempt).includes(word))));
+    const packed = words.length > 0 ? await unpacked() : [];
+    const found = attempts.filter((attempt) => !(attempt.hidden = !words.every((word) => textOf(attempt, packed).includes(word))));
     for (const { section, own } of groups) section.hidden = own.every((attempt) => attempt.hidden);
     shown.textContent = words.length === 0 ? "" : `${found.length} of ${attempts.length} match`;
   };
@@ -113,7 +129,6 @@
   order.addEventListener("click", () => {
     const isByTime = order.getAttribute("aria-pressed") === "false";
     order.setAttribute("aria-pressed", isByTime);
-    attempts.forEach(textOf);
     if (isByTime) list.replaceChildren(...attempts.toSorted((one, other) => one.id.slice(1) - other.id.slice(1)));
     else {
       list.replaceChildren(...children);
@@ -134,21 +149,13 @@
     next?.firstElementChild.focus();
   });
 
-  // Prompts are packed together; the first that is unfolded unpacks them.
-  let prompts;
-  const unpack = async () => {
-    const bytes = Uint8Array.from(atob($("packed").textContent), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return (await new Response(stream).text()).split("\0");
-  };
-  for (const fold of all(".prompt")) {
+  // What is packed is markup of ours, too.
+  for (const fold of all("details[data-n]")) {
     fold.addEventListener("toggle", async () => {
-      if (!fold.open || fold.querySelector("pre")) return;
-      try {
-        const text = (await (prompts ??= unpack()))[fold.dataset.n], pre = document.createElement("pre");
-        pre.textContent = text;
-        if (!fold.querySelector("pre")) fold.lastElementChild.before(pre);
-      } catch { /* the command below shows it */ }
+      const place = fold.dataset.n;
+      if (!fold.open || place === undefined) return;
+      delete fold.dataset.n;
+      fold.lastElementChild.insertAdjacentHTML("beforebegin", (await unpacked())[place] ?? "");
     });
   }
 
@@ -163,7 +170,7 @@
 
   let unfolded = [];
   addEventListener("beforeprint", () => {
-    unfolded = attempts.length <= 40 ? all("details:not([open], .prompt)") : [];
+    unfolded = attempts.length <= 40 ? all("details:not([open], [data-n])") : [];
     for (const fold of unfolded) fold.open = true;
   });
   addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; unfolded = []; });

@@ -118,7 +118,7 @@ async function onPaper(browser, name, file) {
   const printed = await visit(browser, file);
   const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
   check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
-  const folded = () => printed.page.$$eval("details:not(.prompt)", (folds) => folds.filter((fold) => !fold.open).length);
+  const folded = () => printed.page.$$eval("details:not([data-n])", (folds) => folds.filter((fold) => !fold.open).length);
   const before = await folded();
   await printed.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   equal(await folded(), 0, `${name}: folds that stay closed on paper`);

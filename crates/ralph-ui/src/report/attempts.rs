@@ -45,34 +45,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Class of the style in the list, and the sign.
-    fn look(self) -> (&'static str, &'static str) {
+    /// Class of the style in the list, sign, class in the strip, and words.
+    pub fn look(self) -> [&'static str; 4] {
         match self {
-            Self::Done => ("done", "✔"),
-            Self::CutShort => ("cut", "‖"),
-            Self::Solved => ("old", "✘"),
-            Self::Asks => ("ask", "?"),
-            Self::Fails => ("bad", "✘"),
-        }
-    }
-
-    /// Class of the style in the strip.
-    pub fn cell(self) -> &'static str {
-        match self {
-            Self::Done | Self::CutShort => "g",
-            Self::Solved => "r",
-            Self::Asks => "q",
-            Self::Fails => "x",
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::CutShort => "cut short",
-            Self::Solved => "failed, solved later",
-            Self::Asks => "asks",
-            Self::Fails => "failed, still open",
+            Self::Done => ["done", "✔", "g", "done"],
+            Self::CutShort => ["cut", "‖", "g", "cut short"],
+            Self::Solved => ["old", "✘", "r", "failed, solved later"],
+            Self::Asks => ["ask", "?", "q", "asks"],
+            Self::Fails => ["bad", "✘", "x", "failed, still open"],
         }
     }
 }
@@ -98,8 +78,6 @@ pub(super) struct Attempt<'a> {
     kind: Kind,
     what: String,
     pub parts: Vec<Part<'a>>,
-    /// Its place among the packed prompts.
-    pub prompt: Option<usize>,
 }
 
 /// Returns what the page shows of `iterations`, with at most so many bytes of each text.
@@ -116,29 +94,24 @@ pub(super) fn attempts<'a>(
     let attempt = |iteration: &'a ReportIteration| {
         let kind = kind_of(report, iteration)?;
         let is_lone = counts.get(&iteration.record.task.as_ref()) == Some(&1);
-        // A place that is as long as any.
-        let prompt = iteration.prompt.as_ref().map(|_| iterations.len());
         let mut parts = parts(iteration, kind);
         for part in &mut parts {
             part.lay_out(most);
         }
-        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), parts, prompt })
+        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), parts })
     };
     iterations.iter().filter_map(attempt).collect()
 }
 
 impl Attempt<'_> {
-    pub fn text_of_prompt(&self) -> Option<&str> {
-        self.iteration.prompt.as_ref().map(|text| text.text.as_str())
-    }
-
     pub fn write(&self, environment: &Environment<'_>, has_parts: bool) -> Result<String> {
         let (iteration, record) = (self.iteration, &self.iteration.record);
-        let (class, mark) = self.kind.look();
+        let [class, mark, ..] = self.kind.look();
         let parts = self.parts.iter().filter(|_| has_parts).map(|part| {
             context! {
                 class => part.class, title => part.title, note => part.note.as_str(), command => part.command.as_str(),
-                is_open => part.is_open, html => Value::from_safe_string(part.html.clone()),
+                is_open => part.is_open, place => part.place,
+                html => Value::from_safe_string(if part.is_packed { String::new() } else { part.html.clone() }),
                 cut => part.is_cut.then_some("Only a part of it is shown. All of it:"),
             }
         });
@@ -155,8 +128,6 @@ impl Attempt<'_> {
             warnings => warnings(record),
             lists => lists(iteration),
             parts => parts.collect::<Vec<_>>(),
-            prompt => self.prompt,
-            name => iteration.name.as_str(),
         };
         let template = environment.get_template("attempt").context("find the template")?;
         template.render(values).context("write an attempt")
@@ -340,14 +311,18 @@ pub(super) struct Part<'a> {
     command: String,
     is_open: bool,
     body: Body<'a>,
-    /// As it stands in the page.
+    /// As it stands in the page, or among what is packed: prompts, and of what is done all that takes much room.
     pub html: String,
+    pub is_packed: bool,
+    /// Its place among what is packed.
+    pub place: Option<usize>,
     /// True if the page does not have all of it.
     pub is_cut: bool,
 }
 
 enum Body<'a> {
     Markdown(&'a Text),
+    Plain(&'a Text),
     /// Its end counts.
     Output(&'a Text),
     Patch(&'a Text),
@@ -358,12 +333,13 @@ impl Part<'_> {
     /// Writes it in at most so many bytes beside [`PART_FRAME`].
     pub fn lay_out(&mut self, most: usize) {
         let (text, was_cut) = match &self.body {
-            Body::Markdown(text) | Body::Output(text) | Body::Patch(text) => {
+            Body::Markdown(text) | Body::Plain(text) | Body::Output(text) | Body::Patch(text) => {
                 (text.text.as_str(), text.is_left_out())
             }
             Body::Lines(text) => (text.as_str(), false),
         };
-        let narrow = if matches!(self.body, Body::Markdown(_)) { None } else { fit::narrow(text) };
+        let is_code = !matches!(self.body, Body::Markdown(_) | Body::Plain(_));
+        let narrow = if is_code { fit::narrow(text) } else { None };
         let text = narrow.as_deref().unwrap_or(text);
         let is_output = matches!(self.body, Body::Output(_));
         let shown = if is_output { fit::tail(text, most) } else { fit::head(text, most) };
@@ -384,7 +360,10 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut add = |class, title, note, flag: &str, is_open, body| {
         let command = format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name);
-        parts.push(Part { class, title, note, command, is_open, body, html: String::new(), is_cut: false });
+        let is_long = matches!(body, Body::Patch(_)) || class == "tools";
+        let is_packed = class == "prompt" || kind == Kind::Done && is_long;
+        let (html, place, is_cut) = (String::new(), None, false);
+        parts.push(Part { class, title, note, command, is_open, body, html, is_packed, place, is_cut });
     };
     if let Some(text) = &iteration.answer {
         add("answer", "What the agent said last", String::new(), "--agent", true, Body::Markdown(text));
@@ -427,6 +406,9 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
         });
         let lines = Body::Lines(lines.collect::<Vec<_>>().join("\n"));
         add("tools", "Tool calls", note, "--json", false, lines);
+    }
+    if let Some(text) = &iteration.prompt {
+        add("prompt", "Prompt", String::new(), "--prompt", false, Body::Plain(text));
     }
     parts
 }

@@ -127,20 +127,16 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
     let mut facts = vec![context! { name => "Cost", value => cost, notes, link => false }];
     if let Some(changes) = &report.changes {
         let (added, removed) = changes.lines();
-        let value = format!(
-            "{}, +{} −{}",
-            Count(changes.files.len() as u64, "file"),
-            grouped(added),
-            grouped(removed)
-        );
-        let notes = match report.uncommitted {
-            Some(0) if changes.files.is_empty() => ("", "nothing".to_owned()),
-            Some(0) => ("", "committed".to_owned()),
-            Some(some) if some < changes.files.len() => {
-                ("am", format!("{} not committed", grouped(some as u64)))
-            }
-            Some(_) => ("am", "not committed".to_owned()),
+        let files = changes.files.len();
+        let value = match files {
+            0 => "nothing".to_owned(),
+            files => format!("{}, +{} −{}", Count(files as u64, "file"), grouped(added), grouped(removed)),
+        };
+        let notes = match report.uncommitted.filter(|_| files > 0) {
             None => ("", String::new()),
+            Some(0) => ("", "committed".to_owned()),
+            Some(some) if some < files => ("am", format!("{} not committed", grouped(some as u64))),
+            Some(_) => ("am", "not committed".to_owned()),
         };
         let link = !changes.files.is_empty();
         facts.push(context! { name => "Changed", value, notes => [notes], link });
@@ -174,11 +170,8 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
 /// `5 h 49 min`, `42 min`
 fn minutes(ms: u64) -> String {
     let text = duration(ms);
-    if ms < 60_000 {
-        text
-    } else {
-        text.split_once(" min").map_or(text.clone(), |(minutes, _)| format!("{minutes} min"))
-    }
+    let whole = text.split_once(" min").map(|(minutes, _)| format!("{minutes} min"));
+    whole.unwrap_or(text)
 }
 
 /// `12.3 M`
@@ -235,12 +228,10 @@ fn card(report: &Report, need: &Need) -> Value {
         _ => (capital(&cause), String::new()),
     };
     let last = attempts.last().map(|one| one.record.iteration);
-    let undone = attempts.iter().rev().find_map(|one| given_up(report, &one.record)).map(|words| {
-        if words.contains("undone") {
-            "Its changes were undone."
-        } else {
-            "Its changes are in the work tree."
-        }
+    let given_up = attempts.iter().rev().find_map(|one| given_up(report, &one.record));
+    let undone = given_up.map(|words| {
+        let is_undone = words.contains("undone");
+        if is_undone { "Its changes were undone." } else { "Its changes are in the work tree." }
     });
     let files = report.changes.iter().flat_map(|changes| &changes.files);
     let unfinished: Vec<_> = files.filter(|file| file.is_unfinished && file.tasks.contains(task)).collect();

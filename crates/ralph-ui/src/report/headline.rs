@@ -8,9 +8,10 @@ use strum::IntoStaticStr;
 use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
 use crate::status::InFlight;
-use crate::style::{Count, grouped};
+use crate::style::Count;
 use ralph_core::record::{
-    FlaggedTask, Iteration, Need, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
+    FlaggedTask, Iteration, NotDone, Outcome, Session, SessionId, Status, StopReason, Summary, TaskName,
+    Timestamp,
 };
 use ralph_store::RemoteRun;
 
@@ -138,82 +139,6 @@ pub fn time(iteration: &ReportIteration) -> u64 {
     iteration.record.duration_ms.total().unwrap_or_default()
 }
 
-/// An open task that was tried.
-fn unfinished(task: &NotDone, rows: &[TaskRow]) -> Attention {
-    let row = rows.iter().find(|row| row.name == task.task);
-    let after = Count(u64::from(task.attempts), "attempt");
-    Attention {
-        level: if task.needs_you() { Level::Bad } else { Level::Note },
-        task: Some(task.task.clone()),
-        what: if task.attempts > 0 {
-            format!("is not done after {after}.")
-        } else {
-            "is not done.".to_owned()
-        },
-        quote: task.cause.clone(),
-        iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
-    }
-}
-
-/// A task that is done, with what a person should know of that.
-fn of_flagged(task: &FlaggedTask, session: &Session) -> Attention {
-    let more = task.flags.len().saturating_sub(1);
-    let more = if more > 0 { format!(" (+{more})") } else { String::new() };
-    Attention {
-        level: Level::Warning,
-        task: Some(task.task.clone()),
-        what: format!("is done, but flagged{more}."),
-        quote: task.text.clone(),
-        iterations: task.iteration.filter(|_| task.session == session.id).into_iter().collect(),
-    }
-}
-
-/// What only a person can settle, beside tasks.
-fn fault(need: &Need, session: &Session) -> Option<Attention> {
-    need.task.is_none().then(|| Attention {
-        level: Level::Bad,
-        task: None,
-        what: format!("{}.", capital(&need.subject())),
-        quote: need.cause.clone(),
-        iterations: need.iteration.filter(|_| need.session == session.id).into_iter().collect(),
-    })
-}
-
-/// What several iterations have in common.
-fn notable(iterations: &[ReportIteration]) -> impl Iterator<Item = Attention> {
-    type IsMeant = fn(&Iteration) -> bool;
-    let kinds: [(Level, IsMeant, &str, &str); 3] = [
-        (
-            Level::Warning,
-            |record| !record.false_claim.is_empty(),
-            "wrong “done” caught and reopened.",
-            "wrong “done” caught and reopened.",
-        ),
-        (
-            Level::Warning,
-            |record| record.outcome == Outcome::Interrupted,
-            "attempt was cut short.",
-            "attempts were cut short.",
-        ),
-        (
-            Level::Note,
-            |record| !record.redactions.is_empty(),
-            "attempt had secrets, which were taken out of the record.",
-            "attempts had secrets, which were taken out of the record.",
-        ),
-    ];
-    kinds.into_iter().filter_map(|(level, is_meant, one, several)| {
-        let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
-        let iterations: Vec<u32> = meant.map(|record| record.iteration).collect();
-        let what = format!(
-            "{} {}",
-            grouped(iterations.len() as u64),
-            if iterations.len() == 1 { one } else { several }
-        );
-        (!iterations.is_empty()).then_some(Attention { level, task: None, what, quote: None, iterations })
-    })
-}
-
 /// What to look at, gravest first.
 pub fn attention(
     session: &Session,
@@ -222,19 +147,53 @@ pub fn attention(
     summary: &Summary,
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
-    let mut found: Vec<Attention> =
-        not_done.iter().take(MAX_FINDINGS - 4).map(|task| unfinished(task, tasks)).collect();
-    found.extend(summary.needs_you.iter().filter_map(|need| fault(need, session)));
-    found.extend(summary.flagged.iter().map(|task| of_flagged(task, session)));
-    found.extend(notable(iterations));
+    type IsMeant = fn(&Iteration) -> bool;
+    let mut found = Vec::new();
+    let mut add = |level, task: Option<&TaskName>, what: String, quote: Option<&String>, iterations| {
+        found.push(Attention { level, task: task.cloned(), what, quote: quote.cloned(), iterations });
+    };
+    let own =
+        |of: &SessionId, number: Option<u32>| number.filter(|_| *of == session.id).into_iter().collect();
+    for task in not_done.iter().take(MAX_FINDINGS - 4) {
+        let row = tasks.iter().find(|row| row.name == task.task);
+        let after = Count(u64::from(task.attempts), "attempt");
+        let level = if task.needs_you() { Level::Bad } else { Level::Note };
+        let numbers = row.map(|row| row.iterations.clone()).unwrap_or_default();
+        add(level, Some(&task.task), format!("is not done after {after}."), task.cause.as_ref(), numbers);
+    }
+    for need in summary.needs_you.iter().filter(|need| need.task.is_none()) {
+        let what = format!("{}.", capital(&need.subject()));
+        add(Level::Bad, None, what, need.cause.as_ref(), own(&need.session, need.iteration));
+    }
+    for task in &summary.flagged {
+        let more = task.flags.len().saturating_sub(1);
+        let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+        let what = format!("is done, but flagged{more}.");
+        add(Level::Warning, Some(&task.task), what, task.text.as_ref(), own(&task.session, task.iteration));
+    }
+    let kinds: [(Level, IsMeant, &str); 3] = [
+        (
+            Level::Warning,
+            |record| !record.false_claim.is_empty(),
+            "said done, and was not: caught and reopened.",
+        ),
+        (Level::Warning, |record| record.outcome == Outcome::Interrupted, "cut short."),
+        (
+            Level::Note,
+            |record| !record.redactions.is_empty(),
+            "with secrets, which were taken out of the record.",
+        ),
+    ];
+    for (level, is_meant, what) in kinds {
+        let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
+        let numbers: Vec<u32> = meant.map(|record| record.iteration).collect();
+        if !numbers.is_empty() {
+            add(level, None, format!("{} {what}", Count(numbers.len() as u64, "attempt")), None, numbers);
+        }
+    }
     if !session.hints.is_empty() {
-        found.push(Attention {
-            level: Level::Note,
-            task: None,
-            what: format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint")),
-            quote: session.hints.first().cloned(),
-            iterations: Vec::new(),
-        });
+        let what = format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint"));
+        add(Level::Note, None, what, session.hints.first(), Vec::new());
     }
     found.truncate(MAX_FINDINGS);
     found
@@ -245,7 +204,7 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
     use ralph_core::record::samples::session;
-    use ralph_core::record::{FlagCode, NeedKind};
+    use ralph_core::record::{FlagCode, Need, NeedKind};
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
@@ -358,7 +317,7 @@ mod tests {
             ("T1-a T1-b T1-c T1! T2-a", "T1 is not done after 1 attempt.|T2 is not done after 1 attempt."),
             (
                 "T1! T2? T2?",
-                "T1 is not done after 1 attempt.|T2 is not done after 1 attempt.|2 attempts were cut short.",
+                "T1 is not done after 1 attempt.|T2 is not done after 1 attempt.|2 attempts cut short.",
             ),
         ] {
             let told: Vec<String> = report(iterations(words), "")

@@ -141,22 +141,7 @@ pub struct ReportInput {
 
 impl Report {
     pub fn new(found: ReportInput) -> Self {
-        let ReportInput {
-            session,
-            is_whole,
-            begin,
-            elsewhere,
-            tasks_before,
-            tasks,
-            mut not_done,
-            changes,
-            mut iterations,
-            unreadable,
-            made_at,
-            summary,
-            uncommitted,
-            is_latest,
-        } = found;
+        let ReportInput { session, mut not_done, mut iterations, summary, begin, .. } = found;
         let in_flight = begin.as_ref().map(|begin| InFlight {
             iteration: begin.iteration,
             agent: begin.agent.clone(),
@@ -178,32 +163,36 @@ impl Report {
             totals.cost = totals.cost.plus(iteration.record.cost());
         }
         let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
-        let tasks = task_rows::of(&tasks, &iterations);
-        let now = headline::Now { in_flight: in_flight.as_ref(), elsewhere: elsewhere.as_ref(), at: made_at };
+        let tasks = task_rows::of(&found.tasks, &iterations);
+        let now = headline::Now {
+            in_flight: in_flight.as_ref(),
+            elsewhere: found.elsewhere.as_ref(),
+            at: found.made_at,
+        };
         let headline = headline::of(&session, &iterations, &not_done, &summary.flagged, now);
         let attention = headline::attention(&session, &iterations, &not_done, &summary, &tasks);
         Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,
-            made_at,
+            made_at: found.made_at,
             tool_version: env!("CARGO_PKG_VERSION"),
             session,
-            is_whole,
+            is_whole: found.is_whole,
             in_flight,
             headline,
             attention,
             counts,
             totals,
-            open_before: tasks_before.open,
+            open_before: found.tasks_before.open,
             tasks,
             not_done,
-            changes: changes.map(|(files, patch)| Changes::new(files, patch, &iterations)),
+            changes: found.changes.map(|(files, patch)| Changes::new(files, patch, &iterations)),
             clusters,
             iterations,
-            unreadable,
+            unreadable: found.unreadable,
             summary,
-            uncommitted,
-            is_latest,
+            uncommitted: found.uncommitted,
+            is_latest: found.is_latest,
             begin,
         }
     }

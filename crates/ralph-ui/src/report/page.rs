@@ -7,7 +7,7 @@ use ralph_templates::{ATTEMPT, PAGE, TASK};
 use crate::local_time::span_of;
 use ralph_core::record::{NeedKind, RALPH_ELSEWHERE};
 
-use super::attempts::{Attempt, PART_FRAME, attempts, list};
+use super::attempts::{PART_FRAME, Part, attempts, list};
 use super::environment::{Medium, environment};
 use super::fit::{Omissions, level};
 use super::frame::{Frame, framed};
@@ -18,8 +18,9 @@ use super::{Report, first_screen, panels};
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
 
-/// The part of a page that the changes of the whole session may take.
+/// The part of a page that the changes of the whole session may take, and of the rest what is packed.
 const PATCHES_PART: usize = 10;
+const PACKED_PART: usize = 3;
 /// Room for notes on what was left out, in bytes.
 const NOTES: usize = 1000;
 /// With more attempts, only those that are on the screen are laid out.
@@ -66,18 +67,26 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
         attempts.drain(..left_out);
         left.iterations += left_out;
     }
-    let prompts: Vec<&str> = attempts.iter().filter_map(Attempt::text_of_prompt).collect();
-    let (packed, _) = pack(&prompts, limits.max_part, room);
+    let mut parts: Vec<&mut Part<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
+    let mut most = limits.max_part;
+    let packed = loop {
+        let texts: Vec<&str> =
+            parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str()).collect();
+        let packed = pack(&texts);
+        if packed.len() <= room / PACKED_PART || most == 0 {
+            break packed;
+        }
+        most /= 4;
+        parts.iter_mut().filter(|part| part.is_packed).for_each(|part| part.lay_out(most));
+    };
     room = room.saturating_sub(packed.len());
-    let mut places = 0..;
-    for attempt in &mut attempts {
-        attempt.prompt = attempt.prompt.and_then(|_| if packed.is_empty() { None } else { places.next() });
-    }
-    let sizes =
-        attempts.iter().flat_map(|attempt| attempt.parts.iter().map(|part| part.html.len())).collect();
+    let sizes = parts.iter().filter(|part| !part.is_packed).map(|part| part.html.len()).collect();
     let most = level(sizes, room);
-    for part in attempts.iter_mut().flat_map(|attempt| &mut attempt.parts) {
-        if part.html.len() > most {
+    let mut places = 0..;
+    for part in parts {
+        if part.is_packed {
+            part.place = places.next();
+        } else if part.html.len() > most {
             part.lay_out(most);
         }
         left.cut += usize::from(part.is_cut);
@@ -88,7 +97,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     write(report, &environment, limits, left, [rows, packed])
 }
 
-/// Writes the page around the rows of attempts and their packed prompts.
+/// Writes the page around the rows of attempts and what is packed of them.
 fn write(
     report: &Report,
     environment: &Environment<'_>,
@@ -253,6 +262,34 @@ mod tests {
             assert!(page.len() <= least, "{} for {max_size}", page.len());
             assert!(max_size < 1_000_000 || page.len() > max_size / 2, "{} for {max_size}", page.len());
         }
+    }
+
+    #[test]
+    fn an_attempt_takes_at_most_three_kilobytes() {
+        let words: Vec<String> = (0..200)
+            .map(|number| format!("T{}{}", number / 2 % 10, if number % 4 == 0 { "-a" } else { "+" }))
+            .collect();
+        let mut many = iterations(&words.join(" "));
+        for iteration in &mut many {
+            let n = iteration.record.iteration;
+            let lines = |of: fn(u32, u32) -> String| (0..40).map(|line| of(n, line)).collect::<String>();
+            iteration.prompt = Some(Text::whole(format!(
+                "Attempt {n}\n{}",
+                "Do the task, and only the task.\n".repeat(250)
+            )));
+            iteration.answer =
+                Some(Text::whole(format!("Part {n} **works** now.\n\n- `src/p{n}.ts` has it\n")));
+            iteration.validation =
+                Some(Text::whole(lines(|n, line| format!("PASS src/suite{line}.test.ts {n}\n"))));
+            let patch =
+                lines(|n, line| format!("+export const value{line} = {};\n", n.wrapping_mul(2_654_435_761)));
+            iteration.diff =
+                Diff::Patch(Text::whole(format!("diff --git a/x b/x\n+++ b/x\n@@ -1 +1 @@\n{patch}")));
+        }
+        let page = page(&report(many, ""), Limits { max_size: 5_000_000, max_part: 64 << 10 }, Medium::File)
+            .unwrap();
+        assert_eq!(page.matches("<details class=\"a ").count(), 200);
+        assert!(page.len() <= 60_000 + 200 * 3000 && !page.contains("cut at"), "{}", page.len());
     }
 
     #[test]

@@ -18,6 +18,7 @@ const WIDTH: f64 = 1072.0;
 const GAP_WIDTH: f64 = 96.0;
 const BETWEEN: f64 = 2.0;
 const MIN_WIDTH: f64 = 3.0;
+const MAX_WIDTH: f64 = 120.0;
 const LABEL_WIDTH: f64 = 48.0;
 /// Shorter gaps are not drawn: of waits, and of other times, which agents and git need between attempts.
 const MIN_WAIT_MS: u64 = 120_000;
@@ -80,12 +81,12 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         picture.hour(first.started_at);
         // What is worst is seen.
         let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Kind::Done);
-        picture.cell(kind, first.iteration, ms(chunk) * scale + MIN_WIDTH);
+        picture.cell(kind, first.iteration, (ms(chunk) * scale + MIN_WIDTH).min(MAX_WIDTH));
     }
     let legend = [Kind::Done, Kind::Solved, Kind::Asks, Kind::Fails].into_iter();
     let legend = legend
         .filter(|kind| attempts.iter().any(|(_, one)| one == kind))
-        .map(|kind| (kind.cell(), kind.words()));
+        .map(|kind| (kind.look()[2], kind.look()[3]));
     let waiting = (!drawn.is_empty()).then_some(("wait", "waiting"));
     let label = format!("{} attempts in {}", attempts.len(), duration(report.headline.span_ms));
     (!attempts.is_empty()).then(|| {
@@ -109,13 +110,13 @@ impl Picture {
     }
 
     fn cell(&mut self, kind: Kind, n: u32, width: f64) {
-        let x = self.x;
+        let (x, class) = (self.x, kind.look()[2]);
         match kind {
-            Kind::Solved => self.rect(kind.cell(), n, [x, 24.0, width, 12.0]),
-            Kind::Asks => self.rect(kind.cell(), n, [x + 1.0, 5.0, (width - 2.0).max(1.0), 30.0]),
-            Kind::Done | Kind::CutShort => self.rect(kind.cell(), n, [x, 4.0, width, 32.0]),
+            Kind::Solved => self.rect(class, n, [x, 24.0, width, 12.0]),
+            Kind::Asks => self.rect(class, n, [x + 1.0, 5.0, (width - 2.0).max(1.0), 30.0]),
+            Kind::Done | Kind::CutShort => self.rect(class, n, [x, 4.0, width, 32.0]),
             Kind::Fails => {
-                self.rect(kind.cell(), n, [x, 4.0, width, 32.0]);
+                self.rect(class, n, [x, 4.0, width, 32.0]);
                 let notch = (width / 2.0).min(8.0);
                 self.rect("notch", n, [x + (width - notch) / 2.0, 18.0, notch, 3.0]);
             }

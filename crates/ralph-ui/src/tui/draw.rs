@@ -80,6 +80,8 @@ pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, ri
     let mut block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(style(look))
+        // A title has the looks of its words, not of the border.
+        .title_style(Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM))
         .title_top(Line::from(title));
     if right.width() > 0 {
         let right = Row::of(look, " ").then(right).and(look, " ─");
@@ -113,7 +115,7 @@ pub fn list(
         Style::new().add_modifier(Modifier::BOLD)
     };
     let widget = List::new(items)
-        .highlight_symbol(Line::styled(if is_focused { " " } else { CURSOR }, style(Look::Accent)))
+        .highlight_symbol(if is_focused { Line::raw(" ") } else { Line::styled(CURSOR, style(Look::Accent)) })
         .highlight_spacing(HighlightSpacing::Always)
         .highlight_style(look);
     frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(chosen));

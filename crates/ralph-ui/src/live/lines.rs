@@ -398,7 +398,7 @@ mod tests {
         let expected = "\
  23:03  ✘ T004 2  Write the parser                             3m38   $1.30
                   left 1, right 2
-                  said done, but it is not; reopened
+                  said done, but the validation fails; reopened
 ";
         assert_eq!(shown(&failed, Some(75)), format!(" {expected}"));
         assert!(shown(&failed, None).starts_with(" 23:03  ✘ T004 2  Write the parser  3m38  $1.30\n"));

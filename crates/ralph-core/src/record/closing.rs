@@ -34,6 +34,45 @@ pub struct Closing {
     pub summary: Summary,
 }
 
+impl Closing {
+    /// See [`super::Event::for_each_text`].
+    pub(super) fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        let Self {
+            why,
+            hint,
+            next,
+            unrecognised,
+            uncommitted,
+            left_out,
+            changes: _,
+            not_done,
+            unfinished,
+            false_claims: _,
+            // Read from the record, which has no secrets.
+            summary: _,
+        } = self;
+        let texts = why.iter_mut().chain(hint).chain(next);
+        texts.chain([unrecognised, uncommitted, left_out].into_iter().flatten()).for_each(&mut *visit);
+        for Unfinished { task, is_same: _, tried, is_taken_back: _, files, lines: _ } in unfinished {
+            [task].into_iter().chain(tried).chain(files).for_each(&mut *visit);
+        }
+        for task in not_done {
+            let NotDone {
+                task,
+                title,
+                is_skipped: _,
+                asks: _,
+                attempts: _,
+                cause,
+                iteration: _,
+                cost_usd: _,
+                blocks,
+            } = task;
+            [task, title].into_iter().chain(cause).chain(blocks).for_each(&mut *visit);
+        }
+    }
+}
+
 /// What a session changed in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Changes {

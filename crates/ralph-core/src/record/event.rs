@@ -4,8 +4,8 @@ use failure_excerpt::Tally;
 use serde::Serialize;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, NotDone, ObjectId, Outcome, Scope,
-    Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, Unfinished, UserFile, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, Scope, Session,
+    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -159,91 +159,96 @@ pub enum Event {
 
 impl Event {
     /// Calls `visit` with each text that may be of a person, an agent or a tool. Those of the records in `IterationRecorded` and
-    /// `SessionEnded` are not among them, nor is what was read from records, which have no secrets.
+    /// `SessionEnded` are not among them, nor is what was read from records, which have no secrets. Every field is named, so
+    /// that none that comes later is forgotten.
     pub fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
         match self {
             Self::SessionStarted {
+                session: _,
                 feature,
                 agent,
+                max_iterations: _,
                 loop_type,
                 artifact,
+                tasks: _,
                 scope,
+                scope_tasks: _,
+                unit: _,
+                is_resumed: _,
+                cost: _,
                 agent_version,
+                permissions: _,
                 validation,
                 baseline,
+                is_known_to_pass: _,
                 hints,
                 given_up,
+                user_files: _,
                 validation_files,
                 validation_notes,
-                ..
             } => {
-                let scopes = scope.iter_mut();
-                let of_hints =
-                    hints.iter_mut().flat_map(|hint| [&mut hint.text].into_iter().chain(&mut hint.tasks));
+                for Hint { number: _, text, tasks, added_at: _, session: _ } in hints {
+                    [text].into_iter().chain(tasks).for_each(&mut *visit);
+                }
+                if let Some(Scope { tasks, phases, stories }) = scope {
+                    [tasks, phases, stories].into_iter().flatten().for_each(&mut *visit);
+                }
+                // The names of its tests have no secrets any more.
+                if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause, tests: _ }) = baseline
+                {
+                    cause.iter_mut().for_each(&mut *visit);
+                }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
-                let texts = texts.chain(agent_version).chain(validation).chain(given_up).chain(of_hints);
-                let texts = texts.chain(validation_files).chain(validation_notes);
-                let texts = texts.chain(baseline.iter_mut().filter_map(|baseline| baseline.cause.as_mut()));
-                let lists = scopes.flat_map(|Scope { tasks, phases, stories }| [tasks, phases, stories]);
-                texts.chain(lists.flatten()).for_each(visit);
+                let texts = texts.chain(agent_version).chain(validation).chain(given_up);
+                texts.chain(validation_files).chain(validation_notes).for_each(visit);
             }
-            Self::IterationStarted { task, agent, hints, unit_tasks, .. } => {
-                let Task { name, id, text, phase, story } = task;
+            Self::IterationStarted {
+                session: _,
+                iteration: _,
+                task: Task { name, id, text, phase, story },
+                attempt: _,
+                agent,
+                hints,
+                unit_tasks,
+                started_at: _,
+            } => {
                 let texts = [name, text, agent].into_iter().chain(hints).chain(unit_tasks);
                 texts.chain(id).chain(phase).chain(story).for_each(visit);
             }
             Self::PhaseStarted {
+                iteration: _,
                 phase: Phase::Agent { agent: text } | Phase::Validation { command: text },
-                ..
             }
-            | Self::ValidationFinished { command: text, .. }
-            | Self::ChangesTakenBack { task: text, .. }
+            | Self::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _, tests: _ }
+            | Self::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ }
             | Self::Warning { message: text } => visit(text),
-            Self::AgentEvent { event, .. } => match event {
+            Self::AgentEvent { iteration: _, event } => match event {
                 AgentEvent::Text { text }
                 | AgentEvent::Retry { message: text }
                 | AgentEvent::Error { message: text } => visit(text),
-                AgentEvent::ToolStarted { tool_name, arguments_summary: words }
-                | AgentEvent::ToolEnded { tool_name, result: words, .. } => {
-                    [tool_name, words].into_iter().for_each(visit);
+                AgentEvent::ToolStarted { tool_name, arguments_summary: text }
+                | AgentEvent::ToolEnded { tool_name, is_error: _, result: text } => {
+                    [tool_name, text].into_iter().for_each(visit);
                 }
-                AgentEvent::Usage { .. } => {}
+                AgentEvent::Usage { tokens: _ } => {}
             },
-            Self::Waiting { waiting: Waiting { agent, message, .. }, .. } => {
+            Self::Waiting { session: _, waiting, seconds: _ } => {
+                let Waiting { agent, class: _, until: _, is_guessed: _, message } = waiting;
                 [agent].into_iter().chain(message).for_each(visit);
             }
-            Self::AgentChanged { from, to, .. } => [from, to].into_iter().for_each(visit),
-            Self::UserFilesLost { what, command, files, .. } => {
-                let paths = files.iter_mut().map(|file| &mut file.path);
+            Self::AgentChanged { session: _, from, to, failure_class: _ } => {
+                [from, to].into_iter().for_each(visit);
+            }
+            Self::UserFilesLost { iteration: _, what, command, files } => {
+                let paths = files
+                    .iter_mut()
+                    .map(|UserFile { path, change: _, since: _, kept_in: _, commit: _ }| path);
                 [what].into_iter().chain(command).chain(paths).for_each(visit);
             }
-            Self::SessionEnded { closing, .. } => {
-                let Closing {
-                    why,
-                    hint,
-                    next,
-                    unrecognised,
-                    uncommitted,
-                    left_out,
-                    not_done,
-                    unfinished,
-                    ..
-                } = &mut **closing;
-                let lists = [unrecognised, uncommitted, left_out].into_iter().flatten();
-                let not_done =
-                    not_done.iter_mut().flat_map(|NotDone { task, title, cause, blocks, .. }| {
-                        [task, title].into_iter().chain(cause).chain(blocks)
-                    });
-                let unfinished =
-                    unfinished.iter_mut().flat_map(|Unfinished { task, tried, files, .. }| {
-                        [task].into_iter().chain(tried).chain(files)
-                    });
-                let texts = why.iter_mut().chain(hint).chain(next);
-                texts.chain(lists).chain(not_done).chain(unfinished).for_each(visit);
-            }
-            Self::PhaseStarted { phase: Phase::Prompt | Phase::Recording, .. }
+            Self::SessionEnded { session: _, commit: _, closing } => closing.for_each_text(visit),
+            Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Recording }
             | Self::IterationRecorded { .. }
-            | Self::HistoryIncluded { .. } => {}
+            | Self::HistoryIncluded { iteration: _, mode: _, failures: _, scanned: _, tokens: _ } => {}
         }
     }
 }
@@ -325,7 +330,7 @@ impl AgentEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::UserFileChange;
+    use crate::record::{NotDone, Unfinished, UserFileChange};
 
     /// A text that must be visited.
     fn x() -> String {
@@ -344,6 +349,8 @@ mod tests {
             cost_usd: None,
             blocks: vec![x()],
         };
+        let unfinished =
+            Unfinished { task: x(), tried: vec![x()], files: vec![x()], ..Unfinished::default() };
         Closing {
             why: Some(x()),
             hint: Some(x()),
@@ -352,14 +359,7 @@ mod tests {
             uncommitted: vec![x()],
             left_out: vec![x()],
             not_done: vec![not_done],
-            unfinished: vec![Unfinished {
-                task: x(),
-                is_same: false,
-                tried: vec![x()],
-                is_taken_back: false,
-                files: vec![x()],
-                lines: 1,
-            }],
+            unfinished: vec![unfinished],
             ..Closing::default()
         }
     }

@@ -37,7 +37,7 @@ fn an_agent_that_needs_the_line_of_an_earlier_failure_finishes_with_history_and_
     let without = forgetful();
     without.ralph("-n 1 --task T001 --history-mode off").code(4);
     let with = forgetful();
-    with.ralph("-n 1 --task T001 --history-mode smart").code(0).stdout_has(" added to the prompt (");
+    with.ralph("-v -n 1 --task T001 --history-mode smart").code(0).stdout_has(" added to the prompt (");
     let prompt = with.sessions().last().unwrap().text(1, "prompt.md");
     assert!(prompt.contains("#### What did not work: T001 (Find the answer)"), "{prompt}");
     assert!(prompt.contains("- Tried: guessing in try 1\n"), "{prompt}");
@@ -49,7 +49,7 @@ fn history_turns_itself_on_after_two_failures_in_a_row_over_sessions_unless_it_i
     for (flag, code, said) in [("", 0, true), ("--no-history", 4, false)] {
         let scene = forgetful();
         scene.ralph("-n 1 --task T001 --set progress.max-entries=0").code(4);
-        let run = scene.ralph(&format!("-n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
+        let run = scene.ralph(&format!("-v -n 1 --task T001 --set progress.max-entries=0 {flag}")).code(code);
         let text = run.text().contains("), after 2 failures in a row");
         assert_eq!(text, said, "{}", run.text());
     }

@@ -52,7 +52,7 @@ fn the_loop_works_there_and_fetches_nothing() {
         {
             scene.call(words).dir(&clone).run().code(0).stderr("");
         }
-        scene.call("doctor").dir(&clone).run().stdout_has("/.git (a partial clone of origin)\n");
+        scene.call("doctor --json").dir(&clone).run().stdout_has("/.git (a partial clone of origin)\"");
         scene.call("clean --snapshots-only --keep-last 0 --dry-run").dir(&clone).run().code(0).stderr("");
         assert_eq!(missing(&scene, &clone), before, "{filter}");
         let names = scene.git_in(&clone, "for-each-ref --format=%(refname) refs/ralph");

@@ -61,7 +61,7 @@ fn what_is_written_there_is_read_by_every_command_and_by_git() {
     scene.call("log").dir(&clone).run().code(0).stdout(scene.ralph("log").stdout);
     scene.call("rebuild").dir(&clone).run().code(0);
     scene.call("fsck").dir(&clone).run().code(0);
-    scene.call("doctor").dir(&clone).run().stdout_has("/.git (reftable)\n");
+    scene.call("doctor --json").dir(&clone).run().stdout_has("/.git (reftable)\"");
     scene.ralph("notes rebuild").code(0);
     scene.ralph("fsck").code(0);
     scene.ralph(["clean", "--snapshots-only", "--session", session.id()]).code(0).stdout_has("removed");

@@ -112,7 +112,7 @@ fn a_false_tick_is_opened_again_by_one_byte() {
     {
         let scene = Sandbox::new();
         scene.write("specs/001-login/tasks.md", list).agent_script(LIAR).validate("echo nope; exit 3");
-        scene.ralph("-n 1").code(4).stdout_has("    claimed done, was not: reopened");
+        scene.ralph("-n 1").code(4).stdout_has("said done, but the validation fails; reopened");
         assert_eq!(scene.task_list(), list);
         let record = scene.session().iteration(1);
         assert_eq!(record["outcome"], "failure");
@@ -131,7 +131,7 @@ fn a_tick_is_seen_where_the_text_of_the_item_was_changed_with_it() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] write login\n- [ ] write logout");
     scene.agent_sh(TICK_AND_SAY_SO).validate("test $RALPH_ITERATION -gt 1");
-    scene.ralph("").code(0).stdout_has("    claimed done, was not: reopened");
+    scene.ralph("").code(0).stdout_has("said done, but the validation fails; reopened");
     let session = scene.session();
     assert_eq!(outcomes(&scene), ["failure", "success", "success"]);
     assert!(session.text(1, "tasks.md").ends_with("- [ ] write login (done)\n- [ ] write logout\n"));
@@ -316,7 +316,7 @@ fn an_agent_that_cannot_be_started_ends_the_session() {
 fn a_validation_that_cannot_run_is_a_recorded_failure() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("no-such-command --at all");
-    scene.ralph("-n 1 --force").code(4).stdout_has("exited 127");
+    scene.ralph("-n 1 --force").code(4).stdout_has("no-such-command: not found");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=127"]);
     assert!(session.text(1, "validation/stderr").contains("no-such-command"));
@@ -327,7 +327,7 @@ fn a_validation_that_cannot_run_is_a_recorded_failure() {
 fn a_validation_that_takes_too_long_is_an_iteration_with_exit_code_minus_one() {
     let scene = Sandbox::new();
     scene.agent_script(LIAR).validate("echo begun; sleep 300").config("validation.timeout = \"3s\"");
-    scene.ralph("-n 1").code(4).stdout_has("sleep 300 timed out after ");
+    scene.ralph("-n 1").code(4).stdout_has("sleep 300` timed out after ");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Exit"), ["agent=0 validation=-1"]);
     assert_eq!(session.iteration(1)["exit_reason"], "timeout");
@@ -665,7 +665,9 @@ fn the_demo_tells_its_whole_story() {
     let scene = Sandbox::without_repository("empty");
     scene.gitconfig("");
     let told = scene.ralph("demo").code(0);
-    told.stdout_has("» T004").stdout_has("claimed all done, was not: reopened").stdout_has("git log --glob");
+    told.stdout_has("» T004")
+        .stdout_has("said done, but the validation fails; reopened")
+        .stdout_has("git log --glob");
     scene.ralph("demo --dir kept").code(0);
     assert_eq!(scene.git_in(&scene.path("kept"), "for-each-ref refs/ralph/").lines().count(), 1);
     scene.store_is_sound(&scene.path("kept"));

@@ -179,7 +179,7 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
     for (fields, class, remedy) in [
         (r#""api_error_status":401"#, "auth", "hint: sign in with the agent itself"),
         (r#""api_error_type":"billing_error""#, "billing", "hint: pay or add credit"),
-        (r#""api_error_status":404"#, "model", "hint: name a model"),
+        (r#""api_error_status":404"#, "model", "hint: set a model"),
         (r#""terminal_reason":"prompt_too_long""#, "context", "hint: the prompt does not fit"),
         (r#""api_error":"none""#, "other", "hint: look at what the agent printed"),
     ] {

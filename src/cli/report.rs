@@ -141,7 +141,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
 }
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.
-fn redactor(context: &Context) -> Redactor {
+pub(super) fn redactor(context: &Context) -> Redactor {
     load_to_read(context).and_then(|config| ralph_engine::redactor(&config.settings)).unwrap_or_default()
 }
 

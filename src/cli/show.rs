@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use clap::{ArgGroup, Args};
+use redact_stream::Redactor;
 
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{Iteration, IterationName, LogEntry, ObjectId, Outcome};
@@ -17,6 +18,7 @@ use ralph_ui::style::{inert, one_line};
 use super::diff::{self, Request};
 use super::iterations::Point;
 use super::output::records;
+use super::report;
 use super::{
     Context, ExitCode, SessionChoice, iterations, pager, print, say, session_changes, task_attempts,
 };
@@ -105,7 +107,10 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     // What cannot be compared is left out.
     let changed = changed_files(context, &shown).unwrap_or_default();
     let is_failure = iteration.outcome == Outcome::Failure;
-    let lines: Option<Vec<ChangedLines>> = changed.as_ref().map(|files| files.iter().map(of_file).collect());
+    // Names of files come from the snapshots, which have them as they are.
+    let redactor = report::redactor(context);
+    let lines: Option<Vec<ChangedLines>> =
+        changed.as_ref().map(|files| files.iter().map(|file| of_file(file, &redactor)).collect());
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
         final_message: &final_message(store, entry, &iteration)?,
@@ -148,8 +153,8 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
     session_changes::changed_files(store, &shown.files(store), (before, Some(after)))
 }
 
-fn of_file(file: &ChangedFile) -> ChangedLines {
-    let path = String::from_utf8_lossy(&file.path).into_owned();
+fn of_file(file: &ChangedFile, redactor: &Redactor) -> ChangedLines {
+    let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
     ChangedLines { path, added: file.added, removed: file.removed }
 }
 

@@ -186,6 +186,9 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         facts.push(("changed", format!("{files}{place}")));
     }
     facts.push(("took", took(iteration, now)));
+    if iteration.exit_reason == Some(ExitReason::Lingered) {
+        facts.push(("agent", ExitReason::Lingered.description().to_owned()));
+    }
     facts.extend(before(earlier, iteration.failure_class.is_some_and(FailureClass::is_question)));
     let is_new = |words: &&String| !iteration.cause().contains(words.as_str());
     facts

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
-use crate::local_time::clock;
+use crate::local_time::{clock, describe_remote_run};
 use crate::style::{Count, brief_duration, cut, duration, grouped};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
@@ -76,7 +76,9 @@ fn more(report: &Report, needs: &[&Need]) -> String {
     };
     let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
     let parts: Vec<String> = [asks, fails].into_iter().flatten().chain(others).collect();
-    let mut sentences: Vec<String> = Vec::new();
+    let elsewhere = report.elsewhere.as_ref();
+    let mut sentences: Vec<String> =
+        elsewhere.map(|run| format!("It is {}.", describe_remote_run(run))).into_iter().collect();
     if !parts.is_empty() {
         sentences.push(format!("{}.", capital(&parts.join(", "))));
     }

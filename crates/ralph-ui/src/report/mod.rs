@@ -101,6 +101,9 @@ pub struct Report {
     /// The iteration that runs.
     #[serde(skip)]
     pub begin: Option<Begin>,
+    /// Set if it runs on another machine.
+    #[serde(skip)]
+    pub elsewhere: Option<RemoteRun>,
 }
 
 /// What all iterations that are here come to.
@@ -194,6 +197,7 @@ impl Report {
             uncommitted: found.uncommitted,
             is_latest: found.is_latest,
             begin,
+            elsewhere: found.elsewhere,
         }
     }
 

@@ -54,10 +54,10 @@ wait_until() {
 }
 
 keys() { tmux send-keys -t main "$@"; }
-one_line() { [[ $(picture | grep -cE ' agent [0-9]+ (s|min)') == 1 ]]; }
+one_line() { [[ $(picture | grep -cE ' T001 [0-9]+ (s|min)') == 1 ]]; }
 has_copied() { [[ $(tmux show-buffer) == *"$1" ]]; }
 is_gone() { ! kill -0 "$1"; }
-has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ', process '; }
+has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ' · running '; }
 
 # The terminal is as a shell wants it: the settings from before, the normal screen, no mouse, and a cursor.
 check_clean() {
@@ -173,6 +173,8 @@ check_clean 'leaving a loop that runs'
 echo 'The screen alone'
 keys "GIT_PAGER='cat >$work/paged' $program ralph tui; echo ended with \$?" Enter
 wait_for 'The agent begins with T003'
+wait_for 'a sequence: red'
+wait_for '─ live ─'
 keys v
 wait_until 'the pager has all of it' grep -q '␛\[31mred' "$work/paged"
 grep -q $'\033' "$work/paged" && fail 'the pager has what a terminal obeys'
@@ -319,7 +321,7 @@ done
 touch "$work/go-slow"
 wait_for 'ended with 4'
 tmux resize-window -t main -x 100 -y 30
-picture | grep -qE ' agent [0-9]+ (s|min)' && fail 'something is left of the line that moves'
+picture | grep -qE ' T001 [0-9]+ (s|min)' && fail 'something is left of the line that moves'
 echo '  nothing is left of it in a window that becomes narrower'
 
 echo 'What cannot be drawn on'

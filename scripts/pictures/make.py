@@ -86,11 +86,12 @@ class Pictures:
             name: Window(f"night-{name}", size, self.folder, [*command, str(self.folder / name)], environment) for name, size in WINDOWS.items()
         }
         for name, window in windows.items():
-            screen = window.wait(r"iteration (9|1\d|2\d) [^\0]*\d+/35")
+            screen = window.wait(r"T01\d[\s\S]*[⠁-⣿] T0\d\d .*\d+/35")
             draw(self.to, f"live-{name}", "The live output of a loop", screen)
         for name, window in windows.items():
-            screen = from_line(window.wait("the night is in"), "stopped:")
-            draw(self.to, f"closing-{name}", "The closing card of a session", screen.split("\n\n")[0])
+            screen = from_line(window.wait("the night is in"), "of 35 tasks done")
+            card = "\n".join(line for line in screen.split("\n") if "the night is in" not in line)
+            draw(self.to, f"closing-{name}", "The closing card of a session", card.rstrip())
             window.close()
 
     def screens(self, name, size):
@@ -99,7 +100,7 @@ class Pictures:
         def open_window(*words, size=size):
             return Window(f"{words[0]}-{name}", size, self.folder / name / "boards", ["specify", "ralph", *words], environment)
 
-        for words, title, pattern in [("log", "The first 24 lines of log", " T020|T014 ×2"), ("status", "status", "last worked on")]:
+        for words, title, pattern in [("log", "The first 24 lines of log", r"T01\d"), ("status", "status", "next:")]:
             window = open_window(words, size=(size[0], 40))
             draw(self.to, f"{words}-{name}", title, window.wait(pattern))
             window.close()

@@ -1,12 +1,11 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Text};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style};
+use ratatui::text::Line;
 use ratatui::widgets::{
-    Block, BorderType, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph, Scrollbar,
-    ScrollbarOrientation, ScrollbarState,
+    Block, BorderType, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph,
 };
 
 use crate::style::{Paint, columns};
@@ -20,9 +19,7 @@ use super::layout::Panel;
 use super::page::{At, reading};
 use super::panels;
 use super::row::{Look, Row, style};
-
-/// In front of the line that keys act on.
-const CURSOR: &str = "▌";
+use super::widgets::{CURSOR, panel, scrollbar, text};
 
 /// Whether the screen has colours, and whether paths in it are links.
 #[derive(Debug, Clone, Copy)]
@@ -71,72 +68,6 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     }
 }
 
-/// A panel with its title and what stands at the right of that. Returns the area inside.
-pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, right: Row) -> Rect {
-    let look = if is_focused { Look::Accent } else { Look::Dim };
-    let room = usize::from(area.width.saturating_sub(6));
-    let title = title.cut(0, room.saturating_sub(right.width() + 3));
-    let title = Row::of(look, "─ ").then(title).and(look, " ");
-    let mut block = Block::bordered()
-        .border_type(BorderType::Rounded)
-        .border_style(style(look))
-        // A title has the looks of its words, not of the border.
-        .title_style(Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM))
-        .title_top(Line::from(title));
-    if right.width() > 0 {
-        let right = Row::of(look, " ").then(right).and(look, " ─");
-        block = block.title_top(Line::from(right).right_aligned());
-    }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    inner
-}
-
-/// Lines of a list, with one of them chosen, of which the first `top` are above the screen. Each item has a row or more.
-pub fn list(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    items: Vec<Vec<Row>>,
-    chosen: Option<usize>,
-    is_focused: bool,
-) {
-    let room = usize::from(area.width.saturating_sub(2));
-    let items = items.into_iter().map(|rows| {
-        ListItem::new(
-            rows.into_iter()
-                .map(|row| Line::from(row.fitted(0, room).and(Look::Plain, " ")))
-                .collect::<Text<'_>>(),
-        )
-    });
-    // One bar in one colour, whatever stands in it.
-    let look = if is_focused {
-        Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED)
-    } else {
-        Style::new().add_modifier(Modifier::BOLD)
-    };
-    let widget = List::new(items)
-        .highlight_symbol(if is_focused { Line::raw(" ") } else { Line::styled(CURSOR, style(Look::Accent)) })
-        .highlight_spacing(HighlightSpacing::Always)
-        .highlight_style(look);
-    frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(chosen));
-}
-
-/// The bar at the edge of what is longer than its area.
-pub fn scrollbar(frame: &mut Frame<'_>, area: Rect, length: usize, top: usize) {
-    let height = usize::from(area.height.saturating_sub(2));
-    if length <= height || height == 0 {
-        return;
-    }
-    let mut state = ScrollbarState::new(length - height + 1).position(top).viewport_content_length(height);
-    let bar = Scrollbar::new(ScrollbarOrientation::VerticalRight)
-        .begin_symbol(None)
-        .end_symbol(None)
-        .track_symbol(None)
-        .thumb_symbol("┃")
-        .thumb_style(style(Look::Dim));
-    frame.render_stateful_widget(bar, area.inner(Margin { horizontal: 0, vertical: 1 }), &mut state);
-}
-
 /// A question over everything else.
 fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
     let inner = rows.iter().map(Row::width).max().unwrap_or(0);
@@ -148,11 +79,6 @@ fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
         .padding(Padding::horizontal(2));
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(text(rows)).block(block), area);
-}
-
-/// Rows below each other.
-pub fn text(rows: Vec<Row>) -> Text<'static> {
-    rows.into_iter().map(Line::from).collect()
 }
 
 fn detail(frame: &mut Frame<'_>, app: &App, area: Rect) {

@@ -21,6 +21,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod widgets;
 mod window;
 
 pub use app::{Opened, OwnLoop, Program};

@@ -14,7 +14,7 @@ use ralph_core::record::{
 };
 use ralph_store::{Ask, RemoteRun, names};
 
-use super::window::WindowPart;
+use super::row::Row;
 
 /// Where everything on the screen comes from. Every call may take its time: none is made where keys are read.
 pub trait Backend: Send + Sync {
@@ -63,6 +63,15 @@ pub enum Answer {
 pub struct PartRequest {
     pub file: File,
     pub ask: Ask,
+}
+
+/// A part of a file in rows.
+#[derive(Debug, Clone, Default)]
+pub struct WindowPart {
+    pub start: u64,
+    pub end: u64,
+    pub total: u64,
+    pub rows: Vec<Row>,
 }
 
 /// A file of an iteration.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::style::size;
 use ralph_store::Ask;
 
-use super::model::{File, PartRequest};
+use super::model::{File, PartRequest, WindowPart};
 use super::row::{Look, Row};
-use super::window::{PART, Window, WindowPart, signed};
+use super::window::{PART, Window, signed};
 
 /// What is shown of a folded file.
 pub const PREVIEW: usize = 12;

@@ -10,12 +10,12 @@ use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
 
 use super::app::App;
 use super::contents::{Scene, Subject, and, brief, doing, usd};
-use super::draw::{list, panel, scrollbar, text};
 use super::layout::{Panel, Shape};
 use super::model::{Feature, Night, TaskState};
 use super::row::{Look, Row};
 use super::strip;
 use super::tree::{Line, Phase};
+use super::widgets::{list, panel, scrollbar, text};
 
 /// Most cells that stand for tasks of a phase, one each.
 const CELLS: usize = 8;

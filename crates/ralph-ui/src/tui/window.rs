@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ralph_store::Ask;
 
-use super::model::File;
+use super::model::{File, WindowPart};
 use super::row::Row;
 
 /// Maximum number of parts of a file that a window keeps.
@@ -15,15 +15,6 @@ pub const PART: u64 = 256 * 1024;
 
 /// Rows before the end of what is there at which more is asked for.
 const AHEAD: usize = 300;
-
-/// A part of a file in rows.
-#[derive(Debug, Clone, Default)]
-pub struct WindowPart {
-    pub start: u64,
-    pub end: u64,
-    pub total: u64,
-    pub rows: Vec<Row>,
-}
 
 /// Rows of a file around the current position.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! What was printed and what was asked.
 
 use crate::style::cut;
-use crate::tui::model::{Attempt, File, Night, Place, Stream};
+use crate::tui::model::{Attempt, File, Night, Place, Stream, WindowPart};
 use crate::tui::page::{Body, Fold, PREVIEW, Page, Section};
 use crate::tui::row::{Look, Row, shown};
-use crate::tui::window::{Window, WindowPart};
+use crate::tui::window::Window;
 use ralph_core::record::AgentEvent;
 use ralph_store::{Ask, FilePart};
 

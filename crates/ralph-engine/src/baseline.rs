@@ -1,7 +1,6 @@
 //! The validation outside of iterations, and the states on which it passed.
 
 use anyhow::Result;
-use failure_excerpt::Tally;
 
 use crate::validate;
 use ralph_core::record::{Baseline, ExitReason, Phase, join_files};
@@ -11,32 +10,10 @@ use ralph_store::{PassedStates, Slot, names};
 use super::iteration_context::validation_cause;
 use super::recorder::Opening;
 use super::running::Running;
+use super::trusted::BaselineRun;
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
-
-/// What is known of the validation before the first iteration.
-#[derive(Debug, Default)]
-pub struct BaselineRun {
-    /// How it went. `None` if it did not run, or was stopped.
-    pub baseline: Option<Baseline>,
-    /// Set if it was left out, because it passed on this very state before.
-    pub is_known_to_pass: bool,
-    /// What it printed of its tests, now or before.
-    pub tests: Option<Box<Tally>>,
-}
-
-impl BaselineRun {
-    /// Returns true if it is known how the validation goes before the first iteration.
-    pub fn is_measured(&self) -> bool {
-        self.is_known_to_pass || self.baseline.is_some()
-    }
-
-    /// Returns true if the validation passes before the first iteration.
-    pub fn passes(&self) -> bool {
-        self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
-    }
-}
 
 impl Running<'_> {
     /// Runs the validation once before the first iteration, if that is wanted and its end is not known already. Takes the

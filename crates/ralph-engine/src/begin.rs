@@ -21,7 +21,6 @@ use ralph_store::{
 };
 
 use super::agents::active::ActiveAgent;
-use super::baseline::BaselineRun;
 use super::commits::pending::PendingCommit;
 use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
@@ -38,6 +37,7 @@ use super::running::{LocalState, LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
 use super::task_watch::{TaskWatch, recorded_losses};
 use super::trusted;
+use super::trusted::BaselineRun;
 use super::units::{self, Wanted};
 
 impl<'a> Running<'a> {

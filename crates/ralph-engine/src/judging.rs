@@ -6,10 +6,9 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, selects_by_change};
 use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
 
-use super::baseline::BaselineRun;
 use super::plan::Plan;
 use super::recorder::Recorder;
-use super::trusted::Trusted;
+use super::trusted::{BaselineRun, Trusted};
 
 /// Largest file of the project that is read to find the validation's own files, in bytes.
 const MAX_OWN_FILE_BYTES: u64 = 1 << 20;

@@ -6,15 +6,37 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use failure_excerpt::Tally;
 
-use ralph_core::record::{Iteration, ObjectId, Outcome, TrustedState};
+use ralph_core::record::{Baseline, Iteration, ObjectId, Outcome, TrustedState};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
-use super::baseline::BaselineRun;
 use super::plan::Plan;
 
 /// Maximum number of spans between sessions in which people edited.
 const MAX_EDITED_SPANS: usize = 50;
+
+/// What is known of the validation before the first iteration.
+#[derive(Debug, Default)]
+pub struct BaselineRun {
+    /// How it went. `None` if it did not run, or was stopped.
+    pub baseline: Option<Baseline>,
+    /// Set if it was left out, because it passed on this very state before.
+    pub is_known_to_pass: bool,
+    /// What it printed of its tests, now or before.
+    pub tests: Option<Box<Tally>>,
+}
+
+impl BaselineRun {
+    /// Returns true if it is known how the validation goes before the first iteration.
+    pub fn is_measured(&self) -> bool {
+        self.is_known_to_pass || self.baseline.is_some()
+    }
+
+    /// Returns true if the validation passes before the first iteration.
+    pub fn passes(&self) -> bool {
+        self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
+    }
+}
 
 /// What attempts are compared with.
 #[derive(Debug, Default)]

@@ -92,7 +92,6 @@ const OPENERS: &[(&str, &str)] = &[
     ("crates/ralph-engine/src/recover.rs", "the spool"),
     ("crates/ralph-store/src/", "the git directory"),
     ("crates/ralph-git/src/worktree/", "the private index, and checkouts of our own"),
-    ("src/cli/status.rs", "the output of the running agent, in the spool"),
 ];
 
 /// Ways to open a file by its path.

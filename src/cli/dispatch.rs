@@ -44,13 +44,13 @@ pub(super) fn main(arguments: &[OsString]) -> ExitCode {
         return completions::answer(call.program, arguments, &environment, grammar(RALPH.as_str()));
     }
     match rest {
-        [first, rest @ ..] if first == "ralph" => ralph(rest),
+        [first, rest @ ..] if first == "ralph" => ralph(rest, &environment),
         _ if call.program == Program::Specify => reported(forward(rest, &environment, &call)),
-        _ => ralph(rest),
+        _ => ralph(rest, &environment),
     }
 }
 
-fn ralph(arguments: &[OsString]) -> ExitCode {
+fn ralph(arguments: &[OsString], environment: &Environment) -> ExitCode {
     match parse(arguments) {
         Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
@@ -61,11 +61,7 @@ fn ralph(arguments: &[OsString]) -> ExitCode {
             }
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             let short = if is_help {
-                short_help(
-                    arguments,
-                    &grammar(RALPH.as_str()),
-                    paint(ColorChoice::Auto, &Environment::read()),
-                )
+                short_help(arguments, &grammar(RALPH.as_str()), paint(ColorChoice::Auto, environment))
             } else {
                 None
             };

@@ -1,17 +1,15 @@
 //! `specify` with anything but `ralph`: hands over to spec-kit's own `specify`, further down the PATH.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
 use ralph_core::record::{RALPH, Refusal};
 use ralph_os::process::replace;
 
-use super::own_command::Call;
+use super::own_command::{Call, Identity, identity, is_program};
 use super::{Environment, ExitCode, print};
 
 /// Lists the programs in a chain of calls for those that follow, so that shims and second copies
@@ -68,17 +66,6 @@ fn without_speckit(arguments: &[OsString]) -> Result<ExitCode> {
         }
     };
     print(|out| out.write_all(text.as_bytes()))
-}
-
-/// A file, whatever its names: device and inode.
-pub(super) type Identity = (u64, u64);
-
-pub(super) fn identity(path: &Path) -> Option<Identity> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-pub(super) fn is_program(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Who was called on the way to us.
@@ -143,6 +130,9 @@ impl Trail {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     struct Folders(tempfile::TempDir);

@@ -1,6 +1,8 @@
 //! Finds the command that starts this program again: the name by which it was called, where the PATH still leads to it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +11,6 @@ use anyhow::{Result, ensure};
 use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
 
 use super::Environment;
-use super::forward::{identity, is_program};
 
 /// What the name by which this program was called makes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,10 +190,20 @@ fn launcher(value: &OsStr, processes: (u32, u32)) -> Option<PathBuf> {
     parts.next().filter(|_| is_meant).map(PathBuf::from)
 }
 
+/// A file, whatever its names: device and inode.
+pub(super) type Identity = (u64, u64);
+
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+pub(super) fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 

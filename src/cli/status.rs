@@ -1,8 +1,7 @@
 //! `specify ralph status`: where the feature and its latest session stand.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{IsTerminal, Read, Seek, SeekFrom, Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +16,9 @@ use ralph_core::summary::summarize;
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Begin, Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store, names};
+use ralph_store::{
+    Ask, Begin, Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store, names,
+};
 use ralph_ui::json::write_line;
 use ralph_ui::status::{
     Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, Shown, lines,
@@ -306,13 +307,8 @@ fn shown_of(
 fn doing(context: &Context, log: &SessionLog, begin: &Begin, redactor: Option<&Redactor>) -> Option<String> {
     let store = context.store().ok()?;
     let spool = Spool::of(store.repository(), log.id()).ok()??;
-    let path = spool.slot(&begin.iteration.to_string()).path(names::AGENT_STDOUT);
-    let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    let start = length.saturating_sub(MAX_OUTPUT_BYTES);
-    file.seek(SeekFrom::Start(start)).ok()?;
-    let mut output = Vec::new();
-    file.take(MAX_OUTPUT_BYTES).read_to_end(&mut output).ok()?;
+    let slot = spool.slot(&begin.iteration.to_string());
+    let output = slot.part(names::AGENT_STDOUT, Ask::TAIL, MAX_OUTPUT_BYTES).ok()?.bytes;
     let begun = store.first_readable_session(log)?;
     let events = ralph_agent::parse_transcript(recorded_parser(&begun.configuration, &begin.agent), &output)?;
     let words = events.iter().rev().find_map(AgentEvent::doing)?;

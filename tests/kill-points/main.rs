@@ -18,6 +18,7 @@ mod points;
 mod power_cut;
 mod scenes;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,9 +126,23 @@ fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
     }
     for scene in scenes() {
         let points = scene.points();
-        let plans: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
+        let plans: Vec<_> = to_play(&points).map(|point| (point, Injection::Kill)).collect();
         play(&scene, &plans);
     }
+}
+
+/// Of points that look alike, as an iteration writes what the one before it wrote, the first and the last: enough on every
+/// change. `just kill-points` plays all.
+fn to_play(points: &[Point]) -> impl Iterator<Item = &Point> {
+    let all = std::env::var_os("RALPH_ALL_KILL_POINTS").is_some();
+    let mut places = BTreeMap::<_, (usize, usize)>::new();
+    for (place, point) in points.iter().enumerate() {
+        places.entry(point.kind()).and_modify(|(_, last)| *last = place).or_insert((place, place));
+    }
+    points.iter().enumerate().filter_map(move |(place, point)| {
+        let (first, last) = places[&point.kind()];
+        (all || place == first || place == last).then_some(point)
+    })
 }
 
 #[test]
@@ -142,11 +157,7 @@ fn a_write_that_fails_is_no_success_and_loses_nothing() {
     }
     let scene = scenes::whole_session();
     let points = scene.points();
-    // Of a failure that is reported a third is enough on every change; `just kill-points` plays all.
-    let step = if std::env::var_os("RALPH_ALL_KILL_POINTS").is_some() { 1 } else { 3 };
-    let plans: Vec<_> = points
-        .iter()
-        .step_by(step)
+    let plans: Vec<_> = to_play(&points)
         .enumerate()
         .map(|(place, point)| (point, Injection::Error(point.error(place))))
         .collect();

@@ -50,6 +50,11 @@ pub struct Struck {
 }
 
 impl Point {
+    /// The call and what it does, without the numbers of iterations, attempts and descriptors.
+    pub fn kind(&self) -> (&str, String) {
+        (&self.name, self.label.replace(|letter: char| letter.is_ascii_digit(), ""))
+    }
+
     /// An error with which this call can fail on a disk that is full, broken, or not ours: each in its turn.
     pub fn error(&self, turn: usize) -> &'static str {
         let errors: &[&str] = match self.name.as_str() {

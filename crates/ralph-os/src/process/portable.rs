@@ -1,92 +1,74 @@
-//! What `ps` reports about processes, for systems without `/proc`: enough for groups and descent, no environments.
+//! What systems other than Linux report about processes: enough for groups and descent, no environments.
 
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::process::{Pid, getpid};
+use rustix::process::{Pid, getpgid, getpid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
-use time::{PrimitiveDateTime, UtcOffset};
+use sysinfo::{ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
 use super::{Carried, Process};
 
 /// By how many seconds two times of birth of one process may differ.
 pub(super) const BIRTH_TOLERANCE: u64 = 2;
 
-/// How long `ps` may take. Without an answer nothing is known to run.
-const PS_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How `ps` prints the time at which a process began.
-const LSTART: &[BorrowedFormatItem<'_>] =
-    format_description!("[month repr:short] [day padding:none] [hour]:[minute]:[second] [year]");
-
 pub(super) fn processes() -> Vec<Process> {
-    list(&["-A"])
+    look(ProcessesToUpdate::All, ProcessRefreshKind::nothing())
+        .processes()
+        .values()
+        .filter_map(as_process)
+        .collect()
 }
 
 pub(super) fn process(pid: i32) -> Option<Process> {
-    list(&["-p", &pid.to_string()]).pop()
+    one(pid, ProcessRefreshKind::nothing(), as_process).flatten()
 }
 
-fn list(which: &[&str]) -> Vec<Process> {
-    let columns = ["pid=", "ppid=", "pgid=", "sess=", "stat=", "lstart=", "comm="];
-    let columns = columns.iter().flat_map(|column| ["-o", column]);
-    // Not a `Tool`: those are in the list of our children, which is held while this is asked.
-    let ps = duct::cmd("ps", which.iter().copied().chain(columns))
-        .dir("/")
-        .env("LC_ALL", "C")
-        .env("TZ", "UTC0")
-        .stdin_null()
-        .stdout_capture()
-        .stderr_null()
-        .unchecked();
-    let Ok(started) = ps.start() else { return Vec::new() };
-    let Ok(Some(output)) = started.wait_timeout(PS_TIMEOUT) else {
-        let _gone = started.kill().is_ok();
-        return Vec::new();
-    };
-    String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_line).collect()
-}
-
-/// Returns the processor time of a process, to the second; zero if it is gone.
+/// Returns the processor time of a process; zero if it is gone.
 pub(super) fn processor_time(pid: i32) -> Duration {
-    let ps = duct::cmd("ps", ["-o", "time=", "-p", &pid.to_string()]).dir("/").stdin_null().stderr_null();
-    parse_time(&ps.unchecked().read().unwrap_or_default())
+    let used = one(pid, ProcessRefreshKind::nothing().with_cpu(), sysinfo::Process::accumulated_cpu_time);
+    Duration::from_millis(used.unwrap_or(0))
 }
 
-/// Reads `[DAYS-]HOURS:MINUTES:SECONDS`, or `MINUTES:SECONDS.HUNDREDTHS`.
-fn parse_time(text: &str) -> Duration {
-    let (days, time) = text.trim().split_once('-').unwrap_or(("0", text.trim()));
-    let whole = time.split('.').next().unwrap_or_default();
-    let seconds = whole.split(':').try_fold(0, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?));
-    Duration::from_secs(seconds.unwrap_or(0) + days.parse::<u64>().unwrap_or(0) * 24 * 60 * 60)
+/// Returns the current folder of a process.
+pub(super) fn current_folder(pid: i32) -> io::Result<PathBuf> {
+    let kind = ProcessRefreshKind::nothing().with_cwd(UpdateKind::Always);
+    let folder = one(pid, kind, |process| process.cwd().map(Path::to_owned)).ok_or(ErrorKind::NotFound)?;
+    // Of a process of somebody else it is not to be seen.
+    Ok(folder.ok_or(ErrorKind::PermissionDenied)?)
 }
 
-/// Reads `PID PARENT GROUP SESSION STATE Sat Nov 21 20:45:12 2026 NAME`.
-fn parse_line(line: &str) -> Option<Process> {
-    let mut words = line.split_ascii_whitespace();
-    let pid = words.next()?.parse().ok()?;
-    let parent = words.next()?.parse().ok()?;
-    let group = words.next()?.parse().ok()?;
-    // macOS prints an address, or nothing of use.
-    let session = words.next()?.parse().unwrap_or(0);
-    let is_zombie = words.next()?.starts_with('Z');
-    let _weekday = words.next()?;
-    let began: Vec<&str> = words.by_ref().take(4).collect();
-    let began = PrimitiveDateTime::parse(&began.join(" "), LSTART).ok()?.assume_offset(UtcOffset::UTC);
-    let name = words.collect::<Vec<_>>().join(" ");
+fn one<T>(pid: i32, kind: ProcessRefreshKind, read: impl Fn(&sysinfo::Process) -> T) -> Option<T> {
+    let pid = sysinfo::Pid::from_u32(pid.cast_unsigned());
+    look(ProcessesToUpdate::Some(&[pid]), kind).process(pid).map(read)
+}
+
+fn look(which: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
+    let mut system = System::new();
+    system.refresh_processes_specifics(which, true, kind.without_tasks());
+    system
+}
+
+/// `None` if it has ended meanwhile.
+fn as_process(process: &sysinfo::Process) -> Option<Process> {
+    let number = |pid: sysinfo::Pid| pid.as_u32().cast_signed();
+    let pid = number(process.pid());
+    let session = process.session_id().map_or(0, number);
+    // A process of the kernel's, or from outside of a container, has neither session nor group that could be named.
+    let group = if session == 0 { 0 } else { getpgid(Pid::from_raw(pid)).ok()?.as_raw_nonzero().get() };
     Some(Process {
         pid,
-        parent,
+        parent: process.parent().map_or(0, number),
         group,
         session,
-        born: u64::try_from(began.unix_timestamp()).ok()?,
-        is_zombie,
-        name,
+        born: process.start_time(),
+        is_zombie: process.status() == ProcessStatus::Zombie,
+        name: process.name().to_string_lossy().into_owned(),
     })
 }
 
-/// Returns the birth of a process that was started just now, roughly as `ps` reports it.
+/// Returns the birth of a process that was started just now, roughly as the system will report it.
 pub(super) fn birth_now() -> Option<u64> {
     #[expect(
         clippy::disallowed_methods,
@@ -130,34 +112,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_ps_is_read() {
-        let process = parse_line("  17     1    16    15 Ss   Sat Nov  7 20:45:12 2026 my program").unwrap();
-        assert_eq!((process.pid, process.parent, process.group, process.session), (17, 1, 16, 15));
-        assert_eq!((process.name.as_str(), process.born), ("my program", 1_794_084_312));
-        assert!(!process.is_zombie);
-        assert!(parse_line("17 1 16 15 Z+ Sat Nov 21 20:45:12 2026 gone").unwrap().is_zombie);
-        assert!(parse_line("17 1 16 15 Ss Sat Nov").is_none());
-    }
-
-    #[test]
-    fn times_of_ps_are_read() {
-        for (text, seconds) in [
-            ("00:01:02\n", 62),
-            (" 2-03:00:01", 2 * 86400 + 3 * 3600 + 1),
-            ("  12:05.33", 725),
-            ("", 0),
-            ("-", 0),
-        ] {
-            assert_eq!(parse_time(text), Duration::from_secs(seconds), "{text}");
-        }
-    }
-
-    #[test]
     fn we_are_in_our_own_list() {
         let own = process(own_pid()).unwrap();
         let is_own =
             |process: &Process| process.pid == own.pid && process.born.abs_diff(own.born) <= BIRTH_TOLERANCE;
         assert!(processes().iter().any(is_own));
+        assert_eq!((own.group, own.is_zombie), (Pid::as_raw(getpgid(None).ok()), false));
+        assert_eq!(current_folder(own_pid()).unwrap(), std::env::current_dir().unwrap());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the system reports about processes: on Linux by `/proc`, elsewhere by `ps`.
+//! What the system reports about processes: on Linux by `/proc`, elsewhere by `sysinfo`.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -87,8 +87,7 @@ fn current_folder(pid: i32) -> io::Result<PathBuf> {
     if !is_portable() {
         return linux::current_folder(pid);
     }
-    let _ = pid;
-    Err(ErrorKind::Unsupported.into())
+    portable::current_folder(pid)
 }
 
 /// Returns one process; `None` if it is gone.
@@ -111,7 +110,7 @@ pub(super) fn processor_time(pid: i32) -> Duration {
 
 /// Returns true if two times of birth of one pid are those of one process.
 pub(super) fn is_same_birth(one: u64, other: u64) -> bool {
-    // `ps` works in seconds, and from the time of boot, which the system corrects now and then.
+    // It is in seconds there, and counted from the time of boot, which the system corrects now and then.
     one.abs_diff(other) <= if is_portable() { portable::BIRTH_TOLERANCE } else { 0 }
 }
 

@@ -101,7 +101,7 @@ impl Bench<'_> {
                 let count = count.to_string();
                 let words = ["-n", &count, "--agent-command", "true", "--set", "stuck-after=0"];
                 BenchCommand::ralph(dir, &[&words[..], &["--set", "skip-after=0"]].concat())
-                    .expected_exit_codes(&[1])
+                    .expected_exit_codes(&[4])
                     .measure()
             };
             let start = turns(1)?;

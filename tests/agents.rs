@@ -57,7 +57,7 @@ for word in "$@"; do
     usage=; [ "$word" = --usage-output-file ] && usage=next
     case "$word" in /*) [ -f "$word" ] && cat "$word" >> "$HOME/arguments" ;; esac
 done
-[ '{case}' = happy ] && sed -i 's/\[ \] T001/[x] T001/' "$RALPH_TASKS"
+[ '{case}' = happy ] && tick T001
 cat '{transcript}'"#,
             root = root.display(),
             transcript = transcript.display(),
@@ -159,7 +159,7 @@ fn read_only_is_refused_before_anything_is_begun() {
 #[test]
 fn a_damaged_stream_and_an_agent_that_stays_cost_no_verdict() {
     let scene = Sandbox::new();
-    let script = r#"sed -i "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS"
+    let script = r#"tick
 echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"Read","input":{"file_path":"a"}}]}}'
 echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"cu'
 printf '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"'

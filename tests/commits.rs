@@ -4,7 +4,7 @@ use crate::sandbox::Sandbox;
 
 /// Writes a file named after the task, and ticks the box.
 const AGENT: &str = "cat >/dev/null\necho $RALPH_ITERATION >> work-$RALPH_TASK\n\
-                     sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
+                     tick\n";
 
 fn ready(tasks: &str) -> Sandbox {
     let scene = Sandbox::new();
@@ -84,7 +84,7 @@ fn failed_tries_are_in_the_next_commit_and_what_the_agent_staged_too() {
     scene.agent_sh(
         "cat >/dev/null\nif [ $RALPH_ATTEMPT = 1 ]; then echo 1 > 'first try'; git add 'first try'; echo 2 > 'first try'\n\
          rm gone; chmod +x run.sh; ln -s run.sh link; echo no > x.tmp; exit 1; fi\n\
-         echo '*.tmp' > .gitignore\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n",
+         echo '*.tmp' > .gitignore\ntick all\n",
     );
     scene.commit("Agent");
     scene.ralph("").code(0);
@@ -153,12 +153,12 @@ fn before_the_first_commit_and_where_the_agent_commits_itself() {
     let scene = Sandbox::without_repository("project");
     scene.git("init --quiet .");
     scene.tasks("- [ ] Do it\n- [ ] Do more").agent_sh(AGENT).config("commit = 'task'");
-    scene.agent_sh("cat >/dev/null\nsed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n");
+    scene.agent_sh("cat >/dev/null\ntick first\n");
     scene.agent_uses_git().ralph("-n 1").code(4);
     // A name that is a number would be an issue to the hosts.
     assert_eq!(scene.git("log --format=%s"), "Do it");
     assert_eq!(files_of(&scene, "HEAD"), ["specs/001-login/tasks.md"]);
-    scene.agent_sh("cat >/dev/null\nsed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\ngit add specs; git commit -qm 'By the agent'\n");
+    scene.agent_sh("cat >/dev/null\ntick first\ngit add specs; git commit -qm 'By the agent'\n");
     scene.ralph("").code(0);
     assert_eq!(scene.git("log --format=%s"), "By the agent\nDo it");
 }
@@ -193,7 +193,7 @@ fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() 
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
     scene.agent_sh(
         "cat >/dev/null\necho 1 > made; echo 1 > both; git add made; echo 2 > made\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
+         tick\n",
     );
     scene.write("mine", "a\n").commit("More");
     scene.write("mine", "b\n").git("add mine");

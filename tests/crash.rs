@@ -134,7 +134,7 @@ fn ctrl_c_records_the_iteration_and_stops_all_children() {
 fn a_second_ctrl_c_does_not_wait_for_an_agent_that_ignores_the_first() {
     let scene = Sandbox::new();
     scene.agent_sh(
-        "trap 'touch asked' INT; trap '' TERM\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\ntouch ticked\n\
+        "trap 'touch asked' INT; trap '' TERM\ntick all\ntouch ticked\n\
          while :; do sleep 0.05; done",
     );
     let mut running = scene.spawn("run --json");

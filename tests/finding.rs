@@ -7,7 +7,7 @@ fn with_commits() -> Sandbox {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agent_uses_git();
     scene.agent_sh(
-        "set -e\nmkdir -p src\necho $RALPH_TASK > src/$RALPH_TASK\nsed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n\
+        "set -e\nmkdir -p src\necho $RALPH_TASK > src/$RALPH_TASK\ntick\n\
          if [ $RALPH_TASK = T002 ]; then git add src/T002; GIT_COMMITTER_DATE=2090-01-01T00:00:00Z git commit --quiet -m Two; fi\n",
     );
     scene.commit("Ready");
@@ -66,7 +66,7 @@ fn an_unknown_iteration_is_an_error_with_a_reason() {
         scene.ralph(words).code(1).stderr_has(&complaint);
     }
     let old = scene.git("rev-parse --short HEAD");
-    scene.tasks("- [ ] T003 Three").agent_sh("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"").commit("More");
+    scene.tasks("- [ ] T003 Three").agent_sh("tick all").commit("More");
     scene.ralph("").code(0);
     scene.ralph(format!("show {old}").as_str()).code(0).stdout_has(":2\n");
     let latest = scene.sessions().pop().unwrap().id().to_owned();

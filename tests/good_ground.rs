@@ -7,7 +7,7 @@ use crate::sandbox::random::{self, Random};
 
 /// Plays the script of its task, `$RALPH_TASK.sh`, and ticks the box.
 const AGENT: &str = "cat >/dev/null\n. ./.specify/$RALPH_TASK.sh\n\
-                     sed -i \"s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /\" \"$RALPH_TASKS\"\n";
+                     tick\n";
 
 /// Three tasks, each with what the agent does for it; the validation fails while a file says `broken`.
 fn scene(scripts: [&str; 3]) -> Sandbox {
@@ -63,12 +63,12 @@ fn what_a_person_edits_meanwhile_stays() {
     // The person is at work while the validation that follows the last attempt runs.
     let scene = scene([
         GOOD,
-        "sed -i 's/^two/broken/; s/^six/broken/' shared; echo broken > kept; echo broken > src/mine",
+        "edit 's/^two/broken/; s/^six/broken/' shared; echo broken > kept; echo broken > src/mine",
         GOOD,
     ]);
     scene.validate(
         "if [ $RALPH_TASK-$RALPH_ITERATION = T002-4 ] && ! [ -e .specify/edited ]; then \
-         echo mine > .specify/edited; sed -i 's/^four/mine/' shared; echo mine > kept; echo also mine >> src/mine; fi; \
+         echo mine > .specify/edited; edit 's/^four/mine/' shared; echo mine > kept; echo also mine >> src/mine; fi; \
          ! grep -rqs broken src kept shared",
     );
     scene
@@ -213,12 +213,12 @@ fn after_a_skip_the_validation_passes_and_nothing_of_a_persons_is_lost() {
             let more = if word == "good" { "" } else { more };
             scene.write(
                 &format!(".specify/T00{task}.sh"),
-                format!("sed -i 's/^line {line}$/{word} {task}/' {file}{more}"),
+                format!("edit 's/^line {line}$/{word} {task}/' {file}{more}"),
             );
             // A person edits lines of their own, and files of their own, while the loop looks once more.
             scene.write(
                 &format!(".specify/person-T00{task}.sh"),
-                format!("sed -i 's/^line {}$/mine {task}/' src/a; echo mine > mine-{task}", 20 + 4 * task),
+                format!("edit 's/^line {}$/mine {task}/' src/a; echo mine > mine-{task}", 20 + 4 * task),
             );
         }
         scene.tasks(&list).agent_sh(AGENT).config("skip-after = 1\nstop-on-common-failure = false");

@@ -15,7 +15,7 @@ fn scene(evil: &str) -> Sandbox {
         "set -e\necho before-$RALPH_TASK; echo $RALPH_TASK > work-$RALPH_ITERATION\n\
          ours() {{ git for-each-ref --format='%(refname)' $1; }}\n\
          if test $RALPH_TASK = T002; then\n:\n{evil}\nfi\necho after-$RALPH_TASK\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n"
+         tick\n"
     ));
     scene.commit("Three tasks");
     scene
@@ -113,7 +113,7 @@ fn it_deletes_or_moves_the_refs_of_the_session() {
             "was deleted by another program; it was restored",
         ),
         ("rm -rf .git/refs/ralph .git/refs/ralph-snap", "was deleted by another program; it was restored"),
-        ("git pack-refs --all; sed -i /ralph/d .git/packed-refs", "was deleted by another program"),
+        ("git pack-refs --all; edit /ralph/d .git/packed-refs", "was deleted by another program"),
         ("git update-ref $(ours refs/ralph) $(ours refs/ralph)^", "was moved to"),
         ("git update-ref $(ours refs/ralph-snap) $(ours refs/ralph-snap)^", "was moved to"),
         ("git update-ref $(ours refs/ralph) HEAD", "was moved to"),

@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 fn agent(first: &str) -> String {
     format!(
         "cat >/dev/null\nif [ \"$RALPH_ITERATION\" = 1 ]; then\n{first}\nfi\n\
-         echo done > \"$RALPH_TASK.txt\"\nsed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\necho Done.\n"
+         echo done > \"$RALPH_TASK.txt\"\ntick\necho Done.\n"
     )
 }
 
@@ -179,7 +179,7 @@ fn what_no_snapshot_holds_is_said_once_in_show_and_by_restore() {
         "cat >/dev/null\nif [ $RALPH_TASK = T001 ]; then git init -q nested; echo small > grows; fi\n\
          echo $RALPH_TASK >> nested/f; head -c 3000 /dev/zero > big; echo $RALPH_TASK > $RALPH_TASK.txt\n\
          [ $RALPH_TASK = T001 ] || head -c 3000 /dev/zero > grows\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
+         tick\n",
     );
     // What was there before is no news.
     scene.write("mine", "x".repeat(3000)).commit("Ready");

@@ -146,9 +146,7 @@ fn what_dead_processes_and_gone_work_trees_left_goes_and_what_lives_stays() {
     }
     scene.git(["update-ref", "refs/ralph-incoming/0", "HEAD"]);
     // And a session runs.
-    scene.agent_sh(
-        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
-    );
+    scene.agent_sh("touch started; while [ ! -e go ]; do sleep 0.02; done; tick all");
     let mut running = scene.spawn("");
     running.wait_for_file("started");
     let alive = scene.sessions().pop().unwrap().id().to_owned();
@@ -198,7 +196,7 @@ fn a_loop_that_leaves_much_has_git_pack_it_without_the_hooks_of_the_project() {
          for hook in reference-transaction pre-auto-gc; do\n\
          printf '#!/bin/sh\\necho $0 $* >> ../hooks-ran\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook\n\
          done\n\
-         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
+         tick all",
     );
     scene.validate("true").ralph("").code(0).stderr("");
     let counted = scene.git("count-objects -v");
@@ -252,9 +250,7 @@ fn records_go_by_an_explicit_rule_and_no_sync_brings_them_back() {
 #[test]
 fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
     let scene = Sandbox::with_succeeding_agent(1);
-    scene.agent_sh(
-        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
-    );
+    scene.agent_sh("touch started; while [ ! -e go ]; do sleep 0.02; done; tick all");
     let tree = scene.git("rev-parse HEAD^{tree}");
     let foreign = scene.git(["commit-tree", "-m", "theirs", &tree]);
     let name = "refs/ralph/001-login/20260101-000000-ffffffff";
@@ -351,9 +347,7 @@ fn write_tombstone_by_hand(scene: &Sandbox, bare: &std::path::Path, name: &str) 
 fn a_tombstone_for_a_session_that_runs_neither_stops_nor_hides_it() {
     let scene = Sandbox::with_succeeding_agent(2);
     let bare = scene.with_remote();
-    scene.agent_sh(
-        "touch started; while [ ! -e go ]; do sleep 0.02; done; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
-    );
+    scene.agent_sh("touch started; while [ ! -e go ]; do sleep 0.02; done; tick");
     let mut running = scene.spawn("");
     running.wait_for_file("started");
     let name = scene.session().refname().to_owned();
@@ -384,7 +378,7 @@ fn commits_of_an_iteration_are_noted_and_the_notes_can_be_made_again() {
     // It commits at the time of the story; a commit of another day, as of a pull, is nobody's work here.
     scene.agent_uses_git().agent_sh(
         "n=$RALPH_ITERATION; echo $n > work-$n; git add work-$n\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n\
+         tick\n\
          GIT_COMMITTER_DATE=$(cat when) git commit --quiet -m work-$n\n\
          GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git commit --quiet --allow-empty -m old-$n",
     );
@@ -583,9 +577,7 @@ fn hooks_live_beside_others_and_go_to_the_byte() {
     let installed = "prepare-commit-msg  installed\npre-push            installed\n";
     scene.ralph("hooks status").code(0).stdout(installed);
 
-    scene.agent_sh(
-        "echo 1 > work; git add work; git commit --quiet -m work; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"",
-    );
+    scene.agent_sh("echo 1 > work; git add work; git commit --quiet -m work; tick all");
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     let trailer = scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly)");

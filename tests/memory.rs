@@ -13,7 +13,7 @@ T001) case "$prompt" in *'needs the answer 42'*) echo 42 > answer ;; *) echo 41 
 esac
 echo "Tried:"
 echo "- guessing in try $RALPH_ATTEMPT"
-sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS"
+tick
 "#;
 
 /// Speaks of the answer only where T001 lacks it.
@@ -422,7 +422,7 @@ fn what_was_learned_twice_is_proposed_in_the_journal_and_the_record_knows() {
     scene.agent_sh(&format!("{learns} exit 0"));
     scene.ralph("-n 2").code(4);
     assert!(!scene.progress().contains("proposed"), "no success had it: {}", scene.progress());
-    let tick = r#"sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS""#;
+    let tick = "tick";
     scene.agent_sh(&format!("{learns}{tick}"));
     scene.ralph("-n 1").code(4);
     let proposal =
@@ -474,7 +474,7 @@ case "$RALPH_TASK" in
 T001) text='The database listens on port 6000.\n\nLearnings:\n- Ports begin at 6000\n\nDecisions:\n- sqlite for the tests\n\nTried:\n- port 5432' ;;
 *) text='Done.' ;;
 esac
-sed -i "s/- \[ \] $RALPH_TASK/- [x] $RALPH_TASK/" "$RALPH_TASKS"
+tick
 printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$text"
 "#;
 

@@ -135,7 +135,7 @@ impl Story {
         let says = says.display();
         scene.tasks(&tasks).agent_sh(&format!(
             "case $(cat {says}) in\n\
-             good|lies) sed -i \"s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /\" \"$RALPH_TASKS\" ;;\n\
+             good|lies) tick ;;\n\
              hangs) echo begun; touch {says}.hanging; sleep 1000 ;;\n\
              esac\n"
         ));

@@ -12,7 +12,7 @@ fn scene(filter: &str) -> (Sandbox, PathBuf, PathBuf) {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh(
         "echo $RALPH_TASK > src/work-$RALPH_ITERATION; echo $RALPH_TASK > src/common\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
+         tick",
     );
     for text in ["first", "second", "third"] {
         scene.write("src/common", text).write(&format!("src/{text}"), text).commit(text);

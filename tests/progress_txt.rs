@@ -130,7 +130,7 @@ fn a_pipe_in_its_place_holds_nobody_up() {
 
 #[test]
 fn patterns_that_an_agent_writes_are_kept() {
-    let run = "sed -i 's/^## Codebase Patterns$/&\\\\n\\\\n- use tabs/' specs/001-login/progress.txt";
+    let run = "edit '/^## Codebase Patterns$/{p;s/.*//;p;s/^$/- use tabs/;}' specs/001-login/progress.txt";
     let scene = with_first(&format!("{{ run = \"{run}\" }}"));
     scene.ralph("").code(0).stdout_lacks("past entries");
     let patterns = "## Codebase Patterns\n\n- use tabs\n";
@@ -144,7 +144,7 @@ fn patterns_that_an_agent_writes_are_kept() {
 
 #[test]
 fn a_past_entry_that_is_changed_is_reported() {
-    let scene = with_first("{ run = \"sed -i 's/T001 One/T001 Won/' specs/001-login/progress.txt\" }");
+    let scene = with_first("{ run = \"edit 's/T001 One/T001 Won/' specs/001-login/progress.txt\" }");
     scene.ralph("").code(0).stdout_has("past entries were changed (1)");
     assert!(scene.session().text(1, "progress.md").contains("T001 One"), "the record has it as it was");
     scene.ralph("fsck").code(1).stdout_has("progress.txt differs from the record");

@@ -108,7 +108,7 @@ fn a_journal_with_a_secret_in_it_still_equals_the_record() {
     let scene = Sandbox::new();
     let hidden = secret("ghp_8");
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").config("snapshots = false");
-    scene.agent_sh("sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"");
+    scene.agent_sh("tick first");
     scene.write("specs/001-login/progress.txt", format!("My key is {hidden}.\n"));
     scene.ralph("").code(0).stdout_lacks("past entr");
     assert!(
@@ -130,7 +130,7 @@ fn reads(scene: &Sandbox, calls: &[(&str, &str)]) {
     }
     stream += &format!("{}\n", json!({"type": "result", "is_error": false, "result": "done"}));
     std::fs::write(scene.outside("stream"), stream).expect("the folder is there");
-    let script = "sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\ncat ../stream\n";
+    let script = "tick\ncat ../stream\n";
     scene.agents_like_claude(&[("fake", script)]);
 }
 

@@ -9,9 +9,7 @@ use crate::sandbox::{Sandbox, WILLING_AGENT, sound, wait_until};
 fn scene() -> Sandbox {
     let scene = Sandbox::with_git_init("init --quiet --ref-format=reftable .");
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
-    scene.agent_sh(
-        "echo $RALPH_TASK > work-$RALPH_ITERATION; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
-    );
+    scene.agent_sh("echo $RALPH_TASK > work-$RALPH_ITERATION; tick");
     scene.commit("Three tasks");
     scene
 }
@@ -140,7 +138,7 @@ fn a_ref_that_the_agent_moves_is_put_back() {
     scene.agent_uses_git().agent_sh(
         "ours=$(git for-each-ref --format='%(refname)' refs/ralph)\n\
          case $RALPH_TASK in T002) git update-ref -d $ours;; T003) git update-ref $ours HEAD;; esac\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
+         tick",
     );
     let run = scene.ralph("").code(0);
     run.stdout_has("was deleted by another program; it was restored").stdout_has("was moved to");

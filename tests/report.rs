@@ -246,7 +246,7 @@ fn a_clone_without_snapshots_says_so_and_a_shallow_one_too() {
 #[test]
 fn a_session_that_runs_and_one_without_iterations_have_a_page_too() {
     let scene = Sandbox::with_succeeding_agent(1);
-    scene.agent_sh("specify ralph report -o - > ../inside.html 2> ../inside.err; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
+    scene.agent_sh("specify ralph report -o - > ../inside.html 2> ../inside.err; tick all");
     scene.program("specify", &format!("exec {} \"$@\"", Program::Specify.path()));
     scene.validate("true").commit("Looks at itself");
     scene.ralph("").code(0);

@@ -240,7 +240,7 @@ fn hooks_of_the_user_are_not_run() {
 #[test]
 fn called_from_a_hook_of_git() {
     let scene = ready();
-    scene.agent_sh("git rev-parse --git-dir; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
+    scene.agent_sh("git rev-parse --git-dir; tick all");
     let git_dir = scene.path(".git");
     let run = scene
         .call("")

@@ -23,9 +23,7 @@ fn prepare(scene: &Sandbox, steps: &[&str]) {
     for (i, step) in steps.iter().enumerate() {
         scene.write(&format!(".specify/step{}.sh", i + 1), step);
     }
-    scene.agent_sh(
-        "set -e\n. ./.specify/step$RALPH_ITERATION.sh\nsed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
-    );
+    scene.agent_sh("set -e\n. ./.specify/step$RALPH_ITERATION.sh\ntick\n");
     scene.write(".gitignore", "ignored/\n");
 }
 

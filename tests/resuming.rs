@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, WILLING_AGENT};
 /// An agent that does the first open task, and says what it cost.
 const PRICED: &str = r#"
 cat >/dev/null
-sed -i '0,/\[ \]/s//[x]/' "$RALPH_TASKS"
+tick first
 echo "$RALPH_TASK" > "$RALPH_TASK.txt"
 echo '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":1.5,"result":"Done.","usage":{"input_tokens":100,"output_tokens":20}}'
 "#;

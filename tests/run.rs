@@ -124,7 +124,7 @@ fn a_false_tick_is_opened_again_by_one_byte() {
 }
 
 /// Ticks the first open box and says so in the same line.
-const TICK_AND_SAY_SO: &str = r#"sed -i '0,/- \[ \] \(.*\)/s//- [x] \1 (done)/' "$RALPH_TASKS""#;
+const TICK_AND_SAY_SO: &str = r#"edit -e '/- \[ \]/{' -e 's/- \[ \] \(.*\)/- [x] \1 (done)/' -e ':rest' -e n -e 'b rest' -e '}' "$RALPH_TASKS""#;
 
 #[test]
 fn a_tick_is_seen_where_the_text_of_the_item_was_changed_with_it() {
@@ -167,7 +167,7 @@ fn a_list_that_an_agent_emptied_completes_nothing() {
 fn tasks_that_left_the_list_without_being_done_complete_nothing() {
     let scene = Sandbox::new();
     scene.tasks("- [x] T000 Old\n- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_sh(r#"sed -i -e 's/\[ \] T001/[x] T001/' -e '/T002/d' "$RALPH_TASKS""#).validate("true");
+    scene.agent_sh(r#"edit -e 's/\[ \] T001/[x] T001/' -e '/T002/d' "$RALPH_TASKS""#).validate("true");
     scene
         .ralph("")
         .code(5)
@@ -179,9 +179,9 @@ fn tasks_that_left_the_list_without_being_done_complete_nothing() {
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
     scene.agent_sh(
         r#"case $RALPH_ITERATION in
-        1) sed -i '/T002/d' "$RALPH_TASKS" ;;
-        2) sed -i 's/\[ \] T001/[x] T001/' "$RALPH_TASKS"; echo '- [ ] T002 Two' >> "$RALPH_TASKS" ;;
-        3) sed -i 's/\[ \] T002/[x] T002/' "$RALPH_TASKS" ;;
+        1) edit '/T002/d' "$RALPH_TASKS" ;;
+        2) tick T001; echo '- [ ] T002 Two' >> "$RALPH_TASKS" ;;
+        3) tick T002 ;;
         esac"#,
     );
     scene.ralph("").code(0);
@@ -272,7 +272,7 @@ fn a_dry_run_prints_the_prompt_that_would_be_sent_and_writes_nothing() {
 fn an_agent_that_ends_badly_is_a_recorded_failure() {
     for (script, exit) in [("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)] {
         let scene = Sandbox::new();
-        scene.agent_sh(&format!("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\necho words\n{script}\n"));
+        scene.agent_sh(&format!("tick all\necho words\n{script}\n"));
         scene.ralph("-n 1").code(4).stdout_has(&format!("agent exited {exit}"));
         let session = scene.session();
         assert_eq!(session.trailers("Ralph-Exit"), [format!("agent={exit} validation=-")]);

@@ -362,6 +362,6 @@ fn a_test_that_fails_first_is_kept_where_its_task_is_skipped() {
 #[test]
 fn a_task_of_the_scope_that_leaves_the_list_is_not_done() {
     let scene = scene();
-    scene.agent_sh("sed -i 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");
+    scene.agent_sh("edit 's/\\[ \\] T003/[x] T003/; /T004/d; /T007/d' \"$RALPH_TASKS\"");
     scene.ralph("--phase 2").code(5).stdout_has("but T004 left the list").stdout_lacks("but T004, T007");
 }

@@ -77,7 +77,7 @@ fn a_big_output_takes_little_memory_and_comes_back_to_the_byte() {
     // Two sorts of text: lines, and one line without an end.
     scene.agent_sh(&format!(
         "yes 'a line of an agent that talks and talks and talks, number 12345' | head -c {megabytes}000000\n\
-         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n"
+         tick all\n"
     ));
     scene.validate(&format!("head -c {}000000 /dev/zero | tr '\\0' x; exit 0", megabytes / 2));
     let run = weigh(&scene.call("-n 1"));
@@ -98,7 +98,7 @@ fn a_big_output_takes_little_memory_and_comes_back_to_the_byte() {
     assert!(shown.memory < BOUND, "show took {} KiB", shown.memory);
 
     // Taking the session up again reads the ends of outputs and no more.
-    scene.tasks("- [x] T001 One\n- [ ] T002 Two").agent_sh("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
+    scene.tasks("- [x] T001 One\n- [ ] T002 Two").agent_sh("tick all");
     scene.validate("test $RALPH_ITERATION = 3");
     assert_eq!(scene.ralph("-n 1").code, 4);
     let resumed = weigh(&scene.call("resume"));
@@ -122,7 +122,7 @@ fn a_list_of_a_thousand_tasks() {
     let tasks: Vec<String> =
         (1..=1000).map(|n| format!("- [ ] T{n:04} Part {n} of the work, depends on T{:04}", n - 1)).collect();
     scene.tasks(&tasks.join("\n").replace(", depends on T0000", ""));
-    scene.agent_sh("sed -i \"s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /\" \"$RALPH_TASKS\"");
+    scene.agent_sh("tick");
     let count = if is_big() { 1000 } else { 20 };
     let run = weigh(&scene.call(&format!("-n {count}")));
     assert_eq!(run.code, if count < 1000 { 4 } else { 0 });
@@ -144,7 +144,7 @@ fn a_repository_of_many_files() {
         .unwrap();
     assert!(made.success());
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.agent_sh("echo $RALPH_TASK | tee f/1/1 f/2/2 f/3/3 > f/1/new; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"");
+    scene.agent_sh("echo $RALPH_TASK | tee f/1/1 f/2/2 f/3/3 > f/1/new; tick");
     let began = Instant::now();
     let run = weigh(&scene.call(""));
     eprintln!("{files} files: two iterations in {:?}, {} KiB", began.elapsed(), run.memory);
@@ -159,7 +159,7 @@ fn a_repository_of_many_files() {
 fn many_sessions_are_listed() {
     let sessions = if is_big() { 10_000 } else { 500 };
     let scene = Sandbox::new();
-    scene.agent_sh("sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"");
+    scene.agent_sh("tick all");
     scene.ralph("").code(0);
     // The same history again and again, each under an id of its own.
     let original = scene.session().id().to_owned();

@@ -10,7 +10,7 @@ fn a_tick_of_another_kind_is_a_claim_and_struck_lines_are_no_tasks() {
     scene.tasks(
         "- [✓] T001 One\n- [ ] ~~T002 Two~~\n- [ ] T003 Three (depends on T001, T002)\n- [~] T004 Four",
     );
-    scene.agent_sh("echo x > x.txt; grep -q 'line 6 has the unknown mark `\\[~\\]`' || exit 1; sed -i 's/\\[ \\] T003/[✔] T003/' specs/001-login/tasks.md");
+    scene.agent_sh("echo x > x.txt; grep -q 'line 6 has the unknown mark `\\[~\\]`' || exit 1; edit 's/\\[ \\] T003/[✔] T003/' specs/001-login/tasks.md");
     scene.ralph("").code(0);
     assert!(
         scene.task_list().contains("- [✓] T001 One\n- [ ] ~~T002 Two~~\n- [✔] T003"),
@@ -72,7 +72,7 @@ fn conflict_markers_are_refused_at_a_start_and_fail_an_attempt() {
 fn a_list_that_cannot_be_read_is_the_cause_and_not_the_agents_box() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One");
-    scene.agent_sh("cat > /dev/null; echo x > x.txt; sed -i 's/\\[ \\]/[x]/' specs/001-login/tasks.md; printf '\\377' >> specs/001-login/tasks.md");
+    scene.agent_sh("cat > /dev/null; echo x > x.txt; tick all; printf '\\377' >> specs/001-login/tasks.md");
     scene.ralph("").code(5).stdout_has("restore 0 --tasks");
     let cause = &scene.session().trailers("Ralph-Cause")[0];
     assert!(cause.starts_with("tasks.md cannot be read after the attempt: the text is not UTF-8"), "{cause}");
@@ -98,7 +98,7 @@ fn what_agents_take_out_of_progress_txt_is_brought_back() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
     scene.write("specs/001-login/progress.txt", "# Log\n\n## Codebase Patterns\n- Use sql<number>\n\n---\n");
-    scene.agent_sh("cat > /dev/null; echo x > $RALPH_TASK.txt; sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" specs/001-login/tasks.md; echo mine of $RALPH_TASK > specs/001-login/progress.txt");
+    scene.agent_sh("cat > /dev/null; echo x > $RALPH_TASK.txt; tick; echo mine of $RALPH_TASK > specs/001-login/progress.txt");
     scene.ralph("").code(0);
     assert!(!scene.progress().contains("## Iteration 1 "), "{}", scene.progress());
     scene.ralph("fsck").code(1).stdout_has("progress.txt differs from the record");

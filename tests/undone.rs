@@ -16,7 +16,7 @@ fn agent(last: &str) -> String {
     format!(
         "cat >/dev/null\nif [ $RALPH_TASK = T003 ] && [ ! -e three.txt ]; then\n{last}\necho three > three.txt\nelse\n\
          echo $RALPH_TASK | tee -a app.txt > $RALPH_TASK.txt\nfi\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\necho Done.\n"
+         tick\necho Done.\n"
     )
 }
 
@@ -101,7 +101,7 @@ fn changes_that_the_loop_takes_back_itself_undo_nothing() {
 #[test]
 fn a_task_that_left_the_list_comes_back_by_the_command_that_is_printed() {
     let scene = scene("true");
-    scene.agent_sh(&format!("{}[ $RALPH_TASK != T001 ] || sed -i /T003/d \"$RALPH_TASKS\"\n", agent("true")));
+    scene.agent_sh(&format!("{}[ $RALPH_TASK != T001 ] || edit /T003/d \"$RALPH_TASKS\"\n", agent("true")));
     let restore = "restore 0 --tasks specs/001-login/tasks.md";
     let run = scene.ralph("").code(5);
     run.stdout_has("T003 was open and is gone from the task list, without being done")

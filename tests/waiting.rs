@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{Run, Sandbox};
 
 /// Does the task and says so.
-const WORKS: &str = r#"sed -i "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS"
+const WORKS: &str = r#"tick
 echo '{"type":"result","is_error":false,"result":"done"}'
 "#;
 
@@ -44,7 +44,7 @@ fn seconds(run: &Run) -> Vec<u64> {
 #[test]
 fn a_quota_is_waited_for_and_costs_neither_an_iteration_nor_a_try() {
     let scene = Sandbox::new();
-    let ticks = "sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n";
+    let ticks = "tick all\n";
     let script = until(1, &format!("{ticks}{}", out_for(7200)));
     scene.agents_like_claude(&[("fake", &format!("echo $RALPH_ATTEMPT >> attempts\n{script}"))]);
     let run = scene.ralph("--json -n 1").code(0);
@@ -314,7 +314,7 @@ fn the_words_of_a_limit_say_when_it_ends_and_no_time_is_invented() {
 
 #[test]
 fn a_plain_command_says_that_it_met_a_limit() {
-    let works = "sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
+    let works = "tick\n";
     let first = |says: &str| format!("if [ \"$RALPH_ITERATION\" = 1 ]; then\n{says}\nfi\n{works}");
     for (says, setting, class) in [
         ("echo 'try again in 2 minutes' >&2; exit 75", "", "rate_limit"),
@@ -385,7 +385,7 @@ if [ "$RALPH_ITERATION" = 1 ]; then
     echo '{{"type":"turn.failed","error":{{"message":"You’ve hit your usage limit, try again at 10:36 PM."}}}}'
     exit 1
 fi
-sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+tick all
 echo '{{"type":"turn.completed","usage":{{}}}}'"#
         ),
     );
@@ -407,7 +407,7 @@ if [ "$RALPH_ITERATION" = 1 ]; then
     echo '{"type":"result","status":"error","error":{"message":"Quota exceeded. Suggested retry after 5400s."}}'
     exit 173
 fi
-sed -i 's/\[ \]/[x]/' "$RALPH_TASKS"
+tick all
 echo '{"type":"result","status":"success","stats":{}}'"#,
     );
     let run = scene.ralph("--agent gemini --json").code(0);

@@ -176,10 +176,10 @@ fn scene(planted: &mut Planted) -> Sandbox {
         "agent.sh",
         &format!(
             "cat ../stream; cat ../stderr >&2; env | grep DEPLOY_ >&2\n\
-             test -e ../second && exec sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n\
+             test -e ../second && exec tick first\n\
              cat ../noted >> \"$RALPH_PROGRESS\"; cat ../code > code.txt; echo x > file-{named}.txt\n\
              head -c 100000 /dev/zero > large-{large}.bin\n\
-             specify ralph hint \"$(cat ../hint)\" >/dev/null; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n"
+             specify ralph hint \"$(cat ../hint)\" >/dev/null; tick first\n"
         ),
     );
     let checked = planted.line("settings");

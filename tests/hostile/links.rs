@@ -123,13 +123,11 @@ fn what_an_agent_puts_in_the_place_of_progress_txt_is_neither_written_nor_record
         "rm -f \"$RALPH_PROGRESS\"; ln -s \"$HOME/.bashrc\" \"$RALPH_PROGRESS\"",
         "rm -f \"$RALPH_PROGRESS\"; ln -s ../../.git/config \"$RALPH_PROGRESS\"",
         "rm -f \"$RALPH_PROGRESS\"; mkfifo \"$RALPH_PROGRESS\"",
-        "rm -f \"$RALPH_PROGRESS\"; truncate -s 300M \"$RALPH_PROGRESS\"",
+        "rm -f \"$RALPH_PROGRESS\"; dd of=\"$RALPH_PROGRESS\" bs=1 count=0 seek=314572800",
     ] {
         let scene = Sandbox::new();
         let private = private(&scene);
-        scene.agent_sh(&format!(
-            "{replace}\necho 'Learnings:'; echo '- alias ls=evil'; sed -i 's/\\[ \\] T001/[x] T001/' \"$RALPH_TASKS\""
-        ));
+        scene.agent_sh(&format!("{replace}\necho 'Learnings:'; echo '- alias ls=evil'; tick T001"));
         scene.commit("An agent").journal_differs();
         let config = scene.bytes(".git/config");
         scene.ralph("").code(0).stdout_has("progress.txt");
@@ -168,7 +166,7 @@ fn what_an_agent_puts_in_the_place_of_its_streams_is_neither_written_nor_recorde
     scene.agent_sh(
         "echo said; for name in .git/ralph/spool/*/1/agent.* .git/ralph/spool/*/1/*stdout* \
          .git/ralph/spool/*/1/prompt*; do test -e $name && ln -sf \"$HOME/.bashrc\" $name; done\n\
-         sed -i 's/\\[ \\] T001/[x] T001/' \"$RALPH_TASKS\"",
+         tick T001",
     );
     scene.commit("An agent").ralph("").code(0);
     assert_eq!(scene.session().text(1, "agent/stdout"), "said\n");
@@ -183,7 +181,7 @@ fn a_session_that_died_is_recovered_without_following_links() {
     scene.write("specs/002-other/tasks.md", "- [ ] T101 Another\n");
     scene.agent_sh(
         "if test $RALPH_TASK = T001; then touch started; until test -e go; do sleep 0.01; done; fi\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"",
+         tick",
     );
     scene.commit("An agent").journal_differs();
     let mut running = scene.spawn("--feature 001-login");

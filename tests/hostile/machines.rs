@@ -15,7 +15,7 @@ fn running_elsewhere(scene: &Sandbox) -> PathBuf {
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
     scene.agent_sh(
         "if test $RALPH_TASK = T002 -a ! -e go; then touch ready; while test ! -e go; do sleep 0.01; done; fi\n\
-         sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n",
+         tick\n",
     );
     scene.write(".gitignore", "ready\ngo\n").commit("Three tasks");
     scene.with_remote();
@@ -219,6 +219,8 @@ mod without_environments {
         assert!(!is_alive(&child));
     }
 
+    // Only Linux has the program `setsid`.
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_stranger_who_got_the_number_of_the_agent_is_left_alone() {
         let (scene, pids) = killed();

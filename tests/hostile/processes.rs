@@ -29,6 +29,8 @@ fn hanging() -> Sandbox {
     scene
 }
 
+// Only Linux has the program `setsid`.
+#[cfg(target_os = "linux")]
 #[test]
 fn what_opens_the_terminal_fails_at_once() {
     let scene = Sandbox::new();
@@ -36,7 +38,7 @@ fn what_opens_the_terminal_fails_at_once() {
     let asks =
         |what: &str| format!("if read answer 2> ../{what}.err < /dev/tty; then echo \"$answer\"; else ");
     scene.git(["config", "filter.asks.clean", &format!("{} cat; fi", asks("filter"))]);
-    scene.agent_sh(&format!("{} echo no terminal; fi\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS", asks("agent")));
+    scene.agent_sh(&format!("{} echo no terminal; fi\ntick all", asks("agent")));
     scene.validate(&format!("{} echo none here; fi", asks("validation")));
     let terminal = openpty(None, None).unwrap();
     let inner = scene.call("").command();
@@ -56,12 +58,12 @@ fn what_opens_the_terminal_fails_at_once() {
     drop(terminal.master);
 }
 
+// Only Linux says which signals a process ignores.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_child_leads_a_session_and_begins_with_default_signals() {
     let scene = Sandbox::new();
-    scene.agent_sh(
-        "echo session $(ps -o sid= -p $$) of $$\ngrep SigIgn /proc/self/status\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS",
-    );
+    scene.agent_sh("echo session $(ps -o sid= -p $$) of $$\ngrep SigIgn /proc/self/status\ntick all");
     let inner = scene.call("").command();
     let mut outer = scene.hermetic("sh");
     outer.args(["-c", "trap '' INT QUIT HUP TERM USR1; exec \"$@\"", "sh"]);
@@ -182,9 +184,7 @@ fn a_hook_that_hangs_at_the_end_of_a_session_heeds_a_stop() {
 fn ctrl_z_stops_the_agent_with_the_loop_and_both_go_on() {
     let scene = Sandbox::new();
     // It waits without a child: while a shell waits for a stopped one to exec, its own state is not "stopped".
-    scene.agent_sh(
-        "echo $$ > ../agent-pid; mkfifo ../go; : > begun; read -r _ < ../go\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS",
-    );
+    scene.agent_sh("echo $$ > ../agent-pid; mkfifo ../go; : > begun; read -r _ < ../go\ntick all");
     let mut running = scene.spawn("");
     running.wait_for_file("begun").signal(Signal::TSTP);
     let own = running.pid().to_string();

@@ -74,7 +74,7 @@ fn the_commit_of_a_task_holds_no_secret_of_the_task() {
     let scene = Sandbox::new();
     let secret = key("ghp_5");
     scene.tasks(&format!("- [ ] T001 Log in with {secret}")).config("commit = 'task'").agent_uses_git();
-    scene.agent_sh("echo x > made.txt; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"").commit("Ready");
+    scene.agent_sh("echo x > made.txt; tick first").commit("Ready");
     scene.ralph("").code(0);
     let message = scene.git("log -1 --format=%B");
     assert!(
@@ -118,9 +118,7 @@ fn a_file_with_a_secret_in_its_name_is_committed_when_the_session_is_resumed() {
     let scene = Sandbox::new();
     let secret = key("ghp_8");
     scene.config("commit = 'task'").agent_uses_git().validate("test -e ../second || ! touch ../second");
-    let script = format!(
-        "echo x > file-{secret}.txt; echo x > other.txt; sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\""
-    );
+    let script = format!("echo x > file-{secret}.txt; echo x > other.txt; tick first");
     scene.agent_sh(&script).commit("Ready");
     scene.ralph("-n 1").code(4);
     scene.ralph("resume").code(0).stdout_lacks(&secret);

@@ -61,7 +61,7 @@ fn what_was_planted_in_gits_configuration_does_not_count_in_a_resumed_session() 
     fs::write(scene.outside("secret"), "TOP-SECRET\n").unwrap();
     let plants = "git config ralph.validation.command true\ngit config ralph.trust always\n\
         git config ralph.hooks.onFinish 'touch ../owned'\ngit config ralph.redaction.allow .+\n\
-        git config ralph.allowLinks /\nsed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n\
+        git config ralph.allowLinks /\ntick all\n\
         rm -f \"$RALPH_PROGRESS\"; ln -s \"$PWD/../secret\" \"$RALPH_PROGRESS\"\n";
     scene.agent_sh(plants).validate("test -e work").agent_uses_git().commit("An agent");
     scene.journal_differs().skip_final_fsck();
@@ -131,7 +131,7 @@ fn kept_settings(scene: &Sandbox) -> (u32, String) {
 #[test]
 fn settings_that_an_agent_changes_where_they_are_kept_are_written_again() {
     let scene = Sandbox::new();
-    scene.agent_sh("for f in .git/ralph/settings/*; do sed -i 's/test -e work/true/' \"$f\"; done\n");
+    scene.agent_sh("for f in .git/ralph/settings/*; do edit 's/test -e work/true/' \"$f\"; done\n");
     scene.validate("test -e work").commit("An agent");
     scene.ralph("-n 1").code(4).stdout_has("the settings of this session in ");
     assert!(kept_settings(&scene).1.contains("test -e work"));
@@ -407,7 +407,7 @@ fn an_artifact_of_a_loop_type_lies_in_the_project() {
 fn a_resumed_session_keeps_the_commands_of_its_flags() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 A\n- [ ] T002 B\n- [ ] T003 C\n");
-    scene.write("agent.sh", "sed -i '0,/\\[ \\]/s//[x]/' \"$RALPH_TASKS\"\n").commit("An agent");
+    scene.write("agent.sh", "tick first\n").commit("An agent");
     scene.ralph(["-n", "1", "--agent-command", "sh agent.sh", "--validate", "test -e agent.sh"]).code(4);
     let run = scene.ralph("resume -n 1").code(4);
     assert!(run.talk().contains("kept from the session: "), "{run}");

@@ -39,6 +39,17 @@ const REFUSE: &str = "SPECKIT_RALPH_VALIDATION_REFUSE";
 /// Does the task that it is given, and says so.
 pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
 
+/// `edit [-e] SCRIPT.. FILE`: changes a file by a script of sed, as GNU's `sed -i` does, which other systems do not have.
+const EDIT: &str = r#"for file; do :; done
+edited=$(mktemp) && sed "$@" > "$edited" && cat "$edited" > "$file" && rm "$edited""#;
+
+/// `tick [TASK|first|all]`: ticks the box of the current task, of another, the first open one or all, as an agent does.
+const TICK: &str = r#"case ${1-$RALPH_TASK} in
+  all) edit 's/\[ \]/[x]/' "$RALPH_TASKS" ;;
+  first) edit -e '/\[ \]/{' -e 's/\[ \]/[x]/' -e ':rest' -e n -e 'b rest' -e '}' "$RALPH_TASKS" ;;
+  *) edit "s/\[ \] ${1-$RALPH_TASK}/[x] ${1-$RALPH_TASK}/" "$RALPH_TASKS" ;;
+esac"#;
+
 /// A repository with one feature, and everything around it that programs would otherwise take from the machine.
 #[derive(Debug)]
 pub struct Sandbox {
@@ -116,6 +127,7 @@ impl Sandbox {
             waived: Cell::default(),
             running: Cell::default(),
         };
+        sandbox.program("edit", EDIT).program("tick", TICK);
         sandbox.gitconfig(
             // No housekeeping of git's goes on behind a scene's back.
             "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n\
@@ -364,7 +376,7 @@ impl Sandbox {
 
     /// Returns true if processes are looked at as on systems other than Linux.
     pub fn is_portable() -> bool {
-        std::env::var_os(PORTABLE).is_some()
+        !cfg!(target_os = "linux") || std::env::var_os(PORTABLE).is_some()
     }
 
     /// Every file of the project and its git directory, to see that nothing was written.

@@ -5,7 +5,6 @@
 use std::fs;
 use std::process::Stdio;
 
-use nix::pty::openpty;
 use rustix::process::Signal;
 
 use crate::sandbox::{Program, Sandbox, wait_until};
@@ -40,7 +39,7 @@ fn what_opens_the_terminal_fails_at_once() {
     scene.git(["config", "filter.asks.clean", &format!("{} cat; fi", asks("filter"))]);
     scene.agent_sh(&format!("{} echo no terminal; fi\ntick all", asks("agent")));
     scene.validate(&format!("{} echo none here; fi", asks("validation")));
-    let terminal = openpty(None, None).unwrap();
+    let terminal = nix::pty::openpty(None, None).unwrap();
     let inner = scene.call("").command();
     let mut outer = scene.hermetic("setsid");
     outer.args(["--ctty", "--wait"]).arg(inner.get_program()).args(inner.get_args());

@@ -433,11 +433,15 @@ fn ref_format() -> Option<String> {
 /// Returns the folder of all scenes: in memory if there is room, because a loop syncs what it writes and disks are slow
 /// at that. `TMPDIR` decides otherwise.
 fn scenes() -> PathBuf {
-    const MIN_FREE_BYTES: u64 = 2 << 30;
     let memory = Path::new("/dev/shm");
+    // Only Linux has that folder, and the flag.
+    #[cfg(not(target_os = "linux"))]
+    let is_usable = false;
+    #[cfg(target_os = "linux")]
     let is_usable = rustix::fs::statvfs(memory).is_ok_and(|volume| {
         let runs_programs = !volume.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC);
-        runs_programs && volume.f_bavail.saturating_mul(volume.f_frsize) >= MIN_FREE_BYTES
+        let min_free_bytes = 2 << 30;
+        runs_programs && volume.f_bavail.saturating_mul(volume.f_frsize) >= min_free_bytes
     });
     let is_free_to_choose = std::env::var_os("TMPDIR").is_none();
     if is_free_to_choose && is_usable { memory.to_owned() } else { std::env::temp_dir() }

@@ -105,9 +105,18 @@ record-excerpts *names:
 size *revision:
     python3 -B scripts/size.py {{revision}}
 
-# Check that everything compiles for macOS, in a Debian chroot (as root; takes a while the first time)
-check-macos *args:
-    scripts/check-macos.sh {{args}}
+# Build for other systems and run what runs here: static Linux on two processors, macOS linked; `just check-targets aarch64-apple-darwin`
+check-targets *targets:
+    scripts/targets.sh {{targets}}
+
+# Build the packages of this system into target/packages, then install, use and remove each (deb, rpm and image as root)
+packages *kinds:
+    python3 -B scripts/packages/build.py
+    python3 -B scripts/packages/check.py {{kinds}}
+
+# Make a release, up to the upload: `just release 0.2.0 --dry-run` changes nothing here
+release *args:
+    python3 -B scripts/release.py {{args}}
 
 # Fuzz all targets for a while: `just fuzz --seconds 600`, `just fuzz --inputs 5000000 tasks`
 fuzz *args='--inputs 1000000':

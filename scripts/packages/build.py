@@ -185,12 +185,12 @@ def installers():
             shutil.copy2(ROOT / file, copy / file)
     manifest = copy / "Cargo.toml"
     manifest.write_text(manifest.read_text().replace("\n[package]\n", f'\n[package]\nrepository = "{address}"\nhomepage = "{address}"\n', 1))
-    (copy / "target/distrib").mkdir(parents=True)
+    (copy / "packaging/target/distrib").mkdir(parents=True)
     for path in OUT.glob("*.tar.xz"):
-        shutil.copy2(path, copy / "target/distrib")
+        shutil.copy2(path, copy / "packaging/target/distrib")
     run("dist", "build", "--artifacts=global", "--allow-dirty", f"--tag=v{VERSION}", cwd=copy / "packaging")
     for name in ["specify-ralph-installer.sh", "specify-ralph.rb"]:
-        shutil.copy2(copy / "target/distrib" / name, OUT)
+        shutil.copy2(copy / "packaging/target/distrib" / name, OUT)
 
 
 def image(stage):

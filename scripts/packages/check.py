@@ -257,7 +257,7 @@ def in_debian(pattern, install, remove):
     try:
         before = listing(root, OWN_BOOKS)
         output("chroot", root, *install, f"/tmp/{package.name}")
-        use("/usr/bin", "/opt/spec-kit/bin", ["chroot", root])
+        use("/usr/bin", "/opt/spec-kit/bin", [shutil.which("chroot"), root])
         output("chroot", root, *remove)
         compare(before, listing(root, OWN_BOOKS))
     finally:

@@ -52,6 +52,9 @@ pub struct SettingArgs {
     /// Do not run the validation before the first iteration
     #[arg(long)]
     no_baseline: bool,
+    /// Work in a lane: a work tree and a branch of the loop's own, away from your files
+    #[arg(long)]
+    lane: bool,
     /// Approve the commands in .specify/ralph.toml for this call
     #[arg(long)]
     trust: bool,
@@ -151,6 +154,7 @@ impl SettingArgs {
         settings.extend(
             self.no_baseline.then(|| FlagInput::new("--no-baseline", "validation.baseline", "false")),
         );
+        settings.extend(self.lane.then(|| FlagInput::new("--lane", "lane", "true")));
         settings.extend(self.trust.then(|| FlagInput::new("--trust", "trust", "always")));
         Flags { settings, agent_command: self.agent_command.clone(), loop_type: None }
     }

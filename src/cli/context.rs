@@ -109,6 +109,16 @@ impl Context {
         Ok(Self { place: (store, work_tree).into(), ..self.clone() })
     }
 
+    /// Returns the context of a call in another work tree of the repository.
+    pub fn in_work_tree(&self, work_tree: WorkTree) -> Result<Self> {
+        let (store, here) = self.place()?.clone();
+        let root = self.project_root()?;
+        let from = here.as_ref().and_then(|here| root.strip_prefix(here.top()).ok());
+        let directory = from.map_or_else(|| work_tree.top().to_owned(), |from| work_tree.top().join(from));
+        let environment = self.environment.for_another_work_tree();
+        Ok(Self { directory, environment, place: (store, Some(work_tree)).into(), ..self.clone() })
+    }
+
     /// Returns the caller's clock.
     pub fn clock(&self) -> Result<Clock> {
         Clock::new(self.environment.text(Clock::VARIABLE))

@@ -33,6 +33,13 @@ impl Environment {
         Self(self.0.iter().filter(|variable| mine(variable)).cloned().collect())
     }
 
+    /// The same without what names a feature or a project, which are those of another work tree.
+    pub fn for_another_work_tree(&self) -> Self {
+        let names = [INIT_DIR, "SPECIFY_FEATURE_DIRECTORY", "SPECIFY_FEATURE"];
+        let is_kept = |(name, _): &&(OsString, OsString)| names.iter().all(|of_place| name != of_place);
+        Self(self.0.iter().filter(is_kept).cloned().collect())
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }

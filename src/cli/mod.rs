@@ -30,6 +30,7 @@ mod hint;
 mod hooks;
 mod init;
 mod iterations;
+mod lane;
 mod log;
 mod lost_list;
 mod man;

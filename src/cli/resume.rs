@@ -13,6 +13,7 @@ use ralph_ui::style::one_line;
 
 use super::approvals::{Approvals, Approved};
 use super::args::SettingArgs;
+use super::lane::LaneArgs;
 use super::resumption::{self, Comparison, FRESH, Kept, Winner};
 use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};
@@ -39,6 +40,9 @@ pub struct ResumeArgs {
     pub fail_on_flags: bool,
     #[command(flatten)]
     pub force: ForceArgs,
+    /// With a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
+    #[arg(long)]
+    pub land: bool,
     /// Resume SESSION although it seems to run on another machine
     #[arg(long, requires = "session")]
     pub take_over: bool,
@@ -94,6 +98,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         resume: Some(refs),
         kept: Some(layers),
         is_forced: args.force.force,
+        lane: LaneArgs { land: args.land, ..LaneArgs::default() },
         ..RunRequest::default()
     };
     let code = start(&feature, request, &context, voice(args.talk, context.paint))?;

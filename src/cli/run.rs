@@ -8,11 +8,11 @@ use serde_json::json;
 
 use ralph_core::config::Config;
 use ralph_core::record::{Baseline, Event, Refusal, Scope, TaskCounts};
-use ralph_engine::{EventRedactor, Finish};
+use ralph_engine::{EventRedactor, Finish, Plan};
 use ralph_os::process::{Interrupt, Marker};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::Maintenance;
+use ralph_store::{LoopLock, Maintenance};
 use ralph_ui::ending;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Live, Moving};
@@ -20,8 +20,9 @@ use ralph_ui::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
 use super::echo::{Echo, Listener};
+use super::lane::{self, LaneArgs};
 use super::output::records;
-use super::settings::{layers_in, terminal_redactor};
+use super::settings::{Layers, layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
 use super::{Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, say, summary, warn};
@@ -50,6 +51,8 @@ pub struct RunArgs {
     pub fail_on_flags: bool,
     #[command(flatten)]
     pub force: ForceArgs,
+    #[command(flatten)]
+    pub lane: LaneArgs,
     #[command(flatten)]
     pub talk: TalkArgs,
     /// Show the loop in the terminal UI; leaving it does not stop the loop
@@ -108,6 +111,7 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
         scope: args.scope.scope(),
         flags,
         is_forced: args.force.force,
+        lane: args.lane,
         retries_skipped: args.retry_skipped,
         ..RunRequest::default()
     };
@@ -174,12 +178,66 @@ pub fn refuse_within_iteration(context: &Context) -> Result<()> {
 /// Checks everything that can be checked, and runs a session.
 pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
-    let (store, work_tree) = (context.store()?, context.work_tree()?);
     let layers = match &request.kept {
         Some(layers) => layers.clone(),
         None => layers_in(context, request.flags.clone()).map_err(refusal)?,
     };
-    let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
+    let settings = Settings::of(feature, context, layers.clone(), &request.scope).map_err(refusal)?;
+    if settings.config.settings.lane {
+        return start_in_lane(feature, request, settings, layers, context, voice);
+    }
+    request.lane.refuse_without_lane()?;
+    run_session(feature, request, settings, context, voice, None)
+}
+
+/// Opens a lane, finishes what a session left in it that died, and runs a session there.
+fn start_in_lane(
+    feature: &Feature,
+    request: RunRequest,
+    settings: Settings,
+    layers: Layers,
+    context: &Context,
+    voice: Voice,
+) -> Result<ExitCode> {
+    let config = &settings.config;
+    let checked = lane::check(feature, config, &request, context).map_err(refusal)?;
+    trust::require(config, context).map_err(refusal)?;
+    let lane = lane::open(checked, feature, &request, context).map_err(refusal)?;
+    let inside = context.in_work_tree(lane.work_tree.clone())?;
+    let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
+    if !ralph_engine::nothing_is_left(&lane.work_tree)? {
+        let ready = Ready::new(settings, false, context).map_err(refusal)?;
+        let resume = request.resume.clone();
+        let recovery = RunRequest { resume, ..RunRequest::default() };
+        let interrupt = Interrupt::none();
+        let plan = ready.plan(inside.store()?, &lane.work_tree, &there, recovery, &interrupt)?;
+        ralph_engine::recover(&plan, &mut |event| {
+            if let Event::Warning { message } = event {
+                warn(message);
+            }
+        })?;
+    }
+    let tip = lane.take(&layers.config()?.settings, context).map_err(refusal)?;
+    if !voice.is_json && voice.detail != Detail::Quiet {
+        note(lane.words(&tip));
+    }
+    let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
+    let (land, work_tree) = (request.lane.land, lane.work_tree.clone());
+    let code = run_session(&there, request, settings, &inside, voice, Some(lane.lock))?;
+    lane::close(&work_tree, land, context, voice)?;
+    Ok(code)
+}
+
+/// Runs a session in the work tree of `context`, whose lock may be held already.
+fn run_session(
+    feature: &Feature,
+    request: RunRequest,
+    settings: Settings,
+    context: &Context,
+    voice: Voice,
+    lock: Option<LoopLock>,
+) -> Result<ExitCode> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
     if request.resume.is_none()
@@ -201,7 +259,7 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     }
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
-    let plan = ready.plan(store, work_tree, feature, request, &interrupt)?;
+    let plan = Plan { lock, ..ready.plan(store, work_tree, feature, request, &interrupt)? };
     let root = work_tree.top().as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let mut printer = EventPrinter::new(voice, moving, redactor, root);

@@ -19,6 +19,7 @@ use ralph_project::prompt::Template;
 use ralph_project::tasks;
 use ralph_store::{SessionLog, SessionRefs, Store};
 
+use super::lane::LaneArgs;
 use super::own_command::own_program;
 use super::resumption::Kept;
 use super::settings::{Layers, layers_in, project_in};
@@ -33,6 +34,7 @@ pub struct RunRequest {
     pub retries_skipped: bool,
     /// Go on though something is in the way that may.
     pub is_forced: bool,
+    pub lane: LaneArgs,
     pub flags: Flags,
     /// All layers of a session that is resumed, instead of the flags and of what is set now.
     pub kept: Option<Layers>,
@@ -311,6 +313,7 @@ impl Ready {
             project_root: self.project.root.clone(),
             clock: &self.clock,
             interrupt,
+            lock: None,
         })
     }
 }

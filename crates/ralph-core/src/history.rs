@@ -54,6 +54,8 @@ struct RunSummary {
     failure: Option<FailureKey>,
     /// True if its agent asked the user something, and did not do its task.
     asks: bool,
+    /// True if the branch of its lane moved meanwhile: then it says nothing of the task.
+    is_conflict: bool,
     /// The hints in its prompt; none in what a listing says.
     hints: Vec<String>,
 }
@@ -135,6 +137,7 @@ impl History {
             reopened: iteration.reopened.clone(),
             failure: FailureKey::of(iteration),
             asks: is_question(iteration.outcome, iteration.failure_class),
+            is_conflict: iteration.failure_class.is_some_and(FailureClass::is_conflict),
             hints: iteration.hints.clone(),
         });
     }
@@ -164,6 +167,7 @@ impl History {
             reopened: entry.evidence.reopened.clone(),
             failure: FailureKey::of_entry(entry),
             asks: is_question(outcome, entry.failure_class),
+            is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),
             hints: Vec::new(),
         });
     }
@@ -207,15 +211,15 @@ impl History {
         self.turns[since..].iter().any(|turn| turn.ticked.iter().any(|ticked| ticked == task))
     }
 
-    /// Returns true if a question set the task of this iteration aside.
+    /// Returns true if it is no failure of its task's: a question set the task aside, or the branch had moved.
     fn is_set_aside(&self, turn: &RunSummary) -> bool {
-        turn.asks && !self.retries_questions
+        turn.asks && !self.retries_questions || turn.is_conflict
     }
 
     /// Returns where a task stands whose last run asked; `None` for any other. `hints` are those that wait for it.
     pub fn question(&self, task: &str, hints: &[&str]) -> Option<OpenQuestion> {
         let mut runs = self.of(task).rev().filter(|turn| turn.outcome != Outcome::Interrupted);
-        let last = runs.next().filter(|turn| self.is_set_aside(turn))?;
+        let last = runs.next().filter(|turn| turn.asks && self.is_set_aside(turn))?;
         if hints.iter().any(|hint| !last.hints.iter().any(|known| known == hint)) {
             return Some(OpenQuestion::Answered);
         }

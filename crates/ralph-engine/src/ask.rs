@@ -22,6 +22,7 @@ pub struct Summarizer {
 /// Where it runs.
 pub(super) struct CommandContext<'a> {
     pub directory: &'a Utf8Path,
+    pub environment: Vec<(String, String)>,
     /// A folder for its streams.
     pub scratch: Utf8PathBuf,
     pub marker: Marker,
@@ -37,7 +38,7 @@ impl Summarizer {
         let child = Child {
             argv: ["sh", "-c", &self.command].map(str::to_owned).into(),
             directory: room.directory.to_owned(),
-            environment: Vec::new(),
+            environment: room.environment.clone(),
             defaults: Vec::new(),
             removed: Vec::new(),
             stdin: Some(stdin.clone()),

@@ -8,6 +8,7 @@ use ralph_os::process::host_name;
 use ralph_store::{PassedStates, Slot, names};
 
 use super::iteration_context::validation_cause;
+use super::lane;
 use super::recorder::Opening;
 use super::running::Running;
 use super::trusted::BaselineRun;
@@ -24,6 +25,9 @@ impl Running<'_> {
         let Some(command) = command.filter(|_| !self.is_to_stop()) else {
             return Ok(BaselineRun::default());
         };
+        if let Some(tests) = lane::tests_of_tip(&self.plan)? {
+            return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests });
+        }
         let state = self.passing_state(Some(&opening.slot));
         let passed = state.and_then(|state| PassedStates::of(self.plan.work_tree).find(&state));
         if let Some(tests) = passed {

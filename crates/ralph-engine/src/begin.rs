@@ -145,6 +145,8 @@ impl<'a> Running<'a> {
                 started: plan.clock.stopwatch(),
                 given_up: Vec::new(),
                 common_failure: Vec::new(),
+                is_lane_used: false,
+                is_lane_renewed: false,
                 prompt_filler: None,
             },
             plan,
@@ -157,6 +159,7 @@ impl<'a> Running<'a> {
     fn record_start(&mut self, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
+        self.require_lane_setup()?;
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         let measured = self.measure_baseline(&mut opening)?;
@@ -266,6 +269,7 @@ fn new_session(
         id: id.clone(),
         feature: plan.feature.path.clone(),
         branch: plan.work_tree.branch()?,
+        lane: plan.work_tree.lane().map(|lane| lane.number),
         loop_type: plan.job.loop_type.clone(),
         scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,

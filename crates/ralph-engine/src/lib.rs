@@ -20,6 +20,7 @@ mod iteration_context;
 mod job;
 mod judge;
 mod judging;
+mod lane;
 mod left_behind;
 mod left_spools;
 mod memory;
@@ -72,11 +73,12 @@ pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use left_behind::{LostList, remains};
-pub use left_spools::left_running;
+pub use left_spools::{left_running, nothing_is_left};
 pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
+pub use recover::recover;
 pub use redaction::redacted;
 pub use replay::{Replay, Replayed};
 pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
@@ -101,8 +103,11 @@ pub enum Finish {
 
 /// Runs one session from start to a stop reason.
 pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let mut lock = LoopLock::take(plan.work_tree)?;
-    recover::recover(&plan, say)?;
+    let mut lock = match plan.lock.take() {
+        Some(lock) => lock,
+        None => LoopLock::take(plan.work_tree)?,
+    };
+    recover(&plan, say)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
     if plan.job.until == Until::Tasks {
         tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
@@ -114,7 +119,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         }
         if plan.resume.take().is_some() {
             // Nothing is resumed after all: what was left open for it comes to its end.
-            recover::recover(&plan, say)?;
+            recover(&plan, say)?;
         }
         let counts: TaskCounts = tasks.counts().into();
         let validation =
@@ -152,7 +157,7 @@ fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> R
 
 /// Returns true if a session would find nothing to do and nothing to recover; then nothing need be written at all.
 pub fn nothing_to_do(work_tree: &WorkTree, feature: &Feature, scope: &Scope) -> Result<Option<TaskCounts>> {
-    if !left_spools::nothing_is_left(work_tree)? {
+    if !nothing_is_left(work_tree)? {
         return Ok(None);
     }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
@@ -166,6 +171,9 @@ impl Running<'_> {
         loop {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
+            }
+            if let Some(ending) = self.renew_lane()? {
+                return Ok(ending);
             }
             let tasks = match self.read_tasks() {
                 Ok(tasks) => tasks,

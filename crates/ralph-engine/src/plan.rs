@@ -13,7 +13,7 @@ use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits as ChildLimits, Marker};
 use ralph_project::feature::Feature;
 use ralph_project::prompt::Template;
-use ralph_store::{SessionRefs, Slot, Spool, Store, names};
+use ralph_store::{LoopLock, SessionRefs, Slot, Spool, Store, names};
 
 use super::job::Job;
 use super::prompting::{Assignment, Prompting};
@@ -45,6 +45,8 @@ pub struct Plan<'a> {
     pub project_root: Utf8PathBuf,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
+    /// The lock of the work tree, where it is held already.
+    pub lock: Option<LoopLock>,
 }
 
 /// An agent that may get a turn, and what is particular to it.
@@ -80,7 +82,21 @@ impl Plan<'_> {
             ("RALPH_PROGRESS", feature.progress_path.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        .into_iter()
+        .chain(self.lane_variables())
+        .collect()
+    }
+
+    /// Returns the variables that every child in a lane gets, also one without a task.
+    pub(super) fn lane_variables(&self) -> Vec<(String, String)> {
+        let Some(lane) = self.work_tree.lane() else { return Vec::new() };
+        // Those of the caller may name the project in the user's work tree.
+        let of_spec_kit = [
+            ("SPECIFY_INIT_DIR", self.project_root.to_string()),
+            ("SPECIFY_FEATURE_DIRECTORY", self.feature.dir.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value));
+        lane.variables().into_iter().chain(of_spec_kit).collect()
     }
 
     /// Returns where a validation runs whose output goes into `slot`.

@@ -20,13 +20,14 @@ use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_project::tasks;
 use ralph_store::{
-    Begin, Conflict, Control, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta, Store,
-    last_written, names, note_last_written,
+    Begin, Conflict, Control, Draft, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta,
+    Store, last_written, names, note_last_written,
 };
 
 use super::commits::committing::finish_index_update;
 use super::iteration::{compose, restore_protected};
 use super::judge::{self, Goal};
+use super::lane;
 use super::left_spools::of_this_work_tree;
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
@@ -106,7 +107,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
     let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
     for slot in spool.slots()? {
         if let Some(draft) = slot.draft()? {
-            recorder.replay(&slot, &draft)?;
+            replay(&mut recorder, &slot, draft, say)?;
         } else if let Some(begin) = slot.read_begin()? {
             recorder.recover_ref(&begin.tips)?;
             let Some(log) = plan.store.session(&refs)? else {
@@ -162,6 +163,20 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
     Control::of(plan.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
     if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
+}
+
+/// Records what a dead session had sealed. What it could not publish, because the branch has moved, is recorded as a failure.
+fn replay(recorder: &mut Recorder<'_>, slot: &Slot, draft: Draft, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let error = match recorder.replay(slot, &draft) {
+        Err(error) if lane::is_of_branch(&error, draft.iteration.as_ref()) => error,
+        replayed => return replayed.map(drop),
+    };
+    if let Some(mut iteration) = draft.iteration {
+        iteration.take_publication_back(lane::moved_words(&error));
+        warn(say, format!("iteration {} could not be published: {error}", iteration.iteration));
+        recorder.iteration(slot, &iteration, "")?;
+    }
+    Ok(())
 }
 
 /// Finishes what took the changes of failed attempts back when the loop died.

@@ -70,6 +70,10 @@ pub(super) struct LoopState {
     pub given_up: Vec<TaskName>,
     /// The tasks whose common failure was reported last.
     pub common_failure: Vec<TaskName>,
+    /// True if the lane is not at a tip of its branch any more, as an agent worked in it.
+    pub is_lane_used: bool,
+    /// True if the lane was taken to a tip since the last snapshot.
+    pub is_lane_renewed: bool,
     /// What fills the last prompt, if it was too long for its agent.
     pub prompt_filler: Option<String>,
 }

@@ -52,6 +52,10 @@ impl Running<'_> {
 
     /// What happens to the changes of a skipped task. A test that fails until its code is there is work, not damage.
     pub(super) fn on_skip(&self) -> FailedChanges {
+        // A lane is taken to the tip of its branch before each attempt.
+        if self.plan.work_tree.lane().is_some() {
+            return FailedChanges::Keep;
+        }
         if self.task_watch.has_failing_tests && !self.plan.config.is_set("on-skip") {
             return FailedChanges::Keep;
         }

@@ -10,6 +10,7 @@ use ralph_core::record::{Baseline, Iteration, ObjectId, Outcome, TrustedState};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
+use super::lane;
 use super::plan::Plan;
 
 /// Maximum number of spans between sessions in which people edited.
@@ -67,6 +68,16 @@ impl Trusted {
         }
     }
 
+    /// Takes a snapshot of the tip of the branch for what attempts are compared with.
+    pub fn begin_from(&mut self, tip: Option<ObjectId>) {
+        let Some(tip) = tip else { return };
+        if let Some(state) = &mut self.state {
+            state.snapshot.clone_from(&tip);
+        }
+        self.start = Some(tip);
+        self.edits.clear();
+    }
+
     /// Notes what people changed.
     pub fn edited(&mut self, changes: Vec<PathChange>) {
         self.edits.extend(changes.into_iter().map(|change| (change.path, change.after)));
@@ -109,6 +120,9 @@ pub(super) fn at_start(
     start: Option<&ObjectId>,
     baseline: &BaselineRun,
 ) -> Result<Option<TrustedState>> {
+    if plan.work_tree.lane().is_some() {
+        return lane::trusted_at_start(plan, start, baseline);
+    }
     let last = match earlier {
         Some(log) => Some(log.refs.clone()),
         None => last_written(plan.work_tree, &plan.feature.path)?,

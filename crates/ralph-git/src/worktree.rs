@@ -10,6 +10,7 @@ mod commit;
 mod credentials;
 mod filters;
 mod head;
+mod lane;
 mod merge;
 mod private_index;
 mod raw_path;
@@ -18,6 +19,7 @@ mod restore;
 mod short_diff;
 mod snapshot;
 mod submodules;
+mod uncommitted;
 mod users_index;
 
 use std::ffi::OsStr;
@@ -42,6 +44,7 @@ pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
 pub use commit::{PreparedCommit, StagedEntries};
 pub use head::{OPERATIONS, Operation};
+pub use lane::{CommittedFile, Lane};
 pub use merge::{Conflict, Merge};
 pub use raw_path::{RawPath, collides};
 pub use restore::{PathChange, Paths, TreeEntry};
@@ -72,6 +75,8 @@ pub struct WorkTree {
     limit: Duration,
     /// Set for every git that we start, so that it is found and stopped if we die first.
     marker: Option<Marker>,
+    /// Set if it is ours, and no work tree of the user's.
+    lane: Option<Lane>,
 }
 
 /// An index and an object directory of our own, so that git writes neither to the user's.
@@ -104,6 +109,7 @@ impl WorkTree {
             budget: Budget::default(),
             limit: SNAPSHOT_TIMEOUT,
             marker: None,
+            lane: None,
         }
     }
 
@@ -130,6 +136,9 @@ impl WorkTree {
 
     /// Returns a name for it that no other work tree of the same repository has.
     pub fn name(&self) -> String {
+        if let Some(lane) = &self.lane {
+            return lane.name();
+        }
         if self.git_dir == self.repository.common_dir {
             return "main".to_owned();
         }
@@ -141,7 +150,10 @@ impl WorkTree {
     pub fn project_files(&self) -> Result<ProjectFiles> {
         let values = self.allowed_links.iter().map(String::as_str);
         let allowed = allowed_folders(values, self.home.as_deref())?;
-        Ok(ProjectFiles::new(&self.top, &[&self.git_dir, &self.repository.common_dir], &allowed))
+        let private = self.lane.as_ref().map(Lane::private_git_dir);
+        let git_dirs = [&self.git_dir, &self.repository.common_dir].into_iter().chain(&private);
+        let git_dirs: Vec<&Utf8Path> = git_dirs.map(Utf8PathBuf::as_path).collect();
+        Ok(ProjectFiles::new(&self.top, &git_dirs, &allowed))
     }
 
     /// Marks the processes of this work tree with a session.

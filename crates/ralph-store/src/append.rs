@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 use redact_stream::Redactor;
 
-use ralph_core::record::{LogEntry, ObjectId};
+use ralph_core::record::{Iteration, LogEntry, ObjectId};
 
 use super::Store;
 use super::files::{FileWriter, pretty_json};
@@ -32,10 +32,17 @@ impl Store {
             old: draft.snapshot_parent.clone(),
             new: Some(new),
         });
+        // The branch first: git moves refs in this order, and what the log says is published must be.
+        let publication = draft.iteration.as_ref().and_then(Iteration::publication);
+        let publication = publication.map(|(name, base, published)| RefUpdate {
+            name,
+            old: Some(base.clone()),
+            new: Some(published.clone()),
+        });
         if tip == draft.parent {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
-            let updates: Vec<_> = [log].into_iter().chain(snapshot).collect();
+            let updates: Vec<_> = publication.into_iter().chain(snapshot).chain([log]).collect();
             self.refs().move_to(&updates, || self.restore_objects(&slot.objects()))?;
             self.restore_objects(&slot.objects())?;
             return Ok(commit);
@@ -44,10 +51,10 @@ impl Store {
             return Err(Conflict { name: refs.log(), expected: draft.parent.clone(), found: tip }.into());
         };
         // Refs move one after the other, and the earlier try may have died between the two.
-        if let Some(snapshot) = snapshot
-            && self.refs().tip(&snapshot.name)? == snapshot.old
-        {
-            self.refs().move_to(&[snapshot], || self.restore_objects(&slot.objects()))?;
+        for update in publication.into_iter().chain(snapshot) {
+            if self.refs().tip(&update.name)? == update.old {
+                self.refs().move_to(&[update], || self.restore_objects(&slot.objects()))?;
+            }
         }
         self.restore_objects(&slot.objects())?;
         Ok(done)

@@ -116,7 +116,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// Returns the counterpart in the older list of an item of the newer one.
-    fn earlier_of(&self, item: &Item) -> Option<&'a Item> {
+    pub fn earlier_of(&self, item: &Item) -> Option<&'a Item> {
         let place = self.after.items.binary_search_by_key(&item.offset, |item| item.offset).ok()?;
         self.earlier[place].map(|place| &self.before.items[place])
     }

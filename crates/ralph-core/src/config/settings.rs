@@ -119,6 +119,33 @@ settings! {
     commit: Commits =
         Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch");
+    lane: bool =
+        Key::new("lane", Plain, ValueKind::Switch, "false",
+            "Work in a lane: a work tree and a branch of the loop's own, away from your files");
+    branch: Option<String> =
+        Key::new("branch", Plain, ValueKind::Text, "none",
+            "Branch that a lane publishes on")
+            .or_none().unset("ralph/<feature>").flag("branch", "NAME");
+    branch_sign: bool =
+        Key::new("branch-sign", Plain, ValueKind::Switch, "false",
+            "Sign the commits of a lane as git is set up to");
+    lanes_dir: Option<String> =
+        Key::new("lanes.dir", Widens, ValueKind::Text, "none",
+            "Absolute path of the folder for lanes, outside of any repository")
+            .or_none().unset("specify-ralph/lanes in your cache folder").never_in_file();
+    lanes_copy: Vec<String> =
+        Key::new("lanes.copy", Widens, ValueKind::Names, "none",
+            "Ignored files or folders of yours, from the project's root, that a new lane gets copies of")
+            .or_none();
+    lanes_setup: Option<String> =
+        Key::new("lanes.setup", Approved, ValueKind::Text, "none",
+            "Command that makes a new lane ready, such as `npm ci`")
+            .or_none();
+    lanes_setup_files: Vec<String> =
+        Key::new("lanes.setup-files", Plain, ValueKind::Names,
+            "package.json, package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock, requirements.txt, pyproject.toml, uv.lock, poetry.lock, Cargo.toml, Cargo.lock",
+            "Files after a change of which `lanes.setup` runs again")
+            .or_none();
     timeout: Option<Duration> = Key::new("timeout", Plain, ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero().flag("timeout", "TIME");
     idle_timeout: Option<Duration> =
         Key::new("idle-timeout", Plain, ValueKind::Duration, "15m", "Maximum time without output from the agent")

@@ -34,7 +34,7 @@ impl FailureKey {
         class: Option<FailureClass>,
         cause: Option<&str>,
     ) -> Option<Self> {
-        if outcome != Outcome::Failure {
+        if outcome != Outcome::Failure || class.is_some_and(FailureClass::is_conflict) {
             return None;
         }
         if class.is_some_and(FailureClass::is_question) {

@@ -141,6 +141,7 @@ fn class_words(class: FailureClass) -> String {
         FailureClass::Overloaded => "met an overloaded provider".to_owned(),
         FailureClass::Network => "lost the network".to_owned(),
         FailureClass::Question => "asks".to_owned(),
+        FailureClass::Conflict => "worked on a state of the branch that is no more".to_owned(),
         FailureClass::Other => "reported an error".to_owned(),
         FailureClass::Later(word) => format!("reported {}", word.as_str().replace('_', " ")),
     }

@@ -278,6 +278,15 @@ pub struct Iteration {
     /// The feature's path from the repository's root.
     pub feature: String,
     pub branch: Option<String>,
+    /// The number of the lane that it ran in; `None` if it ran in a work tree of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
+    /// The commit of the branch that its lane began from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<ObjectId>,
+    /// The commit on the branch that has its result. `None` outside of a lane, and if it did not succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<ObjectId>,
     /// Numbered from 1 within a session.
     pub iteration: u32,
     pub loop_type: String,
@@ -404,10 +413,36 @@ const MAX_KEPT_PATHS: usize = 10;
 /// Longest [`Iteration::cause`], in characters.
 pub const MAX_CAUSE_CHARS: usize = 200;
 
+/// Returns the ref of a branch: a whole name is taken as it is.
+pub fn full_branch_name(branch: &str) -> String {
+    if branch.starts_with("refs/") { branch.to_owned() } else { format!("refs/heads/{branch}") }
+}
+
 impl Iteration {
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_run(&self) -> bool {
         self.outcome.is_attempt() && !self.is_acceptance()
+    }
+
+    /// Returns the branch that its result goes on, with the commit that must be its tip before, and the result.
+    pub fn publication(&self) -> Option<(String, &ObjectId, &ObjectId)> {
+        let (branch, base, published) =
+            (self.branch.as_ref()?, self.base.as_ref()?, self.published.as_ref()?);
+        Some((full_branch_name(branch), base, published))
+    }
+
+    /// Makes a failure of a success whose result could not be published, as the branch had moved.
+    pub fn take_publication_back(&mut self, cause: String) {
+        let closed = self.closed.len();
+        let published = self.published.take();
+        self.commits.retain(|commit| Some(commit) != published.as_ref());
+        self.outcome = Outcome::Failure;
+        self.failure_class = Some(FailureClass::Conflict);
+        self.cause = Some(cause);
+        self.closed.clear();
+        self.reopened.clear();
+        self.tasks_done = self.tasks_done.saturating_sub(closed);
+        self.tasks_open += closed;
     }
 
     /// Returns true if a person overruled a refusal with it.

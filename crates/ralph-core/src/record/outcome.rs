@@ -239,6 +239,8 @@ words! {
         Network = "network",
         /// The agent left its task open and asked the user something. No failure of the agent.
         Question = "question",
+        /// The branch of its lane moved while it ran, so that its result could not be published. No failure of the task's.
+        Conflict = "conflict",
         /// Anything else that the agent itself reports as an error.
         Other = "other",
     }
@@ -256,6 +258,11 @@ impl FailureClass {
     /// Returns true if it passes by itself, so that waiting helps. It is no failure of the task's.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Quota | Self::RateLimit | Self::Overloaded | Self::Network)
+    }
+
+    /// Returns true if its result could not be published, because the branch had moved.
+    pub fn is_conflict(self) -> bool {
+        self == Self::Conflict
     }
 
     /// Returns true if the agent asked the user something instead of doing its task.

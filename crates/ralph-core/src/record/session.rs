@@ -25,8 +25,11 @@ pub struct Session {
     pub id: SessionId,
     /// The feature's path from the repository's root.
     pub feature: String,
-    /// The branch that was checked out; null for a detached HEAD.
+    /// The branch that was checked out, or that its lane publishes on; null for a detached HEAD.
     pub branch: Option<String>,
+    /// The number of the lane that it runs in; `None` if it runs in a work tree of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
     pub loop_type: String,
     /// The part of the task list that it works on; null for all of it.
     #[serde(default)]

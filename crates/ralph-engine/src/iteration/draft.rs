@@ -39,8 +39,7 @@ impl Running<'_> {
         judged: Judged,
     ) -> Result<Drafted> {
         let StartedIteration { task, slot, begin, memory, environment, .. } = started;
-        let Judged { verdict, before, evidence, cause, reopened, ended_at, mut taken, undone, second_ms } =
-            judged;
+        let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
         let number = begin.iteration;
         // A lock that was left would keep our own commit from being made.
         let (git_state, user_files) = self.look_behind(&slot, &begin, &taken)?;
@@ -58,6 +57,10 @@ impl Running<'_> {
         if let Some(commit) = &committed.commit {
             self.note_own_commit(commit);
         }
+        let published = match verdict.outcome {
+            Outcome::Success => self.commit_result(&done, begin.head_before.as_ref(), &evidence)?,
+            _ => None,
+        };
         if !verdict.closed.contains(&task.name)
             && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
         {
@@ -72,12 +75,15 @@ impl Running<'_> {
         let mut iteration =
             compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
         add_run(&mut iteration, ran);
-        iteration.duration_ms.second = second_ms;
+        iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
-        iteration.cause = cause;
+        iteration.cause = judged.cause;
+        iteration.failure_class = judged.class.or(iteration.failure_class);
         iteration.evidence = Some(Box::new(evidence));
         // It is ours by whatever clock git dated it.
-        iteration.commits.extend(committed.commit.filter(|commit| !iteration.commits.contains(commit)));
+        let own = committed.commit.or_else(|| published.clone());
+        iteration.commits.extend(own.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.published = published;
         iteration.uncommitted = committed.refused;
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
@@ -270,6 +276,9 @@ pub(crate) fn unfinished(
         session: session.id.clone(),
         feature: session.feature.clone(),
         branch: begin.branch,
+        lane: session.lane,
+        base: session.lane.and(begin.head_before.clone()),
+        published: None,
         iteration: begin.iteration,
         loop_type: session.loop_type.clone(),
         task: Some(begin.task.name),

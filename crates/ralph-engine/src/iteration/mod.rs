@@ -19,6 +19,7 @@ use ralph_core::record::{Event, Iteration, ObjectId, Phase, RALPH, Task, TaskCou
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
+use super::lane::record_or_take_back;
 use super::redaction::redacted;
 use super::running::Running;
 use draft::Drafted;
@@ -82,7 +83,8 @@ impl Running<'_> {
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
         let (iteration, excerpt, context) = drafted;
-        let commit = self.recorder.iteration(slot, &iteration, &excerpt)?;
+        self.state.is_lane_used = true;
+        let (commit, iteration) = record_or_take_back(&mut self.recorder, slot, iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
         if iteration.exit.validation == Some(0) && iteration.passed_validation() {
             let (tree, _) = self.recorder.last_contents();

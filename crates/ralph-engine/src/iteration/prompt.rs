@@ -88,6 +88,7 @@ impl Running<'_> {
         create_private_dir(&scratch)?;
         Ok(CommandContext {
             directory: &self.plan.project_root,
+            environment: self.plan.lane_variables(),
             scratch,
             marker: self.marker(),
             interrupt: self.plan.interrupt,

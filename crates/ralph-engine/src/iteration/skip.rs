@@ -88,6 +88,9 @@ impl Running<'_> {
             slot.create()?;
             self.recorder.take_between(slot, "a wait", begin.started_at);
         }
+        if self.plan.work_tree.lane().is_some() {
+            return self.prepare_attempt_in_lane(slot, begin);
+        }
         let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
         if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
             let TakenBack { restored_to, kept_paths, validation } = self.take_back(slot, begin)?;

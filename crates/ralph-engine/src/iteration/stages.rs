@@ -6,7 +6,7 @@ use failure_excerpt::Tally;
 use tasklist::TaskList;
 
 use ralph_core::record::{
-    AgentRun, Evidence, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
+    AgentRun, Evidence, FailureClass, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
 };
 use ralph_store::{Begin, Slot};
 
@@ -47,6 +47,8 @@ pub(super) struct Judged {
     pub evidence: Evidence,
     /// Why it did not succeed, if that is not seen from agent and validation alone.
     pub cause: Option<String>,
+    /// Set if that is no failure of the task's.
+    pub class: Option<FailureClass>,
     /// Tasks whose boxes were opened again though it succeeded.
     pub reopened: Vec<TaskName>,
     pub ended_at: Timestamp,

@@ -49,6 +49,7 @@ impl Running<'_> {
         let lists = AttemptLists { before: &before, after: &after, texts: &texts, failed_validation };
         let mut undone = Undone::default();
         let mut taken = None;
+        let class = self.refuse_if_moved(&started.begin, &mut verdict, &mut cause, [&before, &after])?;
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
@@ -110,7 +111,7 @@ impl Running<'_> {
         let second_ms = second.as_ref().map(|second| second.duration_ms);
         evidence.second = second.map(|second| second.run);
         let undone = undone.tasks;
-        Ok(Judged { verdict, before, evidence, cause, reopened, ended_at, taken, undone, second_ms })
+        Ok(Judged { verdict, before, evidence, cause, class, reopened, ended_at, taken, undone, second_ms })
     }
 
     /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be

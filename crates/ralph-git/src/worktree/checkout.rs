@@ -88,7 +88,7 @@ impl Drop for Checkout {
 }
 
 /// Makes all folders below `dir` writable, so that their contents can be removed.
-fn open_up(dir: &Utf8Path) {
+pub(super) fn open_up(dir: &Utf8Path) {
     let _not_ours = fs::set_permissions(dir, Permissions::from_mode(0o700)).is_err();
     let Ok(entries) = dir.read_dir_utf8() else { return };
     for entry in entries.flatten() {

@@ -83,8 +83,12 @@ impl WorkTree {
         git.head_id().ok().map(|id| id.to_string().parse()).transpose()
     }
 
-    /// Returns the branch that is checked out, as people call it; none for a detached HEAD.
+    /// Returns the branch that is checked out, as people call it; none for a detached HEAD. That of a lane is the one that it
+    /// publishes on.
     pub fn branch(&self) -> Result<Option<String>> {
+        if let Some(lane) = &self.lane {
+            return Ok(Some(lane.branch.clone()));
+        }
         if self.repository.refs == RefFormat::Tables {
             let asked = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).run()?;
             let name = line_of(&asked)?;

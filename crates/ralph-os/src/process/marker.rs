@@ -8,7 +8,7 @@ use ralph_core::record::SessionId;
 /// The name of a session in the environment of its children, by which every descendant can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
-    session: String,
+    session: Option<String>,
     /// Where the session runs: who recovers a copy of a repository must not stop what runs in the original.
     work_tree: Option<String>,
     /// Where the child that runs is noted, for systems on which no marker can be read.
@@ -20,7 +20,12 @@ impl Marker {
     const WORK_TREE: &str = "RALPH_WORK_TREE";
 
     pub fn new(session: &SessionId) -> Self {
-        Self { session: session.to_string(), work_tree: None, note: None }
+        Self { session: Some(session.to_string()), work_tree: None, note: None }
+    }
+
+    /// The marker of all sessions in one work tree.
+    pub fn of_work_tree(top: &Utf8Path) -> Self {
+        Self { session: None, work_tree: Some(top.to_string()), note: None }
     }
 
     /// The marker of a session in one work tree alone.
@@ -40,13 +45,15 @@ impl Marker {
         self.note.as_deref().filter(|_| system::is_portable())
     }
 
+    /// Returns the id of the session; empty if it is of all.
     pub fn value(&self) -> &str {
-        &self.session
+        self.session.as_deref().unwrap_or_default()
     }
 
     /// Returns what carries it.
     pub fn variables(&self) -> Vec<(&'static str, &str)> {
         let work_tree = self.work_tree.as_deref().map(|top| (Self::WORK_TREE, top));
-        [(Self::VARIABLE, self.session.as_str())].into_iter().chain(work_tree).collect()
+        let session = self.session.as_deref().map(|session| (Self::VARIABLE, session));
+        session.into_iter().chain(work_tree).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! A feature and where its files are.
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::project_files::ProjectFiles;
 
@@ -22,6 +22,24 @@ pub struct Feature {
 }
 
 impl Feature {
+    /// Returns the same feature in another work tree of the repository; `from` is the top of this one.
+    #[must_use]
+    pub fn in_tree(&self, from: &Utf8Path, files: &ProjectFiles) -> Self {
+        let moved = |path: &Utf8PathBuf| match path.strip_prefix(from) {
+            Ok(path) => files.top().join(path),
+            Err(_) => path.clone(),
+        };
+        Self {
+            dir: moved(&self.dir),
+            tasks_path: moved(&self.tasks_path),
+            spec_path: moved(&self.spec_path),
+            plan_path: moved(&self.plan_path),
+            progress_path: moved(&self.progress_path),
+            files: files.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the feature whose files are in `dir`.
     pub(super) fn in_directory(dir: Utf8PathBuf, name: String, path: String, files: &ProjectFiles) -> Self {
         Self {

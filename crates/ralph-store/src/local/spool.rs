@@ -303,6 +303,11 @@ impl Slot {
         }
     }
 
+    /// Returns the folder `dir` as one for the streams of something that is no record.
+    pub fn within(dir: &Utf8Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+
     pub fn create(&self) -> Result<()> {
         create_private_dir(&self.dir)
     }

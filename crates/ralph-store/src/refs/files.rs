@@ -113,11 +113,17 @@ pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, N
     Ok(without_tip)
 }
 
-/// Removes the locks of refs. Returns true if there was one.
+/// Removes the locks of refs. Returns true if there was one. Other refs than ours have other writers: a lock of theirs is ours
+/// only if it holds what we were to write.
 pub(super) fn remove_locks(store: &Store, updates: &[RefUpdate]) -> Result<bool> {
     let mut is_any = false;
-    for RefUpdate { name, .. } in updates {
+    for RefUpdate { name, new, .. } in updates {
         let lock = store.repository().common_dir.join(format!("{name}.lock"));
+        let content = || disk::read_if_there(&lock).ok().flatten().unwrap_or_default();
+        let is_ours = |new: &ObjectId| content().trim_ascii() == new.as_str().as_bytes();
+        if !name.starts_with("refs/ralph") && !new.as_ref().is_some_and(is_ours) {
+            continue;
+        }
         is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;
     }
     Ok(is_any)

@@ -127,6 +127,11 @@ impl Refs<'_> {
         Ok(left)
     }
 
+    /// Creates a branch at a commit, or moves it there from `old`.
+    pub fn move_branch(&self, name: &str, old: Option<&ObjectId>, new: &ObjectId) -> Result<()> {
+        self.change(&[RefUpdate { name: name.to_owned(), old: old.cloned(), new: Some(new.clone()) }])
+    }
+
     /// Makes all updates or none.
     pub(crate) fn change(&self, updates: &[RefUpdate]) -> Result<()> {
         self.commit(updates)?;

@@ -1,0 +1,343 @@
+//! A session in a lane: taken to the tip of its branch before each attempt, with results that become commits on it.
+
+use anyhow::Result;
+use failure_excerpt::Tally;
+use tasklist::{Item, Pairing, TaskList};
+
+use crate::validate;
+use ralph_core::record::{
+    Evidence, FailureClass, Iteration, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName, TrustedState,
+    join_files, join_truncated,
+};
+use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
+use ralph_os::process::create_private_dir;
+use ralph_project::project_files::{MAX_DOCUMENT_BYTES, MAX_TASK_LIST_BYTES};
+use ralph_store::{Begin, Conflict, SessionRefs, Slot};
+
+use super::commits::message::CommitSubject;
+use super::judge::{self, Verdict};
+use super::plan::Plan;
+use super::recorder::Recorder;
+use super::running::{Ending, Running};
+use super::trusted::BaselineRun;
+
+/// Longest subject of a commit, in characters.
+const MAX_SUBJECT_CHARS: usize = 72;
+
+/// Most commits and files that a cause names.
+const MAX_NAMED: usize = 3;
+
+impl Running<'_> {
+    /// Takes the lane to the tip of its branch, if it is not there. Returns why it cannot be.
+    pub(super) fn renew_lane(&mut self) -> Result<Option<Ending>> {
+        let work_tree = self.plan.work_tree;
+        let Some(lane) = work_tree.lane() else { return Ok(None) };
+        let id = &self.session.id;
+        let stuck = |why: String, hint: String| {
+            let ending = Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::Stuck) };
+            Ok(Some(ending))
+        };
+        let reference = lane.reference();
+        let Some(tip) = self.plan.store.refs().tip(&reference)? else {
+            let hint =
+                format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
+            return stuck(format!("the branch {} is gone", lane.branch), hint);
+        };
+        if let Some(place) = work_tree.checked_out_at(&reference)? {
+            let hint = format!("switch to another branch there, then `{RALPH} resume {id}`");
+            return stuck(format!("{} is checked out in {place}", lane.branch), hint);
+        }
+        if !self.state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
+            return Ok(None);
+        }
+        work_tree.take_lane_to(&tip)?;
+        self.recorder.settle_progress();
+        (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
+        match self.set_up_lane()? {
+            None => Ok(None),
+            Some(why) => stuck(
+                why,
+                format!("set `lanes.setup` to what works on {}, then `{RALPH} resume {id}`", lane.branch),
+            ),
+        }
+    }
+
+    /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed.
+    pub(super) fn set_up_lane(&self) -> Result<Option<String>> {
+        let settings = &self.plan.config.settings;
+        let (Some(lane), Some(command)) = (self.plan.work_tree.lane(), settings.lanes_setup.clone()) else {
+            return Ok(None);
+        };
+        let note = lane.setup_note();
+        let mut state = command.clone();
+        for name in &settings.lanes_setup_files {
+            let read = self.plan.feature.files.read(&self.plan.project_root.join(name), MAX_DOCUMENT_BYTES);
+            state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
+        }
+        let state = self.local.identity.fingerprint("lane setup", &state);
+        if std::fs::read_to_string(&note).is_ok_and(|known| known == state) {
+            return Ok(None);
+        }
+        let slot = Slot::within(&self.local.spool.scratch());
+        let environment = self.plan.environment(&self.session.id, "", 0, 0);
+        let context = self.plan.validation_context(&slot, &environment, self.marker());
+        let ran = validate::run(&command, &context, self.plan.interrupt)?;
+        if !ran.exit.is_success() {
+            let output = std::fs::read(&context.stderr).unwrap_or_default();
+            let output = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output)).0;
+            let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+            return Ok(Some(format!("`{command}` (lanes.setup) exited {}: {last}", ran.exit.code)));
+        }
+        std::fs::write(&note, state)?;
+        Ok(None)
+    }
+
+    /// Refuses a start in a lane whose setup fails.
+    pub(super) fn require_lane_setup(&self) -> Result<()> {
+        match self.set_up_lane()? {
+            None => Ok(()),
+            Some(why) => {
+                Err(Refusal::new(why).with_hint("set `lanes.setup` to what makes a lane ready").into())
+            }
+        }
+    }
+
+    /// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.
+    pub(super) fn prepare_attempt_in_lane(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
+        if std::mem::take(&mut self.state.is_lane_renewed) {
+            slot.create()?;
+            let moment = "its lane was taken to the tip of its branch";
+            self.recorder.take_between(slot, moment, begin.started_at);
+            let changes = self.recorder.take_edits();
+            self.note_own_changes(&changes);
+            self.judging.trusted.begin_from(self.recorder.tips().snapshot);
+        }
+        begin.tips = self.recorder.tips();
+        if self.past.history.attempts(&begin.task.name) > 0 {
+            begin.restored_to.clone_from(&begin.tips.snapshot);
+        }
+        Ok(())
+    }
+
+    /// Makes a failure of a success that cannot be published, because the branch of the lane has moved.
+    pub(super) fn refuse_if_moved(
+        &self,
+        begin: &Begin,
+        verdict: &mut Verdict,
+        cause: &mut Option<String>,
+        [before, after]: [&TaskList; 2],
+    ) -> Result<Option<FailureClass>> {
+        let lane = self.plan.work_tree.lane().filter(|_| verdict.outcome == Outcome::Success);
+        let (Some(lane), Some(base)) = (lane, &begin.head_before) else { return Ok(None) };
+        let Some(why) = self.why_not_publishable(lane, base)? else { return Ok(None) };
+        verdict.refuse(judge::ticked_items(before, after));
+        verdict.false_claim.clear();
+        *cause = Some(why);
+        Ok(Some(FailureClass::Conflict))
+    }
+
+    fn why_not_publishable(&self, lane: &Lane, base: &ObjectId) -> Result<Option<String>> {
+        let (branch, work_tree) = (&lane.branch, self.plan.work_tree);
+        if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
+            return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
+        }
+        Ok(match self.plan.store.refs().tip(&lane.reference())? {
+            None => Some(format!("{branch} was deleted meanwhile")),
+            Some(tip) if tip == *base => None,
+            Some(tip) => {
+                let (commits, files) = work_tree.between(base, &tip).unwrap_or_default();
+                let commits = join_truncated(&commits, MAX_NAMED);
+                let files = join_files(&files, MAX_NAMED);
+                Some(format!("{branch} moved to {} meanwhile: {commits}; it changed {files}", tip.short()))
+            }
+        })
+    }
+
+    /// Writes the commit that has the result of a success: its parent is the tip, whatever the agent committed. `None`
+    /// outside of a lane.
+    pub(super) fn commit_result(
+        &self,
+        done: &CommitSubject<'_>,
+        base: Option<&ObjectId>,
+        evidence: &Evidence,
+    ) -> Result<Option<ObjectId>> {
+        let (Some(_), Some(base), (Some(tree), _)) =
+            (self.plan.work_tree.lane(), base, self.recorder.last_contents())
+        else {
+            return Ok(None);
+        };
+        let (feature, work_tree) = (self.plan.feature, self.recorder.work_tree());
+        let [tasks, progress] =
+            [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
+        let index = self.local.spool.scratch().join("result-index");
+        let objects = done.slot.objects();
+        create_private_dir(&objects)?;
+        let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let list = work_tree.committed_file(base, &tasks)?.map(|list| CommittedFile {
+            bytes: match feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) {
+                Ok(after) => list_to_publish(done.tasks, after, done.closed),
+                Err(_) => list.bytes,
+            },
+            ..list
+        });
+        let files = [(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
+        let tree = work_tree.tree_with(private_index, tree, &files)?;
+        let message = self.result_message(done, evidence);
+        let is_signed = self.plan.config.settings.branch_sign;
+        work_tree.commit_tree(private_index, &tree, base, &message, is_signed).map(Some)
+    }
+
+    fn result_message(&self, done: &CommitSubject<'_>, evidence: &Evidence) -> String {
+        let title = format!("{} {}", done.task.name, done.task.text);
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = self.recorder.redactor().redact_text(&title).0;
+        let subject: String = if title.chars().count() > MAX_SUBJECT_CHARS {
+            title.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
+        } else {
+            title
+        };
+        let mut message = format!("{subject}\n\n");
+        for task in done.closed {
+            message.push_str(&format!("Ralph-Task: {task}\n"));
+        }
+        message
+            .push_str(&format!("Ralph-Session: {}\nRalph-Iteration: {}\n", self.session.id, done.iteration));
+        if self.plan.config.settings.has_validation() {
+            message.push_str("Ralph-Check: passed\n");
+        }
+        if let Some(tests) = &evidence.tests {
+            let [passed, failed, skipped] = [tests.passed, tests.failed, tests.skipped]
+                .map(|count| count.map_or("-".to_owned(), |count| count.to_string()));
+            message.push_str(&format!("Ralph-Tests: passed={passed} failed={failed} skipped={skipped}\n"));
+        }
+        message
+    }
+}
+
+/// Records an iteration and publishes its result. One whose branch moved in the last moment is recorded as a failure instead.
+pub(super) fn record_or_take_back(
+    recorder: &mut Recorder<'_>,
+    slot: &Slot,
+    mut iteration: Iteration,
+    excerpt: &str,
+) -> Result<(ObjectId, Iteration)> {
+    match recorder.iteration(slot, &iteration, excerpt) {
+        Err(error) if is_of_branch(&error, Some(&iteration)) => {
+            iteration.take_publication_back(moved_words(&error));
+            Ok((recorder.iteration(slot, &iteration, excerpt)?, iteration))
+        }
+        recorded => Ok((recorded?, iteration)),
+    }
+}
+
+/// Returns true if the error says that the branch moved which the result of `iteration` was to go on.
+pub(super) fn is_of_branch(error: &anyhow::Error, iteration: Option<&Iteration>) -> bool {
+    let conflict = error.chain().find_map(<dyn std::error::Error>::downcast_ref::<Conflict>);
+    let publication = iteration.and_then(Iteration::publication);
+    conflict.zip(publication).is_some_and(|(conflict, (branch, ..))| conflict.name == branch)
+}
+
+/// Returns the cause of a failure to publish.
+pub(super) fn moved_words(error: &anyhow::Error) -> String {
+    let words = error.to_string();
+    format!("not published: {}", words.lines().next().unwrap_or_default())
+}
+
+/// Returns the tests of the tip if it is a result that passed the same validation: it need not run again.
+pub(super) fn tests_of_tip(plan: &Plan<'_>) -> Result<Option<Option<Box<Tally>>>> {
+    let Some((commit, checked)) = newest_checked(plan)? else { return Ok(None) };
+    let is_tip = plan.work_tree.head()?.as_ref() == Some(&commit);
+    let is_same = checked.validation_command == plan.config.settings.validation_command;
+    Ok((is_tip && is_same).then(|| tests_of(&checked)))
+}
+
+/// Returns what attempts in a lane are held against at first: the tip, with the tests of the baseline, or else of the newest
+/// commit of the branch that passed.
+pub(super) fn trusted_at_start(
+    plan: &Plan<'_>,
+    start: Option<&ObjectId>,
+    baseline: &BaselineRun,
+) -> Result<Option<TrustedState>> {
+    let Some(start) = start else { return Ok(None) };
+    let (tests, passed) = if baseline.is_measured() {
+        (baseline.tests.clone(), baseline.passes())
+    } else {
+        match newest_checked(plan)? {
+            Some((_, checked)) => (tests_of(&checked), true),
+            None => return Ok(None),
+        }
+    };
+    Ok(Some(TrustedState { snapshot: start.clone(), tests, passed, edited: Vec::new() }))
+}
+
+fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
+    iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone()).map(Box::new)
+}
+
+/// Returns the newest commit of the branch whose tree passed, with the record of its iteration.
+fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
+    if plan.work_tree.lane().is_none() {
+        return Ok(None);
+    }
+    let Some((commit, session, number)) = plan.work_tree.newest_checked()? else { return Ok(None) };
+    let Ok(session) = session.parse() else { return Ok(None) };
+    // Its record may be on another machine, or cleaned.
+    let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
+    let number = number.parse().ok();
+    let entry = log.as_ref().zip(number).and_then(|(log, number)| log.iteration(number));
+    Ok(entry.and_then(|entry| plan.store.readable_iteration(entry)).map(|iteration| (commit, iteration)))
+}
+
+/// Returns the task list of a result: with the text that the agent left, and the marks that it found, but for those of the tasks
+/// that it closed and of what is in them. What is new is open.
+fn list_to_publish(before: &TaskList, mut bytes: Vec<u8>, closed: &[TaskName]) -> Vec<u8> {
+    let Ok(after) = TaskList::parse(&bytes) else { return bytes };
+    let pairing = Pairing::similar(before, &after);
+    let own = |item: &Item| {
+        let mut around = Some(item);
+        while let Some(item) = around {
+            if pairing.earlier_of(item).is_some_and(|earlier| closed.contains(&earlier.name)) {
+                return true;
+            }
+            around = item.parent.and_then(|parent| after.items.get(parent));
+        }
+        false
+    };
+    let foreign = after.items.iter().filter(|item| item.odd_box.is_none() && !own(item));
+    for item in foreign {
+        let was = pairing.earlier_of(item).filter(|earlier| earlier.odd_box.is_none());
+        let mark = was.filter(|earlier| earlier.mark.is_ascii()).map_or(' ', |earlier| earlier.mark);
+        if item.mark.is_ascii()
+            && item.mark != mark
+            && let Some(byte) = bytes.get_mut(item.offset + 1)
+        {
+            *byte = mark as u8;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_has_the_marks_of_its_own_tasks_alone() {
+        let list = "- [ ] T001 a\n  - [ ] works\n- [x] T002 b\n- [ ] T003 c\n";
+        let before = TaskList::parse(list.as_bytes()).unwrap();
+        for (after, expected) in [
+            (list, list),
+            (
+                "- [x] T001 a\n  - [x] works\n- [ ] T002 b\n- [x] T003 c\n- [x] T009 new\n",
+                "- [x] T001 a\n  - [x] works\n- [x] T002 b\n- [ ] T003 c\n- [ ] T009 new\n",
+            ),
+            (
+                "- [x] T001 a, better\n  - [x] works\n- [~] T002 b\n- [-] T003 c\n",
+                "- [x] T001 a, better\n  - [x] works\n- [x] T002 b\n- [ ] T003 c\n",
+            ),
+        ] {
+            let found = list_to_publish(&before, after.as_bytes().to_vec(), &["T001".to_owned()]);
+            assert_eq!(String::from_utf8(found).unwrap(), expected, "{after}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! A lane: a work tree of ours, outside of the repository, in which agents work and whose results go on a branch.
+//!
+//! Our git takes it for one more work tree of the user's repository: its HEAD, its index and its sparse patterns are in a
+//! folder beside it. What the git commands of agents find in the lane is a repository of its own, made anew for each
+//! attempt; our git never runs in that one.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::repository::HashKind;
+use ralph_core::record::{IfThere, ObjectId, full_branch_name};
+use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir};
+
+use super::checkout::open_up;
+use super::raw_path::split;
+use super::users_index;
+use super::{PrivateIndex, WorkTree};
+
+/// Sections of the user's settings that the repository of an agent has.
+const SECTIONS: &[&str] = &["user", "author", "committer", "filter", "diff", "merge", "lfs", "i18n"];
+
+/// Settings of `core` that it has.
+const CORE: &[&str] = &[
+    "autocrlf",
+    "eol",
+    "safecrlf",
+    "ignorecase",
+    "precomposeunicode",
+    "symlinks",
+    "filemode",
+    "quotepath",
+    "sparsecheckout",
+    "sparsecheckoutcone",
+];
+
+/// How many commits are looked through for one that passed.
+const MAX_COMMITS: &str = "--max-count=1000";
+
+/// Where a lane is. The one place that knows its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// From 1.
+    pub number: u32,
+    /// The branch that its results go on: a name below `refs/heads/`, or a whole one.
+    pub branch: String,
+    /// The folder of all lanes of the repository.
+    root: Utf8PathBuf,
+    /// The git directory of the work tree that it was started from.
+    users_git_dir: Utf8PathBuf,
+}
+
+/// A file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedFile {
+    /// As git writes it: `100644`.
+    pub mode: String,
+    pub bytes: Vec<u8>,
+}
+
+impl Lane {
+    /// Returns the name by which its lock and its spools are known.
+    pub fn name(&self) -> String {
+        Self::name_of(self.number)
+    }
+
+    /// Returns the name of the lane with this number.
+    pub fn name_of(number: u32) -> String {
+        format!("lane-{number}")
+    }
+
+    /// Returns the number of the lane of that name.
+    pub fn number_of(name: &str) -> Option<u32> {
+        name.strip_prefix("lane-")?.parse().ok()
+    }
+
+    /// Returns the top of the lane, where agents and all commands of the project work.
+    pub fn dir(&self) -> Utf8PathBuf {
+        self.root.join(self.number.to_string())
+    }
+
+    /// Returns the repository that git commands in the lane find.
+    pub fn private_git_dir(&self) -> Utf8PathBuf {
+        self.dir().join(".git")
+    }
+
+    /// Returns our own git directory of it, with its HEAD and its index.
+    pub fn git_dir(&self) -> Utf8PathBuf {
+        self.root.join(format!("{}.git", self.number))
+    }
+
+    /// Returns the folder for temporary files of what runs in it.
+    pub fn temp_dir(&self) -> Utf8PathBuf {
+        self.root.join(format!("{}.tmp", self.number))
+    }
+
+    /// Returns the file that names the state of the files for which its setup ran last.
+    pub fn setup_note(&self) -> Utf8PathBuf {
+        self.git_dir().join("setup")
+    }
+
+    /// Returns the folder of all lanes of the repository: git looks for none in it or above.
+    pub fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
+    /// Returns the ref that its results go on.
+    pub fn reference(&self) -> String {
+        full_branch_name(&self.branch)
+    }
+
+    /// Returns what every child in it gets.
+    pub fn variables(&self) -> [(String, String); 3] {
+        [
+            ("RALPH_LANE", self.number.to_string()),
+            ("RALPH_LANE_DIR", self.dir().into_string()),
+            ("GIT_CEILING_DIRECTORIES", self.root.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+    }
+}
+
+impl WorkTree {
+    /// Returns lane `number` of the same repository in the folder `root`.
+    pub fn lane_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
+        let users_git_dir = self.git_dir.clone();
+        let lane = Lane { number, branch: branch.to_owned(), root, users_git_dir };
+        let (top, git_dir) = (lane.dir(), lane.git_dir());
+        let new =
+            Self::new(self.repository.clone(), top, git_dir, self.allowed_links.clone(), self.home.clone());
+        Self { lane: Some(lane), ..new }
+    }
+
+    /// Returns the lane that it is; `None` for a work tree of the user's.
+    pub fn lane(&self) -> Option<&Lane> {
+        self.lane.as_ref()
+    }
+
+    /// Makes the files of a lane those of the commit `tip`, whatever was left there; ignored files stay. The repository for git
+    /// commands in it is made anew.
+    pub fn take_lane_to(&self, tip: &ObjectId) -> Result<()> {
+        let Some(lane) = &self.lane else { return Ok(()) };
+        self.take_to(lane, tip).with_context(|| format!("take {} to {}", self.top, tip.short()))?;
+        self.make_private_git(lane, tip).with_context(|| format!("create {}", lane.private_git_dir()))
+    }
+
+    fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+        create_private_dir(&self.git_dir)?;
+        create_private_dir(&self.git_dir.join("info"))?;
+        if !self.top.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            fs::remove_file(&self.top).if_there()?;
+            DirBuilder::new().mode(0o700).create(&self.top)?;
+        }
+        fs::set_permissions(&self.top, Permissions::from_mode(0o700))?;
+        let common = &self.repository.common_dir;
+        fs::write(self.git_dir.join("commondir"), format!("{common}\n"))?;
+        fs::write(self.git_dir.join("gitdir"), format!("{}\n", lane.private_git_dir()))?;
+        for name in ["info/sparse-checkout", "config.worktree"] {
+            fs::remove_file(self.git_dir.join(name)).if_there()?;
+            fs::copy(lane.users_git_dir.join(name), self.git_dir.join(name)).if_there()?;
+        }
+        write_by_rename(&self.git_dir.join("HEAD"), &format!("{tip}\n"))?;
+        // Only the holder of the loop's lock gets here.
+        fs::remove_file(self.git_dir.join("index.lock")).if_there()?;
+        // A checkout may fetch files that a partial clone lacks.
+        let git = || self.git().in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
+        git().args(["read-tree", "--reset", "-u", tip.as_str()]).read()?;
+        let clean = || git().args(["clean", "-ffdq"]).read();
+        clean().or_else(|_| {
+            // An agent may have made folders read-only.
+            open_up(&self.top);
+            clean()
+        })?;
+        Ok(())
+    }
+
+    /// Makes the repository that git commands of an agent find: with the user's objects to read, and without remotes, aliases
+    /// and hooks.
+    fn make_private_git(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+        let dir = lane.private_git_dir();
+        remove_whatever(&dir)?;
+        let common = &self.repository.common_dir;
+        for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
+            fs::create_dir_all(dir.join(name))?;
+        }
+        fs::write(dir.join("objects/info/alternates"), format!("{}\n", common.join("objects")))?;
+        fs::write(dir.join("HEAD"), "ref: refs/heads/lane\n")?;
+        fs::write(dir.join("refs/heads/lane"), format!("{tip}\n"))?;
+        fs::write(dir.join("packed-refs"), self.refs_to_show(lane)?)?;
+        fs::write(dir.join("config"), self.settings_to_show(lane)?)?;
+        for (from, name) in [
+            (common, "info/exclude"),
+            (common, "info/attributes"),
+            (common, "shallow"),
+            (&self.git_dir, "info/sparse-checkout"),
+            (&self.git_dir, "index"),
+        ] {
+            fs::copy(from.join(name), dir.join(name)).if_there()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the user's branch, what it follows, the default branch and the tags of their history, as packed refs.
+    fn refs_to_show(&self, lane: &Lane) -> Result<Vec<u8>> {
+        let git = || Tool::git(&self.top).env("GIT_DIR", lane.users_git_dir.as_str());
+        let mut names = Vec::new();
+        for name in ["HEAD", "refs/remotes/origin/HEAD"] {
+            let asked = git().args(["symbolic-ref", "--quiet", name]).run()?;
+            names.extend(String::from_utf8_lossy(&asked.stdout).lines().map(str::to_owned));
+        }
+        if let Some(branch) = names.first() {
+            let upstream = git().args(["for-each-ref", "--format=%(upstream)", branch]).line()?;
+            names.extend((!upstream.is_empty()).then_some(upstream));
+        }
+        let mut shown = b"# pack-refs with: sorted\n".to_vec();
+        if names.is_empty() {
+            return Ok(shown);
+        }
+        let list = ["for-each-ref", "--format=%(objectname) %(refname)"];
+        let mut lines = git().args(list).args(&names).read()?;
+        let merged = names.iter().map(|name| format!("--merged={name}"));
+        lines.extend(git().args(list).args(merged).arg("refs/tags").run()?.stdout);
+        let mut lines: Vec<&[u8]> =
+            lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        lines.sort_by_key(|line| line.splitn(2, |byte| *byte == b' ').nth(1));
+        lines.dedup();
+        for line in lines {
+            shown.extend_from_slice(line);
+            shown.push(b'\n');
+        }
+        Ok(shown)
+    }
+
+    /// Returns the configuration of that repository: what says who commits, and how files are read and written.
+    fn settings_to_show(&self, lane: &Lane) -> Result<String> {
+        let git = Tool::git(&self.top).env("GIT_DIR", lane.users_git_dir.as_str());
+        let listed = git.args(["config", "--list", "-z"]).read()?;
+        let (version, format) = match self.repository.hash {
+            HashKind::Sha1 => (0, ""),
+            HashKind::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
+        };
+        let mut text = format!(
+            "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tlogallrefupdates = true\n[gc]\n\tauto = 0\n{format}"
+        );
+        for entry in String::from_utf8_lossy(&listed).split('\0') {
+            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+            let (Some((section, _)), Some((before, name))) = (key.split_once('.'), key.rsplit_once('.'))
+            else {
+                continue;
+            };
+            if !SECTIONS.contains(&section) && !(section == "core" && CORE.contains(&name)) {
+                continue;
+            }
+            let heading = match before.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')) {
+                Some(subsection) => format!("[{section} {}]", quoted(subsection)),
+                None => format!("[{section}]"),
+            };
+            text.push_str(&format!("{heading}\n\t{name} = {}\n", quoted(value)));
+        }
+        Ok(text)
+    }
+
+    /// Returns the work tree in which a branch is checked out; `None` if it is in none of the user's.
+    pub fn checked_out_at(&self, reference: &str) -> Result<Option<String>> {
+        let git = Tool::git(&self.repository.common_dir).env("GIT_DIR", self.repository.common_dir.as_str());
+        let listed = git.args(["worktree", "list", "--porcelain"]).read()?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let entries = listed.split("\n\n");
+        let mut found =
+            entries.filter(|entry| entry.lines().any(|line| line.strip_prefix("branch ") == Some(reference)));
+        Ok(found.next().and_then(|entry| entry.lines().next()?.strip_prefix("worktree ").map(str::to_owned)))
+    }
+
+    /// Returns true if one commit is another, or is in its history.
+    pub fn is_ancestor(&self, one: &ObjectId, other: &ObjectId) -> Result<bool> {
+        let asked = self.git().args(["merge-base", "--is-ancestor", one.as_str(), other.as_str()]).run()?;
+        match asked.code {
+            0 => Ok(true),
+            1 => Ok(false),
+            _ => bail!("compare {one} with {other}: {}", asked.complaint()),
+        }
+    }
+
+    /// Returns the commits after `base` up to `tip`, newest first, and the files in which the two differ.
+    pub fn between(&self, base: &ObjectId, tip: &ObjectId) -> Result<(Vec<String>, Vec<String>)> {
+        let lines = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
+        let range = format!("{base}..{tip}");
+        let commits = self.git().args(["log", "--format=%h %s", "--max-count=20", &range]).read()?;
+        let files =
+            self.git().args(["diff-tree", "-r", "--name-only", base.as_str(), tip.as_str()]).read()?;
+        Ok((lines(commits), lines(files)))
+    }
+
+    /// Returns the newest of the last commits of the branch that says that its tree passed, with the session and the iteration
+    /// that it names.
+    pub fn newest_checked(&self) -> Result<Option<(ObjectId, String, String)>> {
+        let trailer = |name: &str| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)");
+        let format = format!(
+            "--format=%H%x00{}%x00{}%x00{}",
+            trailer("Check"),
+            trailer("Session"),
+            trailer("Iteration")
+        );
+        let listed = self.git().args(["log", MAX_COMMITS, &format, "HEAD"]).read()?;
+        for line in String::from_utf8_lossy(&listed).lines() {
+            if let [commit, "passed", session, iteration] = line.split('\0').collect::<Vec<_>>()[..] {
+                return Ok(Some((commit.parse()?, session.to_owned(), iteration.to_owned())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns a file of a commit or tree, by its path from the top; `None` if there is no such file.
+    pub fn committed_file(&self, treeish: &ObjectId, path: &str) -> Result<Option<CommittedFile>> {
+        let git =
+            || Tool::git(&self.repository.common_dir).env("GIT_DIR", self.repository.common_dir.as_str());
+        let listed = git().args(["ls-tree", "-z", "--full-tree", treeish.as_str(), "--", path]).read()?;
+        let listed = String::from_utf8_lossy(split(&listed).next().unwrap_or_default()).into_owned();
+        let mut words = listed.split([' ', '\t']);
+        let (Some(mode), Some("blob"), Some(id)) = (words.next(), words.next(), words.next()) else {
+            return Ok(None);
+        };
+        let bytes = git().env(NO_LAZY_FETCH, "0").args(["cat-file", "blob", id]).read()?;
+        Ok(Some(CommittedFile { mode: mode.to_owned(), bytes }))
+    }
+
+    /// Writes `tree` with other contents of some files, or without them. The index of `private_index` is used up for it.
+    pub fn tree_with(
+        &self,
+        private_index: PrivateIndex<'_>,
+        tree: &ObjectId,
+        files: &[(&str, Option<CommittedFile>)],
+    ) -> Result<ObjectId> {
+        users_index::remove(private_index.index)?;
+        let git = || self.git_private(private_index);
+        git().args(["read-tree", tree.as_str()]).read()?;
+        let mut lines = Vec::new();
+        for (path, file) in files {
+            let (mode, id) = match file {
+                Some(CommittedFile { mode, bytes }) => {
+                    let hash = git().args(["hash-object", "-w", "--stdin", "--no-filters"]);
+                    (mode.as_str(), hash.stdin(bytes.clone()).line()?)
+                }
+                None => ("0", tree.to_string()),
+            };
+            lines.extend_from_slice(format!("{mode} {id}\t{path}\0").as_bytes());
+        }
+        git().args(["update-index", "--replace", "-z", "--index-info"]).stdin(lines).read()?;
+        let options: &[&str] = if self.repository.is_partial() { &["--missing-ok"] } else { &[] };
+        git().arg("write-tree").args(options.iter().copied()).line()?.parse()
+    }
+
+    /// Writes a commit as the user would, but without hooks.
+    pub fn commit_tree(
+        &self,
+        private_index: PrivateIndex<'_>,
+        tree: &ObjectId,
+        parent: &ObjectId,
+        message: &str,
+        is_signed: bool,
+    ) -> Result<ObjectId> {
+        let git = self.git_private(private_index).args(["commit-tree", "-p", parent.as_str()]);
+        let git = if is_signed { git.arg("-S") } else { git.arg("--no-gpg-sign") };
+        let git = match self.repository.author {
+            Some(_) => git,
+            None => ["AUTHOR", "COMMITTER"].iter().fold(git, |git, role| {
+                let name = git.env(&format!("GIT_{role}_NAME"), "specify ralph");
+                name.env(&format!("GIT_{role}_EMAIL"), "ralph@localhost")
+            }),
+        };
+        git.arg(tree.as_str()).stdin(message).line()?.parse()
+    }
+}
+
+/// Removes what has that name: a folder with all that is in it, or a file or a link.
+fn remove_whatever(path: &Utf8Path) -> Result<()> {
+    match path.symlink_metadata().if_there()? {
+        None => Ok(()),
+        Some(found) if found.is_dir() => {
+            let removed = fs::remove_dir_all(path).or_else(|_| {
+                open_up(path);
+                fs::remove_dir_all(path)
+            });
+            Ok(removed?)
+        }
+        Some(_) => Ok(fs::remove_file(path)?),
+    }
+}
+
+fn write_by_rename(path: &Utf8Path, text: &str) -> Result<()> {
+    let draft = path.with_extension("new");
+    fs::write(&draft, text)?;
+    Ok(fs::rename(&draft, path)?)
+}
+
+/// Quotes a value or a subsection for a configuration file of git's.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}

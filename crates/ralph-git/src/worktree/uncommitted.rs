@@ -1,0 +1,68 @@
+//! What of the user's work tree is in no commit, and so not in a lane.
+
+use std::fs;
+
+use anyhow::Result;
+use camino::Utf8Path;
+
+use super::credentials::is_credentials;
+use super::raw_path::split;
+use super::users_index;
+use super::{LISTING_TIMEOUT, WorkTree};
+use ralph_core::record::ObjectId;
+
+impl WorkTree {
+    /// Returns the tracked files that are not as in the last commit, staged ones among them.
+    pub fn uncommitted(&self) -> Result<Vec<String>> {
+        let status = ["status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"];
+        let listed = self.git().args(status).limit(LISTING_TIMEOUT).read()?;
+        Ok(split(&listed).filter_map(|entry| entry.get(3..)).map(lossy).collect())
+    }
+
+    /// Returns the files below `paths`, from the top, that git does not track, ignored ones among them.
+    pub fn untracked_below(&self, paths: &[String]) -> Result<Vec<String>> {
+        let literal = paths.iter().map(|path| format!(":(top,literal){path}"));
+        let listing = self.git().args(["ls-files", "--others", "-z", "--full-name", "--"]).args(literal);
+        Ok(split(&listing.limit(LISTING_TIMEOUT).read()?).map(lossy).collect())
+    }
+
+    /// Returns a submodule of the last commit or of the index, if there is any.
+    pub fn submodule(&self) -> Result<Option<String>> {
+        let listed = self.git().args(["ls-files", "--stage", "-z"]).read()?;
+        let mut found = split(&listed).filter(|entry| entry.starts_with(b"160000 "));
+        let path = found.next().and_then(|entry| entry.split(|byte| *byte == b'\t').nth(1));
+        Ok(path.map(lossy))
+    }
+
+    /// Returns those of `paths` that git ignores.
+    pub fn ignored_among(&self, paths: &[String]) -> Result<Vec<String>> {
+        let checked = self.git().args(["check-ignore", "-z", "--"]).args(paths).run()?;
+        Ok(split(&checked.stdout).map(lossy).collect())
+    }
+
+    /// Commits the tracked files as they are now, and the untracked ones of `more` but for credentials, on top of `head`. No branch
+    /// moves, and the user's index stays as it is.
+    pub fn commit_of_changes(
+        &self,
+        index: &Utf8Path,
+        head: &ObjectId,
+        more: &[String],
+        message: &str,
+    ) -> Result<ObjectId> {
+        users_index::copy(&self.git_dir.join("index"), index)?;
+        let git = || self.git_with(index);
+        git().args(["add", "--update", "."]).read()?;
+        let more: Vec<&String> = more.iter().filter(|path| !is_credentials(path.as_bytes())).collect();
+        if !more.is_empty() {
+            git().args(["add", "--force", "--"]).args(more).read()?;
+        }
+        let tree = git().arg("write-tree").line()?;
+        fs::remove_file(index)?;
+        let commit = self.git().args(["commit-tree", "--no-gpg-sign", "-p", head.as_str(), &tree]);
+        commit.stdin(message).line()?.parse()
+    }
+}
+
+fn lossy(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}

@@ -1,0 +1,447 @@
+//! `run --lane`: what is refused, the branch and the lane, and what is to be typed at the end.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use sha2::{Digest, Sha256};
+use tasklist::TaskList;
+
+use ralph_core::config::{Config, Settings, Until};
+use ralph_core::record::{ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated};
+use ralph_git::worktree::{Lane, WorkTree};
+use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
+use ralph_project::feature::Feature;
+use ralph_project::project_files::MAX_TASK_LIST_BYTES;
+use ralph_store::{LoopLock, Spool, Store};
+use ralph_ui::live::Detail;
+use ralph_ui::style::Count;
+
+use super::run::Voice;
+use super::setup::RunRequest;
+use super::{Context, note, say, warn};
+
+/// Maximum number of files or tasks that a refusal names.
+const MAX_NAMED: usize = 5;
+
+/// Bytes of the hash that names the folder of a repository's lanes.
+const HASH_BYTES: usize = 6;
+
+/// What a lane is started with, beside settings.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct LaneArgs {
+    /// With --lane: begin the branch with a commit of your uncommitted changes
+    #[arg(long)]
+    pub take_changes: bool,
+    /// With --lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
+    #[arg(long)]
+    pub land: bool,
+}
+
+impl LaneArgs {
+    /// Refuses flags that mean nothing where no lane is used.
+    pub fn refuse_without_lane(self) -> Result<()> {
+        let flag = match self {
+            Self { take_changes: true, .. } => "--take-changes",
+            Self { land: true, .. } => "--land",
+            Self { .. } => return Ok(()),
+        };
+        Err(Refusal::new(format!("`{flag}` is for a loop in a lane")).with_hint("add --lane").into())
+    }
+}
+
+/// A lane that may be opened: nothing is written yet.
+pub struct Checked {
+    branch: String,
+    root: Utf8PathBuf,
+    head: ObjectId,
+    tip: Option<ObjectId>,
+    /// Files that the first commit of the branch takes beside the tracked ones.
+    taken: Vec<String>,
+}
+
+/// A lane whose lock is held.
+pub struct Opened {
+    pub work_tree: WorkTree,
+    pub lock: LoopLock,
+}
+
+/// Refuses what keeps a session from working in a lane. Writes nothing.
+pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
+    let (settings, work_tree, store) = (&config.settings, context.work_tree()?, context.store()?);
+    if config.loop_type.until != Until::Tasks {
+        let message = format!("a loop of type `{}` cannot work in a lane", config.loop_type.name);
+        return Err(Refusal::new(message).with_hint("run it without --lane").into());
+    }
+    if !settings.snapshots {
+        return Err(Refusal::new("a lane needs snapshots, and `snapshots` is false")
+            .with_hint("set `snapshots = true`")
+            .into());
+    }
+    let Some(head) = work_tree.head()? else {
+        return Err(Refusal::new("there is no commit yet that a lane could begin from")
+            .with_hint("git add --all && git commit")
+            .into());
+    };
+    let branch = settings.branch.clone().unwrap_or_else(|| format!("ralph/{}", feature.name));
+    let reference = full_branch_name(&branch);
+    refuse_branch(store, work_tree, &branch, &reference)?;
+    let tip = store.refs().tip(&reference)?;
+    if let Some(path) = work_tree.submodule()? {
+        return Err(Refusal::new(format!("{path} is a submodule, and a lane has none"))
+            .with_hint("run the loop without --lane")
+            .into());
+    }
+    let taken = match (&request.resume, request.lane.take_changes, &tip) {
+        // It goes on from the branch.
+        (Some(_), ..) => Vec::new(),
+        (None, true, Some(_)) => {
+            let message = format!("`--take-changes` begins a branch, and {branch} is there already");
+            let hint = format!("commit your changes on it, or start another: --branch {branch}-2");
+            return Err(Refusal::new(message).with_hint(hint).into());
+        }
+        (None, true, None) => left_behind(feature, settings, context)?,
+        (None, false, _) => {
+            refuse_uncommitted(feature, settings, context)?;
+            Vec::new()
+        }
+    };
+    if taken.is_empty() || tip.is_some() {
+        refuse_tasks(feature, work_tree, tip.as_ref().unwrap_or(&head))?;
+    } else {
+        let bytes = feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES).unwrap_or_default();
+        refuse_ids(&TaskList::parse(&bytes)?, &feature.tasks_path)?;
+    }
+    refuse_copies(settings, context)?;
+    let root = lanes_folder(settings, work_tree, context)?;
+    Ok(Checked { branch, root, head, tip, taken })
+}
+
+/// Refuses a branch that cannot be one, or that somebody works on.
+fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &str) -> Result<()> {
+    let git = || Tool::git(work_tree.top());
+    if !git().args(["check-ref-format", reference]).run()?.is_success() {
+        return Err(Refusal::new(format!("`{branch}` cannot be the name of a branch"))
+            .with_hint("give another: --branch NAME")
+            .into());
+    }
+    let above = reference.match_indices('/').skip(2).map(|(end, _)| &reference[..end]);
+    for name in above {
+        if store.refs().tip(name)?.is_some() {
+            let message = format!("{name} is a branch, so that {branch} cannot be one");
+            return Err(Refusal::new(message).with_hint("rename it, or give another: --branch NAME").into());
+        }
+    }
+    let below = ["for-each-ref", "--count=1", "--format=%(refname)"];
+    let below = git().args(below).arg(format!("{reference}/")).line()?;
+    if !below.is_empty() {
+        let message = format!("{below} is a branch, so that {branch} cannot be one");
+        return Err(Refusal::new(message).with_hint("rename it, or give another: --branch NAME").into());
+    }
+    if let Some(place) = work_tree.checked_out_at(reference)? {
+        let message = format!("{branch} is checked out in {place}, and a lane publishes on it");
+        return Err(Refusal::new(message)
+            .with_hint("switch to another branch there, or give another: --branch NAME")
+            .into());
+    }
+    for holder in LoopLock::holders(store.repository())? {
+        let spool = Spool::of(store.repository(), &holder.session)?;
+        let Some(place) = spool.map(|spool| spool.place()).transpose()?.flatten() else { continue };
+        if place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch) {
+            let message = format!("session {} works on {branch} in {}", holder.session, place.work_tree);
+            let hint = format!("stop it with `{RALPH} stop`, or give another branch: --branch NAME");
+            return Err(Refusal::new(message).with_hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files of the feature and of `.specify/` that are in no commit, and that no lane gets a copy of.
+fn left_behind(feature: &Feature, settings: &Settings, context: &Context) -> Result<Vec<String>> {
+    let work_tree = context.work_tree()?;
+    let root = context.project_root()?;
+    let folders = [feature.dir.clone(), root.join(".specify")].map(|folder| work_tree.relative(&folder));
+    let progress = work_tree.relative(&feature.progress_path);
+    let copied: Vec<Utf8PathBuf> = settings
+        .lanes_copy
+        .iter()
+        .map(|path| Utf8PathBuf::from(work_tree.relative(&root.join(path))))
+        .collect();
+    let mut files = work_tree.untracked_below(&folders)?;
+    files
+        .retain(|file| *file != progress && !copied.iter().any(|path| Utf8Path::new(file).starts_with(path)));
+    Ok(files)
+}
+
+/// Refuses changes of the user's that a lane would not have.
+fn refuse_uncommitted(feature: &Feature, settings: &Settings, context: &Context) -> Result<()> {
+    let work_tree = context.work_tree()?;
+    let mut changed = work_tree.uncommitted()?;
+    let progress = work_tree.relative(&feature.progress_path);
+    changed.retain(|path| *path != progress);
+    let hint = "commit them, or add --take-changes: the branch begins with a commit of them";
+    if !changed.is_empty() {
+        let message = format!(
+            "a lane has what is committed, and these files are not: {}",
+            join_files(&changed, MAX_NAMED)
+        );
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    let left = left_behind(feature, settings, context)?;
+    if !left.is_empty() {
+        let message = format!(
+            "a lane has what is committed, and git does not track these files: {}",
+            join_files(&left, MAX_NAMED)
+        );
+        let hint = format!("{hint}; `lanes.copy` names ignored ones to copy");
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    Ok(())
+}
+
+/// Refuses a list of the commit `from` whose tasks cannot be told apart by their ids.
+fn refuse_tasks(feature: &Feature, work_tree: &WorkTree, from: &ObjectId) -> Result<()> {
+    let path = work_tree.relative(&feature.tasks_path);
+    let file = work_tree.committed_file(from, &path)?.filter(|file| file.mode.starts_with("100"));
+    let Some(file) = file else {
+        let message = format!("{path} is no file of the commit {} that the lane begins from", from.short());
+        return Err(Refusal::new(message).with_hint("commit it as a plain file").into());
+    };
+    refuse_ids(&TaskList::parse(&file.bytes)?, Utf8Path::new(&path))
+}
+
+fn refuse_ids(list: &TaskList, path: &Utf8Path) -> Result<()> {
+    let mut lines: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut without = Vec::new();
+    for item in list.items.iter().filter(|item| item.is_task()) {
+        match &item.id {
+            Some(id) => lines.entry(id.to_ascii_lowercase()).or_default().push(item.line),
+            None => without.push(format!("line {}", item.line)),
+        }
+    }
+    let hint = "give each task an id of its own, such as T001";
+    if !without.is_empty() {
+        let message = format!(
+            "in a lane tasks need ids, and {path} has some without: {}",
+            join_truncated(&without, MAX_NAMED)
+        );
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    if let Some((id, lines)) = lines.iter().find(|(_, lines)| lines.len() > 1) {
+        let id = id.to_ascii_uppercase();
+        let message = format!("{path} has two tasks {id} (lines {} and {})", lines[0], lines[1]);
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    Ok(())
+}
+
+/// Refuses files to copy that git does not ignore: they would become part of every result.
+fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
+    let (work_tree, root) = (context.work_tree()?, context.project_root()?);
+    let paths: Vec<String> =
+        settings.lanes_copy.iter().map(|path| work_tree.relative(&root.join(path))).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let ignored = work_tree.ignored_among(&paths)?;
+    match paths.iter().find(|path| !ignored.contains(path)) {
+        None => Ok(()),
+        Some(path) => Err(Refusal::new(format!("`lanes.copy` names {path}, which git does not ignore"))
+            .with_hint("commit it: then every lane has it")
+            .into()),
+    }
+}
+
+/// Returns the folder of the lanes of this repository.
+fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
+    let cache = || {
+        let home = || context.home().map(|home| Utf8PathBuf::from(home).join(".cache"));
+        let cache = context.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
+        cache.filter(|cache| cache.is_absolute()).or_else(home).map(|cache| cache.join("specify-ralph/lanes"))
+    };
+    let Some(folder) = settings.lanes_dir.clone().map(Utf8PathBuf::from).or_else(cache) else {
+        return Err(Refusal::new("no folder for lanes is known: HOME is not set")
+            .with_hint("set one: --set lanes.dir=/absolute/path")
+            .into());
+    };
+    if !folder.is_absolute() {
+        return Err(Refusal::new(format!("`lanes.dir` is {folder}, which is no absolute path"))
+            .with_hint("--set lanes.dir=/absolute/path")
+            .into());
+    }
+    let real = folder.ancestors().find_map(|folder| folder.canonicalize_utf8().ok());
+    let is_repository = |folder: &Utf8Path| {
+        folder.join(".git").symlink_metadata().is_ok()
+            || folder.join("HEAD").is_file() && folder.join("objects").is_dir()
+    };
+    let around = real.iter().flat_map(|real| real.ancestors()).find(|folder| is_repository(folder));
+    if let Some(repository) = around {
+        let message = format!("lanes would be in {folder}, inside of the repository {repository}");
+        return Err(Refusal::new(message)
+            .with_hint("name a folder outside of any repository: --set lanes.dir=/absolute/path")
+            .into());
+    }
+    let hash = Sha256::digest(work_tree.repository().common_dir.as_str().as_bytes());
+    Ok(folder.join(hex(&hash[..HASH_BYTES])))
+}
+
+/// Makes the branch if it is not there, and takes the lock of a lane.
+pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: &Context) -> Result<Opened> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let Checked { branch, root, head, tip, taken } = checked;
+    let reference = full_branch_name(&branch);
+    match &tip {
+        None if request.lane.take_changes => {
+            let index = store.repository().ralph_dir().join(format!("taken.{}", std::process::id()));
+            create_private_dir(&store.repository().ralph_dir())?;
+            let message = format!("Changes that {} begins with\n", feature.name);
+            let first = users.commit_of_changes(&index, &head, &taken, &message)?;
+            store.refs().move_branch(&reference, None, &first)?;
+        }
+        None => store.refs().move_branch(&reference, None, &head)?,
+        Some(tip) if users.is_ancestor(tip, &head)? => {
+            if *tip != head {
+                store.refs().move_branch(&reference, Some(tip), &head)?;
+            }
+        }
+        Some(tip) if users.is_ancestor(&head, tip)? => {}
+        Some(tip) => {
+            let ahead = users.between(tip, &head)?.0.len();
+            let from = users.branch()?.unwrap_or_else(|| head.short().to_owned());
+            warn(&format!(
+                "{from} has {} that {branch} has not\nhint: `git merge {from}` on {branch} takes them in",
+                Count(ahead as u64, "commit")
+            ));
+        }
+    }
+    create_private_dir(&root)?;
+    let root = root.canonicalize_utf8().with_context(|| format!("look at {root}"))?;
+    let number = number(store, users, &root, &branch, request)?;
+    let work_tree = users.lane_in(root, number, &branch);
+    let lock = LoopLock::take(&work_tree)?;
+    let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());
+    if !left.is_empty() {
+        warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
+    }
+    Ok(Opened { work_tree, lock })
+}
+
+/// Returns the number of the lane to work in: that of a session that died on this branch, or the lowest that is free.
+fn number(
+    store: &Store,
+    users: &WorkTree,
+    root: &Utf8Path,
+    branch: &str,
+    request: &RunRequest,
+) -> Result<u32> {
+    for spool in Spool::all(store.repository())? {
+        let Some(place) = spool.place()? else { continue };
+        let is_wanted = match &request.resume {
+            Some(refs) => place.session == refs.session,
+            None => place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch),
+        };
+        if let Some(number) = Lane::number_of(&place.work_tree).filter(|_| is_wanted) {
+            return Ok(number);
+        }
+    }
+    for number in 1.. {
+        if LoopLock::holder_here(&users.lane_in(root.to_owned(), number, branch))?.is_none() {
+            return Ok(number);
+        }
+    }
+    Ok(1)
+}
+
+impl Opened {
+    /// Takes the lane to the tip of its branch; a new one gets its copies. Returns the tip.
+    pub fn take(&self, settings: &Settings, context: &Context) -> Result<ObjectId> {
+        let (store, Some(lane)) = (context.store()?, self.work_tree.lane()) else {
+            return Err(Refusal::new("this is no lane").into());
+        };
+        let Some(tip) = store.refs().tip(&lane.reference())? else {
+            return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
+        };
+        let is_new = !self.work_tree.git_dir().exists();
+        self.work_tree.take_lane_to(&tip)?;
+        if is_new {
+            let (users, root) = (context.work_tree()?, context.project_root()?);
+            for path in &settings.lanes_copy {
+                let from = root.join(path);
+                let to = self.work_tree.top().join(users.relative(&from));
+                copy(&from, &to).with_context(|| format!("copy {from} to {to}"))?;
+            }
+        }
+        Ok(tip)
+    }
+
+    /// Returns what is said of it at the start.
+    pub fn words(&self, tip: &ObjectId) -> String {
+        let branch = self.work_tree.lane().map(|lane| lane.branch.as_str()).unwrap_or_default();
+        let who = if self.work_tree.repository().author.is_none() {
+            "; git knows no author here: commits are by specify ralph <ralph@localhost>"
+        } else {
+            ""
+        };
+        format!("lane: {} on {branch}, from {}{who}", self.work_tree.top(), tip.short())
+    }
+}
+
+/// Copies a file, or a folder with what is in it; links are copied as links, and what is neither stays away.
+fn copy(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
+    let found = from.symlink_metadata()?;
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in from.read_dir_utf8()? {
+            let entry = entry?;
+            copy(entry.path(), &to.join(entry.file_name()))?;
+        }
+    } else if found.is_symlink() {
+        std::os::unix::fs::symlink(from.read_link_utf8()?, to)?;
+    } else if found.is_file() {
+        fs::copy(from, to)?;
+    }
+    Ok(())
+}
+
+/// Says how the results get to the branch that is checked out, or brings them there.
+pub fn close(lane: &WorkTree, land: bool, context: &Context, voice: Voice) -> Result<()> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let Some(lane) = lane.lane() else { return Ok(()) };
+    let (Some(tip), Some(head)) = (store.refs().tip(&lane.reference())?, users.head()?) else {
+        return Ok(());
+    };
+    if users.is_ancestor(&tip, &head)? {
+        return Ok(());
+    }
+    let is_forward = users.is_ancestor(&head, &tip)?;
+    let command = if is_forward {
+        format!("git merge --ff-only {}", lane.branch)
+    } else {
+        format!("git merge {}", lane.branch)
+    };
+    let commits = Count(users.between(&head, &tip)?.0.len() as u64, "commit");
+    let line = if !land {
+        format!("{commits} on {}: {command}", lane.branch)
+    } else if !is_forward {
+        format!("not landed: {} and what is checked out have both moved on\nhint: {command}", lane.branch)
+    } else if !users.uncommitted()?.is_empty() {
+        format!("not landed: there are uncommitted changes\nhint: commit or stash them, then {command}")
+    } else {
+        let merge = Tool::git_for_user(users.top()).args(["merge", "--ff-only", "--quiet"]);
+        match merge.arg(lane.reference()).run() {
+            Ok(done) if done.is_success() => format!("landed: {commits} of {}", lane.branch),
+            Ok(failed) => format!("not landed: {}\nhint: {command}", failed.complaint()),
+            Err(error) => format!("not landed: {error:#}\nhint: {command}"),
+        }
+    };
+    if voice.is_json || voice.detail == Detail::Quiet {
+        note(line);
+        return Ok(());
+    }
+    say(line).map(drop)
+}

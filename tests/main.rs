@@ -26,6 +26,7 @@ mod hints;
 mod hostile;
 mod hostile_agent;
 mod judge;
+mod lanes;
 mod left_behind;
 mod loops;
 mod maintenance;

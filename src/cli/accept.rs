@@ -15,7 +15,7 @@ use super::args::PlaceArgs;
 use super::output::emit;
 use super::run::refuse_within_iteration;
 use super::setup::{Ready, RunRequest, Settings};
-use super::{Context, ExitCode, Flags, Json, refusal, warn};
+use super::{Context, ExitCode, Flags, Json, lane, refusal, warn};
 
 #[derive(Debug, Args)]
 pub struct AcceptArgs {
@@ -33,6 +33,7 @@ pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
     let store = context.store()?;
     let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    lane::refuse_to_tick(&feature, context)?;
     let settings = Settings::read(&feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
     let ready = Ready::new(settings, false, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;

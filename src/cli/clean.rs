@@ -10,7 +10,7 @@ use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
 use ralph_store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
 use ralph_ui::style::{Count, grouped, one_line};
 
-use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, note, remotes, sessions, warn};
+use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, lane, note, remotes, sessions, warn};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Remove this session").conflicts_with_all(["keep_days", "keep_last"])))]
@@ -25,6 +25,9 @@ pub struct CleanArgs {
     /// Remove only snapshots; keep the records
     #[arg(long)]
     pub snapshots_only: bool,
+    /// Remove the lanes of this repository instead, with all that was built in them
+    #[arg(long, conflicts_with_all = ["keep_days", "keep_last", "snapshots_only", "session", "feature", "dry_run"])]
+    pub lanes: bool,
     #[command(flatten)]
     pub choice: SessionChoice,
     /// Print what would be removed, and exit
@@ -62,6 +65,9 @@ pub struct PurgeArgs {
 const DEFAULT_KEEP_DAYS: u32 = 30;
 
 pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
+    if args.lanes {
+        return lane::clean(context, args.json);
+    }
     let store = context.store()?;
     let now = context.now()?;
     let is_bare = args.keep_days.is_none() && args.keep_last.is_none() && args.choice.session.is_none();

@@ -19,6 +19,7 @@ use ralph_store::Store;
 use ralph_ui::style::Paint;
 
 use super::environment::{Environment, INIT_DIR};
+use super::lane;
 use super::output::warn;
 
 /// What every command takes.
@@ -162,9 +163,11 @@ impl Context {
         self.find_feature(flag, tasks_file).map_err(refusal)
     }
 
-    /// Returns the same for a command that only reads: a flag that names nothing is a wrong name like any other.
+    /// Returns the same for a command that only reads: a flag that names nothing is a wrong name like any other, and the task
+    /// list of a session in a lane is that of its branch.
     pub fn feature_to_read(&self, flag: Option<&String>) -> Result<Feature> {
-        self.find_feature(flag, None).map_err(|error| if flag.is_some() { error } else { refusal(error) })
+        let found = self.find_feature(flag, None);
+        lane::at_tip(found.map_err(|error| if flag.is_some() { error } else { refusal(error) })?, self)
     }
 
     fn find_feature(&self, flag: Option<&String>, tasks_file: Option<&Utf8PathBuf>) -> Result<Feature> {

@@ -1,27 +1,32 @@
 //! `run --lane`: what is refused, the branch and the lane, and what is to be typed at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tasklist::TaskList;
 
 use ralph_core::config::{Config, Settings, Until};
-use ralph_core::record::{ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated};
+use ralph_core::record::{
+    IfThere, ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated,
+};
 use ralph_git::worktree::{Lane, WorkTree};
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_store::{LoopLock, Spool, Store};
+use ralph_store::{LoopLock, SessionLog, Spool, Store, last_written_in_lanes};
 use ralph_ui::live::Detail;
 use ralph_ui::style::Count;
 
 use super::run::Voice;
+use super::settings::layers_in;
 use super::setup::RunRequest;
-use super::{Context, note, say, warn};
+use super::{Context, ExitCode, Flags, Json, emit, note, say, warn};
 
 /// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
@@ -285,6 +290,86 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
     }
     let hash = Sha256::digest(work_tree.repository().common_dir.as_str().as_bytes());
     Ok(folder.join(hex(&hash[..HASH_BYTES])))
+}
+
+/// Returns the feature with the task list of the branch, if its newest session works in a lane.
+pub fn at_tip(feature: Feature, context: &Context) -> Result<Feature> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let Some(refs) = last_written_in_lanes(work_tree, &feature.path)? else { return Ok(feature) };
+    let Some(branch) = branch_of(store, store.session(&refs).ok().flatten().as_ref()) else {
+        return Ok(feature);
+    };
+    let Some(tip) = store.refs().tip(&full_branch_name(&branch))? else { return Ok(feature) };
+    let list = work_tree.committed_file(&tip, &work_tree.relative(&feature.tasks_path))?;
+    Ok(match list {
+        Some(list) => {
+            Feature { files: feature.files.with_committed(&feature.tasks_path, list.bytes), ..feature }
+        }
+        None => feature,
+    })
+}
+
+/// Returns the branch of a session in a lane; `None` if it works in a work tree of the user's.
+pub fn branch_of(store: &Store, log: Option<&SessionLog>) -> Option<String> {
+    let begun = store.first_readable_session(log?)?;
+    begun.branch.filter(|_| begun.lane.is_some())
+}
+
+/// Refuses to bring files of a session in a lane into a work tree in which another branch is checked out.
+pub fn refuse_elsewhere(log: &SessionLog, context: &Context) -> Result<()> {
+    let Some(branch) = branch_of(context.store()?, Some(log)) else { return Ok(()) };
+    if context.work_tree()?.branch()?.as_ref() == Some(&branch) {
+        return Ok(());
+    }
+    let message = format!("session {} worked in a lane on {branch}, which is not checked out here", log.id());
+    Err(Refusal::new(message).with_hint(format!("git switch {branch}")).into())
+}
+
+/// Refuses to tick a box of a task whose newest session works in a lane: the box is on its branch.
+pub fn refuse_to_tick(feature: &Feature, context: &Context) -> Result<()> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let refs = last_written_in_lanes(work_tree, &feature.path)?;
+    let log = refs.map(|refs| store.session(&refs)).transpose()?.flatten();
+    let Some(branch) = branch_of(store, log.as_ref()) else { return Ok(()) };
+    let message = format!("the task list is on {branch}, where a lane publishes");
+    Err(Refusal::new(message)
+        .with_hint(format!("tick the box in a commit on {branch}: the next attempt begins from it"))
+        .into())
+}
+
+/// Removes the lanes of the repository in which no session runs or was cut off.
+pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let root = lanes_folder(&layers_in(context, Flags::default())?.config()?.settings, users, context)?;
+    let mut removed = Vec::new();
+    let names = root.read_dir_utf8().if_there().with_context(|| format!("read {root}"))?;
+    let names = names
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().trim_end_matches(".git").parse::<u32>().ok());
+    for number in names.collect::<BTreeSet<_>>() {
+        let lane = users.lane_in(root.clone(), number, "");
+        if LoopLock::holder_here(&lane)?.is_some() {
+            warn(&format!("lane {number} stays: a session runs in it"));
+            continue;
+        }
+        if !ralph_engine::nothing_is_left(&lane)? {
+            warn(&format!(
+                "lane {number} stays: a session was cut off in it\nhint: `{RALPH} resume` finishes it"
+            ));
+            continue;
+        }
+        let _lock = LoopLock::take(&lane)?;
+        lane.remove_lane()?;
+        removed.push(number);
+    }
+    // Fails if lanes are left.
+    let _kept = fs::remove_dir(&root).is_err();
+    let repository = &store.repository().common_dir;
+    emit(json, &json!({ "lanes": removed }), |out| {
+        writeln!(out, "removed {} of {repository}", Count(removed.len() as u64, "lane"))
+    })
 }
 
 /// Makes the branch if it is not there, and takes the lock of a lane.

@@ -15,7 +15,7 @@ use ralph_ui::style::one_line;
 
 use super::args::ReadArgs;
 use super::trust::load_to_read;
-use super::{Context, ExitCode, SessionChoice, emit, note, sessions, warn};
+use super::{Context, ExitCode, SessionChoice, emit, lane, note, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct RebuildArgs {
@@ -54,6 +54,10 @@ pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Opt
         return Ok(None);
     }
     let journal = load(&read.choice, false, context)?;
+    if lane::branch_of(context.store()?, Some(&journal.log)).is_some() {
+        // It wrote none in this work tree.
+        return Ok(None);
+    }
     let path = one_line(journal.path.as_str());
     let message = match journal.report().state {
         FileState::Equal | FileState::Added | FileState::Patterns => return Ok(None),

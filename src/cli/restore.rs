@@ -13,7 +13,7 @@ use ralph_ui::restore::{self, Deed, RestorePlan};
 use ralph_ui::style::{Count, Paint, one_line};
 
 use super::iterations::{self, Point};
-use super::{Context, ExitCode, SessionChoice, diff, note, print, remotes, warn};
+use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, warn};
 
 /// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
@@ -59,6 +59,9 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     let (name, planned) = match (&args.iteration, args.undo) {
         (Some(iteration), _) => {
             let goal = iterations::find(store, iteration, &args.choice)?;
+            if intent == Intent::Write {
+                lane::refuse_elsewhere(&goal.log, context)?;
+            }
             let planned = to_point(restore, store, &goal, args, intent)?;
             if !args.tasks {
                 say_what_no_longer_fits(store, work_tree, &goal)?;

@@ -29,6 +29,7 @@ impl Untouched {
                 "ralph-meta",
                 "ralph-incoming",
                 "notes/ralph",
+                "heads/ralph",
             ];
             let is_ref = |name| {
                 path.starts_with(format!("refs/{name}")) || path.starts_with(format!("logs/refs/{name}"))

@@ -40,7 +40,7 @@ pub use local::git_locks::{git_locks, lock_name, remove_abandoned_lock};
 pub use local::hints::Hints;
 pub use local::identity::{Identity, random_bytes};
 pub use local::kept_settings::KeptSettings;
-pub use local::last_written::{last_written, newest_written, note_last_written};
+pub use local::last_written::{last_written, last_written_in_lanes, newest_written, note_last_written};
 pub use local::lock::{Holder, LoopLock};
 pub use local::passed::PassedStates;
 pub use local::scratch::Scratch;

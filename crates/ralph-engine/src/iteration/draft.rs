@@ -78,7 +78,10 @@ impl Running<'_> {
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
         iteration.cause = judged.cause;
-        iteration.failure_class = judged.class.or(iteration.failure_class);
+        if judged.class.is_some() {
+            iteration.failure_class = judged.class;
+            name_lost_work(&mut iteration);
+        }
         iteration.evidence = Some(Box::new(evidence));
         // It is ours by whatever clock git dated it.
         let own = committed.commit.or_else(|| published.clone());
@@ -223,6 +226,15 @@ pub(crate) fn compose(
         commits,
         ..unfinished(begin, session, ended_at, counts, head_after)
     })
+}
+
+/// Says in the cause of an attempt that could not be published where its work is.
+fn name_lost_work(iteration: &mut Iteration) {
+    if let (Some(cause), Some(base), Some(snapshot)) =
+        (&mut iteration.cause, &iteration.base, &iteration.snapshot)
+    {
+        cause.push_str(&format!("; its work: git diff {} {}", base.short(), snapshot.short()));
+    }
 }
 
 /// Adds what agent and validation did.

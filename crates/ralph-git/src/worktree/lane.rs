@@ -146,6 +146,15 @@ impl WorkTree {
         self.make_private_git(lane, tip).with_context(|| format!("create {}", lane.private_git_dir()))
     }
 
+    /// Removes a lane with everything in it and beside it.
+    pub fn remove_lane(&self) -> Result<()> {
+        let Some(lane) = &self.lane else { return Ok(()) };
+        for folder in [lane.dir(), lane.git_dir(), lane.temp_dir()] {
+            remove_whatever(&folder).with_context(|| format!("remove {folder}"))?;
+        }
+        Ok(())
+    }
+
     fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
         create_private_dir(&self.git_dir)?;
         create_private_dir(&self.git_dir.join("info"))?;

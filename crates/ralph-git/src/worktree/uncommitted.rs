@@ -36,7 +36,8 @@ impl WorkTree {
 
     /// Returns those of `paths` that git ignores.
     pub fn ignored_among(&self, paths: &[String]) -> Result<Vec<String>> {
-        let checked = self.git().args(["check-ignore", "-z", "--"]).args(paths).run()?;
+        let asked: String = paths.iter().map(|path| format!("{path}\0")).collect();
+        let checked = self.git().args(["check-ignore", "-z", "--stdin"]).stdin(asked).run()?;
         Ok(split(&checked.stdout).map(lossy).collect())
     }
 

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -40,12 +41,25 @@ const MAX_ATTEMPTS: u32 = 8;
 
 /// The files of one work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectFiles(Bounds);
+pub struct ProjectFiles(Bounds, Option<Committed>);
+
+/// A file that is read as it is in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Committed {
+    path: Utf8PathBuf,
+    bytes: Arc<[u8]>,
+}
 
 impl ProjectFiles {
     /// The files below `top`. `git_directories` are never entered, and links may also lead below `allowed`.
     pub fn new(top: &Utf8Path, git_directories: &[&Utf8Path], allowed: &[Utf8PathBuf]) -> Self {
-        Self(Bounds::new(top, git_directories)).allowing(allowed)
+        Self(Bounds::new(top, git_directories), None).allowing(allowed)
+    }
+
+    /// The same files, but for one that is read as it is in a commit, and cannot be written.
+    #[must_use]
+    pub fn with_committed(self, path: &Utf8Path, bytes: Vec<u8>) -> Self {
+        Self(self.0, Some(Committed { path: path.to_owned(), bytes: bytes.into() }))
     }
 
     /// The same files, with links permitted to lead below `folders` as well.
@@ -62,11 +76,17 @@ impl ProjectFiles {
 
     /// Returns the bytes of a file of at most `max_bytes`.
     pub fn read(&self, path: &Utf8Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+        if let Some(committed) = self.1.as_ref().filter(|committed| committed.path == path) {
+            return Ok(committed.bytes.to_vec());
+        }
         read_at_most(&mut self.open(path, Access::Read)?, max_bytes)
     }
 
     /// Opens a file that exists, to read it and to write into it.
     pub fn open_to_edit(&self, path: &Utf8Path) -> io::Result<File> {
+        if self.1.as_ref().is_some_and(|committed| committed.path == path) {
+            return Err(io::Error::other("it is read from a branch that is not checked out"));
+        }
         self.open(path, Access::Edit)
     }
 

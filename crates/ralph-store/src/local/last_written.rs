@@ -10,7 +10,7 @@ use ralph_git::repository::Repository;
 
 use super::{disk, folders};
 use crate::SessionRefs;
-use ralph_git::worktree::WorkTree;
+use ralph_git::worktree::{Lane, WorkTree};
 
 /// Path of a feature, and the last session on it.
 type Sessions = BTreeMap<String, SessionId>;
@@ -18,6 +18,20 @@ type Sessions = BTreeMap<String, SessionId>;
 /// Returns the session on `feature` that was last written from this work tree; none in a fresh clone.
 pub fn last_written(work_tree: &WorkTree, feature: &str) -> Result<Option<SessionRefs>> {
     Ok(read(work_tree)?.remove(feature).map(|session| SessionRefs::new(feature, session)))
+}
+
+/// Returns the newest session on `feature` that was written from a lane, if none was written from this work tree since.
+pub fn last_written_in_lanes(work_tree: &WorkTree, feature: &str) -> Result<Option<SessionRefs>> {
+    let mut newest = None;
+    for path in disk::children(&work_tree.repository().ralph_dir().join("last"))? {
+        if path.file_stem().and_then(Lane::number_of).is_some() {
+            let session = disk::read_json::<Sessions>(&path)?.unwrap_or_default().remove(feature);
+            newest = newest.max(session);
+        }
+    }
+    let here = read(work_tree)?.remove(feature);
+    let newest = newest.filter(|newest| here.is_none_or(|here| *newest > here));
+    Ok(newest.map(|session| SessionRefs::new(feature, session)))
 }
 
 /// Returns the newest session that was written from this work tree, whatever its feature.

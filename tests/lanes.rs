@@ -1,0 +1,431 @@
+//! A loop in a lane: what is refused, what comes on the branch, and that nothing else of the user's changes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::sandbox::Sandbox;
+
+/// Writes a file named after the task, ticks the box, and commits, as an agent may.
+const AGENT: &str = "cat > /dev/null\necho $RALPH_ITERATION > work-$RALPH_TASK\n\
+                     sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n\
+                     git add --all && git commit --quiet --message mine\n";
+
+const BRANCH: &str = "ralph/001-login";
+
+const TWO_TASKS: &str = "- [ ] T001 Write one\n- [ ] T002 Write two";
+
+/// A scene with everything committed.
+fn ready(tasks: &str, agent: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks(tasks).agent_sh(agent).validate("test -e README || true").commit("Ready");
+    scene
+}
+
+/// Agents that know where the user's repository is.
+fn with_repo(scene: &Sandbox, agent: &str) -> String {
+    agent.replace("$REPO", scene.repo().to_str().expect("scenes have plain names"))
+}
+
+fn lanes(scene: &Sandbox) -> PathBuf {
+    let root = scene.outside("home/.cache/specify-ralph/lanes");
+    let mut of_repositories = fs::read_dir(&root).expect("a lane was made").flatten();
+    of_repositories.next().expect("it is in the folder of its repository").path()
+}
+
+/// Subjects of the commits of the branch that HEAD has not, oldest first.
+fn subjects(scene: &Sandbox) -> Vec<String> {
+    let log = scene.git(["log", "--reverse", "--format=%s", &format!("HEAD..{BRANCH}")]);
+    log.lines().map(str::to_owned).collect()
+}
+
+fn files_of(scene: &Sandbox, commit: &str) -> Vec<String> {
+    let listed = scene.git(["diff-tree", "-r", "--name-only", "--no-commit-id", commit]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
+    let scene = ready(TWO_TASKS, AGENT);
+    let head = scene.git("rev-parse HEAD");
+    let run = scene.call("run --lane").with_baseline().run().code(0);
+    run.stdout_has("2 commits on ralph/001-login: git merge --ff-only ralph/001-login");
+    assert_eq!(scene.git("status --porcelain"), "");
+    assert_eq!((scene.git("rev-parse HEAD"), scene.git("branch --show-current")), (head, "main".into()));
+    assert!(scene.task_list().contains("- [ ] T001") && !scene.path("specs/001-login/progress.txt").exists());
+    assert_eq!(subjects(&scene), ["T001 Write one", "T002 Write two"]);
+    assert_eq!(files_of(&scene, BRANCH), ["specs/001-login/tasks.md", "work-T002"]);
+    assert_eq!(files_of(&scene, "ralph/001-login~1"), ["specs/001-login/tasks.md", "work-T001"]);
+    let list = scene.git(["show", &format!("{BRANCH}:specs/001-login/tasks.md")]);
+    assert!(list.contains("[x] T001") && list.contains("[x] T002"), "{list}");
+    let session = scene.session();
+    let trailer = |key: &str| {
+        scene.git(["log", "-1", &format!("--format=%(trailers:key=Ralph-{key},valueonly)"), BRANCH])
+    };
+    assert_eq!((trailer("Task"), trailer("Session")), ("T002".to_owned(), session.id().to_owned()));
+    assert_eq!((trailer("Iteration"), trailer("Check")), ("2".to_owned(), "passed".to_owned()));
+    assert_eq!(scene.git(["log", "-1", "--format=%an %cn", BRANCH]), "Ada Lovelace Ada Lovelace");
+    let (first, second) = (session.iteration(1), session.iteration(2));
+    assert_eq!((&first["lane"], &first["branch"]), (&1.into(), &BRANCH.into()));
+    assert_eq!(second["base"], first["published"]);
+    assert_eq!(second["published"], scene.git(["rev-parse", BRANCH]));
+    assert_eq!((&session.end()["lane"], &session.end()["branch"]), (&1.into(), &BRANCH.into()));
+    // What reads finds the list of the branch.
+    scene.ralph("tasks").code(0).stdout_has("2 of 2");
+    scene.ralph("status").code(0).stdout_has("2 of 2 done");
+    scene
+        .ralph("restore 1")
+        .code(3)
+        .stderr_has("which is not checked out here\nhint: git switch ralph/001-login");
+    scene.ralph("accept T001").code(3).stderr_has("the task list is on ralph/001-login");
+    scene.ralph("clean --lanes").code(0).stdout_has("removed 1 lane");
+    assert!(!lanes_exist(&scene));
+}
+
+fn lanes_exist(scene: &Sandbox) -> bool {
+    fs::read_dir(scene.outside("home/.cache/specify-ralph/lanes")).is_ok_and(|found| found.count() > 0)
+}
+
+#[test]
+fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
+    type Change = fn(&Sandbox);
+    let table: &[(&str, Change, &str, &str)] = &[
+        (
+            "a changed file",
+            |scene| {
+                scene.write("agent.sh", "x");
+            },
+            "",
+            "these files are not: agent.sh\nhint: commit them, or add --take-changes",
+        ),
+        (
+            "a staged file",
+            |scene| {
+                scene.write("new", "x");
+                scene.git("add new");
+            },
+            "",
+            "these files are not: new",
+        ),
+        (
+            "a file of the feature",
+            |scene| {
+                scene.write("specs/001-login/notes.md", "x");
+            },
+            "",
+            "git does not track these files: specs/001-login/notes.md",
+        ),
+        (
+            "an ignored file of .specify",
+            |scene| {
+                scene.write(".gitignore", "*.local\n").commit("Ignore");
+                scene.write(".specify/x.local", "");
+            },
+            "",
+            "git does not track these files: .specify/x.local",
+        ),
+        (
+            "a task without id",
+            |scene| {
+                scene.tasks("- [ ] a\n- [ ] b").commit("Tasks");
+            },
+            "",
+            "has some without: line 3, line 4\nhint: give each task an id",
+        ),
+        (
+            "an id twice",
+            |scene| {
+                scene.tasks("- [ ] T001 a\n- [ ] T001 b").commit("Tasks");
+            },
+            "",
+            "has two tasks T001 (lines 3 and 4)",
+        ),
+        (
+            "the branch is checked out",
+            |scene| drop(scene.git("switch --quiet --create ralph/001-login")),
+            "",
+            "ralph/001-login is checked out in ",
+        ),
+        (
+            "a branch is in the way",
+            |scene| drop(scene.git("branch ralph")),
+            "",
+            "refs/heads/ralph is a branch, so that ralph/001-login cannot be one",
+        ),
+        (
+            "a branch is below it",
+            |scene| drop(scene.git("branch ralph/001-login/x")),
+            "",
+            "refs/heads/ralph/001-login/x is a branch",
+        ),
+        ("no name", |_| (), "--branch a..b", "`a..b` cannot be the name of a branch"),
+        ("a folder in a repository", |_| (), "--set lanes.dir=$REPO/lanes", "inside of the repository"),
+        ("a folder from here", |_| (), "--set lanes.dir=lanes", "no absolute path"),
+        (
+            "something to copy that is not ignored",
+            |_| (),
+            "--set lanes.copy=agent.sh",
+            "agent.sh, which git does not ignore",
+        ),
+        ("another type of loop", |_| (), "--loop plan", "cannot work in a lane"),
+        ("no snapshots", |_| (), "--set snapshots=false", "a lane needs snapshots"),
+        (
+            "a submodule",
+            |scene| {
+                let commit = scene.git("rev-parse HEAD");
+                scene.git(["update-index", "--add", "--cacheinfo", &format!("160000,{commit},sub")]);
+                scene.git("commit --quiet --message Sub");
+                fs::create_dir(scene.path("sub")).expect("there is none yet");
+            },
+            "",
+            "sub is a submodule",
+        ),
+        (
+            "changes for a branch that is there",
+            |scene| drop(scene.git("branch ralph/001-login")),
+            "--take-changes",
+            "`--take-changes` begins a branch, and ralph/001-login is there already",
+        ),
+    ];
+    for (name, change, words, expected) in table {
+        let scene = ready("- [ ] T001 a", AGENT);
+        change(&scene);
+        let before = scene.everything();
+        let run = scene.ralph(&with_repo(&scene, &format!("run --lane {words}")));
+        assert!(run.talk().contains(expected), "{name}: {}", run.talk());
+        run.code(3);
+        assert!(scene.everything() == before && !lanes_exist(&scene), "{name}: something was written");
+    }
+    let scene = ready("- [ ] T001 a", AGENT);
+    scene.ralph("run --land").code(3).stderr_has("`--land` is for a loop in a lane\nhint: add --lane");
+    scene.call("run --lane").env("RALPH_SESSION", "x").run().code(3).stderr_has("iteration of session x");
+}
+
+#[test]
+fn a_branch_may_begin_with_the_users_changes() {
+    let scene = ready("- [ ] T001 a", AGENT);
+    scene.write("agent.sh", format!("{AGENT}# changed\n")).write("specs/001-login/notes.md", "mine\n");
+    scene.write("specs/001-login/.env", "SECRET=1\n");
+    let dirty = scene.git("status --porcelain");
+    scene.ralph("run --lane --take-changes").code(0);
+    assert_eq!(scene.git("status --porcelain"), dirty);
+    assert_eq!(subjects(&scene), ["Changes that 001-login begins with", "T001 a"]);
+    assert_eq!(files_of(&scene, "ralph/001-login~1"), ["agent.sh", "specs/001-login/notes.md"]);
+}
+
+#[test]
+fn results_are_landed_only_if_that_is_a_fast_forward_of_a_clean_work_tree() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.agent_uses_git();
+    scene.ralph("run --lane --land -n 1").code(4).stdout_has("landed: 1 commit of ralph/001-login");
+    assert_eq!(scene.git("log -1 --format=%s"), "T001 Write one");
+    assert_eq!(scene.git("status --porcelain"), "");
+    scene.write("agent.sh", format!("{AGENT}# changed\n"));
+    let run = scene.ralph("resume --land").code(0);
+    run.stdout_has(
+        "not landed: there are uncommitted changes\nhint: commit or stash them, then git merge --ff-only",
+    );
+    assert_eq!(scene.git("log -1 --format=%s"), "T001 Write one");
+    scene.commit("Mine");
+    let run = scene.ralph("run --lane");
+    run.stdout_has("nothing to do")
+        .stderr_has("main has 1 commit that ralph/001-login has not\nhint: `git merge main`");
+}
+
+/// Commits a file on the branch, as a person may who works in another clone.
+const PERSON: &str = "if [ $RALPH_ITERATION = 1 ]; then\n\
+    export GIT_DIR=$REPO/.git GIT_INDEX_FILE=$REPO/.git/of-a-person\n\
+    git read-tree ralph/001-login; blob=$(echo hi | git hash-object -w --stdin)\n\
+    git update-index --add --cacheinfo 100644,$blob,fix.txt\n\
+    commit=$(git commit-tree -p ralph/001-login -m 'Fix typo' $(git write-tree))\n\
+    git update-ref refs/heads/ralph/001-login $commit; rm $GIT_INDEX_FILE\n\
+    unset GIT_DIR GIT_INDEX_FILE\nfi\n";
+
+#[test]
+fn a_branch_that_moved_sends_the_task_back_and_counts_as_no_failure() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_sh(&with_repo(&scene, &format!("{PERSON}{AGENT}")));
+    scene.config("skip-after = 1").commit("Ready");
+    scene.agent_uses_git();
+    scene.ralph("run --lane").code(0);
+    assert_eq!(subjects(&scene), ["Fix typo", "T001 One"]);
+    let session = scene.session();
+    let (first, second) = (session.iteration(1), session.iteration(2));
+    assert_eq!((&first["outcome"], &first["failure_class"]), (&"failure".into(), &"conflict".into()));
+    assert_eq!((&first["false_claim"], &first["closed"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert!(first.get("published").is_none());
+    let cause = first["cause"].as_str().expect("a failure has a cause");
+    assert!(cause.starts_with("ralph/001-login moved to ") && cause.contains("Fix typo"), "{cause}");
+    assert!(cause.contains("it changed fix.txt") && cause.contains("git diff "), "{cause}");
+    assert!(session.text(2, "prompt.md").contains("it changed fix.txt"), "{}", session.text(2, "prompt.md"));
+    assert_eq!(second["base"], scene.git("rev-parse ralph/001-login~1"));
+    assert_eq!(files_of(&scene, BRANCH), ["specs/001-login/tasks.md", "work-T001"]);
+}
+
+#[test]
+fn each_attempt_begins_at_the_tip_and_ignored_files_stay() {
+    let scene = ready(
+        "- [ ] T001 One",
+        &format!(
+            "ls > seen-$RALPH_ATTEMPT\nif [ $RALPH_ATTEMPT = 1 ]; then echo x > junk; echo y >> agent.sh; \
+             echo warm > build.o; exit 0; fi\n{AGENT}"
+        ),
+    );
+    scene.write(".gitignore", "*.o\n").commit("Ignore");
+    scene.ralph("run --lane").code(0);
+    assert_eq!(files_of(&scene, BRANCH), ["seen-2", "specs/001-login/tasks.md", "work-T001"]);
+    let seen = scene.git(["show", &format!("{BRANCH}:seen-2")]);
+    assert_eq!(seen.lines().collect::<Vec<_>>(), ["agent.sh", "build.o", "seen-2", "specs"]);
+    assert_eq!(scene.session().iteration(2)["files_changed"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_new_lane_gets_copies_and_its_setup_runs_when_its_files_change() {
+    let scene = ready(
+        TWO_TASKS,
+        &format!(
+            "cat secret.local log >> seen-$RALPH_TASK\n[ $RALPH_TASK = T001 ] && echo 2 > package.json\n{AGENT}"
+        ),
+    );
+    scene.write(".gitignore", "*.local\nlog\n").write("package.json", "1\n").commit("Files");
+    scene.write("secret.local", "s\n");
+    scene.config("lanes.setup = 'cat package.json >> log'").commit("Setup");
+    scene.ralph("run --lane --set lanes.copy=secret.local").code(0);
+    assert_eq!(scene.git(["show", &format!("{BRANCH}:seen-T001")]), "s\n1");
+    assert_eq!(scene.git(["show", &format!("{BRANCH}:seen-T002")]), "s\n1\n2");
+    let scene = ready("- [ ] T001 a", AGENT);
+    scene.config("lanes.setup = 'echo no such lock >&2; false'").commit("Setup");
+    scene.ralph("run --lane").code(3).stderr_has("(lanes.setup) exited 1: no such lock");
+    scene.ralph("run --lane --set lanes.setup=true").code(0);
+}
+
+#[test]
+fn a_session_goes_on_in_its_lane() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.ralph("run --lane -n 1").code(4);
+    scene.ralph("resume").code(0);
+    assert_eq!(subjects(&scene), ["T001 Write one", "T002 Write two"]);
+    assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success"]);
+    assert_eq!(scene.git("status --porcelain"), "");
+}
+
+#[test]
+fn what_a_dead_session_left_in_its_lane_is_recorded_and_taken_away() {
+    for words in ["resume", "run --lane"] {
+        let scene = ready(
+            "- [ ] T001 One",
+            &format!(
+                "if [ $RALPH_ITERATION = 1 ]; then echo half > junk; touch {{}}; sleep 1000; fi\n{AGENT}"
+            )
+            .replace("{}", "$HOME/there"),
+        );
+        let mut running = scene.spawn("run --lane --json");
+        running.wait_for_file(scene.outside("home/there"));
+        running.kill().code(137);
+        let agent = if words == "resume" { scene.ralph(words) } else { retry(&scene, words) };
+        agent.code(0);
+        let sessions = scene.sessions();
+        let first = sessions[0].iteration(1);
+        assert_eq!((&first["outcome"], &first["lane"]), (&"interrupted".into(), &1.into()));
+        assert_eq!(first["files_changed"], serde_json::json!(["junk"]), "{words}");
+        assert_eq!(files_of(&scene, BRANCH), ["specs/001-login/tasks.md", "work-T001"], "{words}");
+        assert!(!lanes(&scene).join("2").exists());
+    }
+}
+
+/// A second session numbers its iterations from 1 as well.
+fn retry(scene: &Sandbox, words: &str) -> crate::sandbox::Run {
+    scene.agent_sh(AGENT).commit("An agent that ends");
+    scene.ralph(words)
+}
+
+/// What agents do to a lane and to what git says there; `$REPO` is the user's repository, `$PWNED` what no code may write but
+/// the agent's own.
+const HOSTILE: &[(&str, &str)] = &[
+    (
+        "commit, branch, tag",
+        "git add -A; git commit -qm evil; git branch evil; git tag evil; git checkout -qb other",
+    ),
+    ("stash", "echo z > z.txt; git add z.txt; git stash -q"),
+    ("gc --prune=now", "git gc -q --prune=now; git reflog expire --expire=now --all; git prune --expire=now"),
+    (
+        "settings and hooks",
+        "git config user.email evil@x; git config core.fsmonitor 'touch $PWNED'; git config core.hooksPath evilhooks\n\
+         git config alias.status '!touch $PWNED'; mkdir -p .git/hooks evilhooks\n\
+         printf '#!/bin/sh\\ntouch $PWNED\\n' | tee .git/hooks/post-checkout .git/hooks/pre-commit evilhooks/post-checkout \
+         .git/hooks/reference-transaction > evilhooks/post-index-change; chmod +x .git/hooks/* evilhooks/*\n\
+         git config filter.evil.smudge 'touch $PWNED; cat'; git config filter.evil.clean 'touch $PWNED; cat'\n\
+         echo '* filter=evil' > .gitattributes",
+    ),
+    ("another branch", "git checkout -qf main || git checkout -q --detach; git reset -q --hard"),
+    (
+        "no .git, then git",
+        "rm -rf .git; git stash; git branch evil; git config x.y z; git commit -qam evil; git gc -q --prune=now",
+    ),
+    (".git names the user's", "rm -rf .git; echo 'gitdir: $REPO/.git' > .git; exit 0"),
+    (".git is a link", "rm -rf .git; ln -s '$REPO/.git' .git; exit 0"),
+    (
+        ".git names nothing",
+        "rm -rf .git; echo 'gitdir: /nonexistent' > .git; git add -A; git commit -qm evil",
+    ),
+    (
+        "push",
+        "git add -A; git commit -qm evil; git push -q origin HEAD:refs/heads/evil; git push -q origin HEAD; git push",
+    ),
+    ("all boxes", "sed -i 's/- \\[ \\]/- [x]/' \"$RALPH_TASKS\""),
+    (
+        "no lane",
+        "L=$PWD; cd /; chmod -R u+w \"$L\"; rm -rf \"$L\"; mkdir -p \"$L/specs/001-login\"; cd \"$L\"",
+    ),
+    ("a lane that is a link", "L=$PWD; cd /; rm -rf \"$L\"; ln -s '$REPO' \"$L\"; exit 0"),
+    (
+        "a nested repository",
+        "mkdir sub; git init -q sub; (cd sub; echo a > a; git add a; git -c user.name=x -c user.email=x commit -qm x)",
+    ),
+    (
+        "a submodule",
+        "printf '[submodule \"x\"]\\n path = x\\n url = ext::sh -c touch%% $PWNED\\n' > .gitmodules; mkdir -p x",
+    ),
+    ("a link out", "rm -rf src; mkdir -p $HOME/outside; ln -s $HOME/outside src; echo x > src/y"),
+    (
+        "tasks.md is a link",
+        "mv \"$RALPH_TASKS\" $HOME/tasks; sed -i 's/\\[ \\]/[x]/' $HOME/tasks; ln -s $HOME/tasks \"$RALPH_TASKS\"; exit 0",
+    ),
+    (
+        "the feature is a link",
+        "mv specs $HOME/specs; sed -i 's/\\[ \\]/[x]/' $HOME/specs/*/tasks.md; ln -s $HOME/specs specs; exit 0",
+    ),
+    (
+        "locks and folders that cannot be written",
+        "touch .git/index.lock; mkdir -p ro; echo x > ro/x; chmod 500 ro",
+    ),
+    ("alternates", "echo $HOME/evil >> .git/objects/info/alternates"),
+    ("a process that stays", "(trap '' TERM HUP; sleep 1; echo late > late.txt; sleep 60) &"),
+];
+
+#[test]
+fn nothing_of_a_hostile_agent_reaches_the_repository_but_by_the_branch() {
+    for (name, deed) in HOSTILE {
+        let scene = Sandbox::new();
+        let pwned = scene.outside("PWNED");
+        let deed = deed.replace("$PWNED", pwned.to_str().expect("scenes have plain names"));
+        // What its own git runs is its own doing.
+        let agent =
+            format!("if [ $RALPH_ITERATION = 1 ]; then\n{deed}\nfi\n{AGENT}rm -f {}\n", pwned.display());
+        scene.tasks(TWO_TASKS).agent_sh(&with_repo(&scene, &agent)).write("src/a.txt", "a\n").commit("Ready");
+        let remote = scene.with_remote();
+        let head = scene.git("rev-parse HEAD");
+        let run = scene.ralph("run --lane --max-cost 1");
+        assert!(run.text().contains("all 2 tasks done"), "{name}: {}", run.text());
+        run.code(0);
+        assert_eq!(scene.git("rev-parse HEAD"), head, "{name}");
+        assert_eq!(scene.git("status --porcelain"), "", "{name}");
+        assert!(!pwned.exists(), "{name}: its code ran outside of it");
+        assert_eq!(scene.git_in(&remote, "for-each-ref --format=%(refname)"), "refs/heads/main", "{name}");
+        let subjects = subjects(&scene);
+        assert_eq!(subjects, ["T001 Write one", "T002 Write two"], "{name}");
+        let list = scene.git(["ls-tree", BRANCH, "specs/001-login/tasks.md"]);
+        assert!(list.starts_with("100644 blob "), "{name}: {list}");
+        let first = scene.git(["show", "ralph/001-login~1:specs/001-login/tasks.md"]);
+        assert!(first.contains("[ ] T002"), "{name}: {first}");
+    }
+}

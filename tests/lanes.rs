@@ -262,6 +262,31 @@ fn a_branch_that_moved_sends_the_task_back_and_counts_as_no_failure() {
 }
 
 #[test]
+fn a_branch_that_moves_in_the_last_moment_is_not_written_over() {
+    let scene = ready("- [ ] T001 One", AGENT);
+    // The program that signs runs after the last look at the branch.
+    let once = "[ -e $HOME/once ] || { touch $HOME/once; RALPH_ITERATION=1; }\nRALPH_ITERATION=${RALPH_ITERATION:-2}\n";
+    let sign = "cat > /dev/null; echo '-----BEGIN PGP SIGNATURE-----'; echo '[GNUPG:] SIG_CREATED ' >&2\n";
+    scene.program(
+        "sign",
+        &with_repo(
+            &scene,
+            &format!("cd $REPO\nunset $(git rev-parse --local-env-vars)\n{once}{PERSON}{sign}"),
+        ),
+    );
+    scene.git("config gpg.program sign");
+    scene.agent_uses_git();
+    scene.ralph("run --lane --set branch-sign=true").code(0);
+    assert_eq!(subjects(&scene), ["Fix typo", "T001 One"]);
+    let session = scene.session();
+    let first = session.iteration(1);
+    assert_eq!((&first["outcome"], &first["failure_class"]), (&"failure".into(), &"conflict".into()));
+    assert!(first.get("published").is_none() && first["commits"] == serde_json::json!([]), "{first}");
+    assert_eq!(session.iteration(2)["published"], scene.git(["rev-parse", BRANCH]));
+    assert!(scene.git(["cat-file", "commit", BRANCH]).contains("BEGIN PGP SIGNATURE"));
+}
+
+#[test]
 fn each_attempt_begins_at_the_tip_and_ignored_files_stay() {
     let scene = ready(
         "- [ ] T001 One",

@@ -43,6 +43,38 @@ pub fn check(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: I
     snapshots_are_kept(sandbox);
 }
 
+pub const LANE: &str = "run --lane --json";
+
+/// What was sealed is published by the next start, once; what was not is done again. The branch has what the records say.
+pub fn of_lane(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let mut expected = before.recorded.clone();
+    expected.extend(Run::acknowledged_in(&run.stdout));
+    let is_sealed = spools(sandbox).iter().any(|path| path.ends_with("1/manifest.json"));
+    sandbox.store_is_sound(sandbox.repo());
+    sandbox.call(LANE).spawn().wait().code(0);
+    all_are_there(sandbox, &expected, "after the next start");
+    let format = "--format=%H %(trailers:key=Ralph-Session,valueonly,separator=)";
+    let branch = sandbox.git(["log", format, "main..ralph/001-login"]);
+    let [published, session] = branch.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("one commit is on the branch: {branch}");
+    };
+    let sessions = sandbox.sessions();
+    let outcomes: Vec<_> = sessions.iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    let successes = outcomes.iter().filter(|outcome| *outcome == "success").count();
+    assert_eq!(successes, 1, "{outcomes:?}");
+    let recorded = sessions.iter().find(|found| found.id() == session).expect("it is recorded");
+    assert_eq!(recorded.iteration(1)["published"], *published);
+    assert!(!is_sealed || sessions[0].id() == session, "what was sealed is published: {outcomes:?}");
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    sandbox.nothing_is_left();
+    sandbox.record_is_sound();
+}
+
+/// The files of sessions that are not at their ends.
+fn spools(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
+    crate::sandbox::sound::files(&sandbox.path(".git/ralph/spool"))
+}
+
 /// A failure is no success, and says what the system said.
 fn check_words(run: &Struck, error: &str) {
     let words = match error {

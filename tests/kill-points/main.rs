@@ -92,6 +92,22 @@ fn putting_files_back_loses_no_edit_when_it_is_killed_before_any_of_its_writes()
     }
 }
 
+#[test]
+fn a_result_of_a_lane_is_published_once_when_it_is_killed_before_any_of_its_writes() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::lane();
+    let points = scene.points();
+    let seal =
+        points.iter().position(|point| point.label.contains("/1/manifest.json")).expect("it is sealed");
+    let last = points.iter().rposition(|point| point.label.contains("/1/")).expect("it is recorded");
+    // What comes before is as in any session.
+    let points = &points[seal.saturating_sub(10)..(last + 5).min(points.len())];
+    let kills: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
+    play(&scene, &kills);
+}
+
 /// The same at moments when the git that we started may be at work: it lives on, and may end after us.
 #[test]
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for_them() {

@@ -79,6 +79,8 @@ enum Opening {
     Protecting,
     /// A task is done, and the next one changes the script of the validation.
     Trusted,
+    /// Everything is committed.
+    Committed,
 }
 
 impl Scene {
@@ -135,6 +137,9 @@ impl Scene {
                 sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Look closer").agent_script(MEDDLER);
                 sandbox.write("kept", "").write("check.sh", "test -f hello.txt\n").validate("sh check.sh");
                 sandbox.commit("Ready").ralph("run -n 1").code(4);
+            }
+            Opening::Committed => {
+                sandbox.commit("Ready");
             }
             Opening::Edited => {
                 sandbox.ralph("run").code(0);
@@ -207,6 +212,11 @@ pub fn protection(aftermath: Aftermath) -> Scene {
 /// The validation runs a second time with the script that it ran before.
 pub fn second_run(aftermath: Aftermath) -> Scene {
     after_a_session("a second run of the validation", "run --json", Opening::Trusted, aftermath)
+}
+
+/// A session in a lane, whose result is published on its branch.
+pub fn lane() -> Scene {
+    after_a_session("a session in a lane", aftermath::LANE, Opening::Committed, aftermath::of_lane)
 }
 
 /// The other commands that write.

@@ -181,6 +181,7 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("crates/ralph-ui/src/report/markdown.rs", "pub const MARKDOWN"),
     ("crates/ralph-ui/src/report/mod.rs", "const MADE_BY"),
     ("src/cli/shim.rs", "is this program"),
+    ("crates/ralph-git/src/worktree/lane.rs", "_NAME"),
 ];
 
 #[test]

@@ -453,9 +453,7 @@ impl Opened {
         if is_new {
             let (users, root) = (context.work_tree()?, context.project_root()?);
             for path in &settings.lanes_copy {
-                let from = root.join(path);
-                let to = self.work_tree.top().join(users.relative(&from));
-                copy(&from, &to).with_context(|| format!("copy {from} to {to}"))?;
+                self.work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
             }
         }
         Ok(tip)
@@ -465,32 +463,12 @@ impl Opened {
     pub fn words(&self, tip: &ObjectId) -> String {
         let branch = self.work_tree.lane().map(|lane| lane.branch.as_str()).unwrap_or_default();
         let who = if self.work_tree.repository().author.is_none() {
-            "; git knows no author here: commits are by specify ralph <ralph@localhost>"
+            "; git knows no author here, so that commits name ralph@localhost"
         } else {
             ""
         };
         format!("lane: {} on {branch}, from {}{who}", self.work_tree.top(), tip.short())
     }
-}
-
-/// Copies a file, or a folder with what is in it; links are copied as links, and what is neither stays away.
-fn copy(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
-    let found = from.symlink_metadata()?;
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    if found.is_dir() {
-        fs::create_dir_all(to)?;
-        for entry in from.read_dir_utf8()? {
-            let entry = entry?;
-            copy(entry.path(), &to.join(entry.file_name()))?;
-        }
-    } else if found.is_symlink() {
-        std::os::unix::fs::symlink(from.read_link_utf8()?, to)?;
-    } else if found.is_file() {
-        fs::copy(from, to)?;
-    }
-    Ok(())
 }
 
 /// Says how the results get to the branch that is checked out, or brings them there.

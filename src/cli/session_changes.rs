@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{Changes, DiffStat, ObjectId};
+use ralph_core::record::{Changes, DiffStat, ObjectId, full_branch_name};
 use ralph_git::worktree::{ChangedFile, changed_between};
 use ralph_os::process::Tool;
 use ralph_store::{Row, SessionLog, SessionRows, Store};
 
-use super::Context;
 use super::iterations::{FeatureFiles, files, files_of};
+use super::{Context, lane};
 
 /// Returns the files in which two snapshots differ, without what the loop itself writes; `None` if they are not here,
 /// or too large to compare.
@@ -48,7 +48,10 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
     let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last.clone()))? else {
         return Ok(None);
     };
-    let head = context.work_tree()?.head()?;
+    let head = match lane::branch_of(store, Some(log)) {
+        Some(branch) => store.refs().tip(&full_branch_name(&branch))?,
+        None => context.work_tree()?.head()?,
+    };
     let differing = match head {
         Some(head) => changed_files(store, &own, (Some(head), last))?,
         None => None,

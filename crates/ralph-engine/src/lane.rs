@@ -15,6 +15,7 @@ use ralph_project::project_files::{MAX_DOCUMENT_BYTES, MAX_TASK_LIST_BYTES};
 use ralph_store::{Begin, Conflict, SessionRefs, Slot};
 
 use super::commits::message::CommitSubject;
+use super::iteration_context::validation_cause;
 use super::judge::{self, Verdict};
 use super::plan::Plan;
 use super::recorder::Recorder;
@@ -68,14 +69,13 @@ impl Running<'_> {
         let (Some(lane), Some(command)) = (self.plan.work_tree.lane(), settings.lanes_setup.clone()) else {
             return Ok(None);
         };
-        let note = lane.setup_note();
         let mut state = command.clone();
         for name in &settings.lanes_setup_files {
             let read = self.plan.feature.files.read(&self.plan.project_root.join(name), MAX_DOCUMENT_BYTES);
             state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
         }
         let state = self.local.identity.fingerprint("lane setup", &state);
-        if std::fs::read_to_string(&note).is_ok_and(|known| known == state) {
+        if lane.setup_note().as_ref() == Some(&state) {
             return Ok(None);
         }
         let slot = Slot::within(&self.local.spool.scratch());
@@ -83,12 +83,11 @@ impl Running<'_> {
         let context = self.plan.validation_context(&slot, &environment, self.marker());
         let ran = validate::run(&command, &context, self.plan.interrupt)?;
         if !ran.exit.is_success() {
-            let output = std::fs::read(&context.stderr).unwrap_or_default();
-            let output = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output)).0;
-            let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-            return Ok(Some(format!("`{command}` (lanes.setup) exited {}: {last}", ran.exit.code)));
+            let (redactor, root) = (self.recorder.redactor(), &self.plan.project_root);
+            let words = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
+            return Ok(Some(format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code)));
         }
-        std::fs::write(&note, state)?;
+        lane.note_setup(&state)?;
         Ok(None)
     }
 

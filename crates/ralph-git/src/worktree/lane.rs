@@ -39,6 +39,9 @@ const CORE: &[&str] = &[
 /// How many commits are looked through for one that passed.
 const MAX_COMMITS: &str = "--max-count=1000";
 
+/// The file beside HEAD that says for what the setup of a lane ran last.
+const SETUP_NOTE: &str = "setup";
+
 /// Where a lane is. The one place that knows its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
@@ -96,9 +99,15 @@ impl Lane {
         self.root.join(format!("{}.tmp", self.number))
     }
 
-    /// Returns the file that names the state of the files for which its setup ran last.
-    pub fn setup_note(&self) -> Utf8PathBuf {
-        self.git_dir().join("setup")
+    /// Returns what was noted when its setup ran last.
+    pub fn setup_note(&self) -> Option<String> {
+        fs::read_to_string(self.git_dir().join(SETUP_NOTE)).ok()
+    }
+
+    /// Notes for what its setup ran.
+    pub fn note_setup(&self, state: &str) -> Result<()> {
+        let note = self.git_dir().join(SETUP_NOTE);
+        fs::write(&note, state).with_context(|| format!("write {note}"))
     }
 
     /// Returns the folder of all lanes of the repository: git looks for none in it or above.
@@ -144,6 +153,12 @@ impl WorkTree {
         let Some(lane) = &self.lane else { return Ok(()) };
         self.take_to(lane, tip).with_context(|| format!("take {} to {}", self.top, tip.short()))?;
         self.make_private_git(lane, tip).with_context(|| format!("create {}", lane.private_git_dir()))
+    }
+
+    /// Gives a lane a copy of a file or folder of the user's, by its path from the top.
+    pub fn copy_into_lane(&self, users: &Self, path: &str) -> Result<()> {
+        let (from, to) = (users.top.join(path), self.top.join(path));
+        copy(&from, &to).with_context(|| format!("copy {from} to {to}"))
     }
 
     /// Removes a lane with everything in it and beside it.
@@ -381,6 +396,26 @@ impl WorkTree {
         };
         git.arg(tree.as_str()).stdin(message).line()?.parse()
     }
+}
+
+/// Copies a file, or a folder with what is in it; links are copied as links, and what is neither stays away.
+fn copy(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
+    let found = from.symlink_metadata()?;
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in from.read_dir_utf8()? {
+            let entry = entry?;
+            copy(entry.path(), &to.join(entry.file_name()))?;
+        }
+    } else if found.is_symlink() {
+        std::os::unix::fs::symlink(from.read_link_utf8()?, to)?;
+    } else if found.is_file() {
+        fs::copy(from, to)?;
+    }
+    Ok(())
 }
 
 /// Removes what has that name: a folder with all that is in it, or a file or a link.

@@ -324,6 +324,26 @@ fn a_new_lane_gets_copies_and_its_setup_runs_when_its_files_change() {
 }
 
 #[test]
+fn what_no_commit_takes_is_moved_away_before_the_validation_runs() {
+    let scene = ready(
+        "- [ ] T001 One",
+        "mkdir -p a/sub; git init -q a/sub; (cd a/sub; echo x > x; git add x; git commit -qm x); git init -q empty\n\
+         echo KEY=1 > .env; head -c 6000000 /dev/zero > big.bin; echo fine > fine\n\
+         sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n",
+    );
+    scene.validate("ls -A; ls a; ! test -e .env -o -e big.bin -o -e a/sub").commit("Ready");
+    scene.ralph("run --lane").code(0);
+    assert_eq!(files_of(&scene, BRANCH), ["fine", "specs/001-login/tasks.md"]);
+    let record = scene.session().iteration(1);
+    let flag = &record["evidence"]["flags"][0];
+    assert_eq!(flag["code"], "left-out", "{record}");
+    let mut paths: Vec<_> = flag["paths"].as_array().expect("it names them").iter().collect();
+    paths.sort_by_key(|path| path.as_str());
+    assert_eq!(paths, [".env", "a/sub", "big.bin", "empty"]);
+    scene.ralph("diff 0 .. --name-only").code(0).stdout_has("fine\n");
+}
+
+#[test]
 fn a_session_goes_on_in_its_lane() {
     let scene = ready(TWO_TASKS, AGENT);
     scene.ralph("run --lane -n 1").code(4);
@@ -450,6 +470,8 @@ fn nothing_of_a_hostile_agent_reaches_the_repository_but_by_the_branch() {
         assert_eq!(subjects, ["T001 Write one", "T002 Write two"], "{name}");
         let list = scene.git(["ls-tree", BRANCH, "specs/001-login/tasks.md"]);
         assert!(list.starts_with("100644 blob "), "{name}: {list}");
+        let all = scene.git(["ls-tree", "-r", BRANCH]);
+        assert!(!all.contains("160000 "), "{name}: a repository is on the branch: {all}");
         let first = scene.git(["show", "ralph/001-login~1:specs/001-login/tasks.md"]);
         assert!(first.contains("[ ] T002"), "{name}: {first}");
     }

@@ -10,7 +10,7 @@ use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool};
 use ralph_store::{Scratch, Store};
 
-use super::{Context, ExitCode, Flags, SessionChoice, iterations, settings};
+use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, settings};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Session of the iterations [default: the latest]")))]
@@ -82,7 +82,11 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
         None if from.number() > 0 => {
             hand_over(request, &from.snapshot_before(store)?, &from.snapshot(store)?, Vec::new())
         }
-        Some(DiffEnd::WorkTree) | None => with_work_tree(request, store, &from.snapshot(store)?),
+        Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {
+            // The user's work tree is on another branch.
+            Some(tip) => hand_over(request, &from.snapshot(store)?, &tip, Vec::new()),
+            None => with_work_tree(request, store, &from.snapshot(store)?),
+        },
     }
 }
 

@@ -15,6 +15,7 @@ use ralph_core::config::{Config, Settings, Until};
 use ralph_core::record::{
     IfThere, ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated,
 };
+use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{Lane, WorkTree};
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_project::feature::Feature;
@@ -83,6 +84,11 @@ pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: 
     if !settings.snapshots {
         return Err(Refusal::new("a lane needs snapshots, and `snapshots` is false")
             .with_hint("set `snapshots = true`")
+            .into());
+    }
+    if store.repository().refs == RefFormat::Tables {
+        return Err(Refusal::new("this repository keeps its refs in tables, and a lane needs them in files")
+            .with_hint("run the loop without --lane, or `git refs migrate --ref-format=files`")
             .into());
     }
     let Some(head) = work_tree.head()? else {
@@ -313,6 +319,12 @@ pub fn at_tip(feature: Feature, context: &Context) -> Result<Feature> {
 pub fn branch_of(store: &Store, log: Option<&SessionLog>) -> Option<String> {
     let begun = store.first_readable_session(log?)?;
     begun.branch.filter(|_| begun.lane.is_some())
+}
+
+/// Returns the tip of the branch of a session in a lane; `None` for any other session.
+pub fn tip_of(store: &Store, log: &SessionLog) -> Result<Option<ObjectId>> {
+    let branch = branch_of(store, Some(log));
+    Ok(branch.map(|branch| store.refs().tip(&full_branch_name(&branch))).transpose()?.flatten())
 }
 
 /// Refuses to bring files of a session in a lane into a work tree in which another branch is checked out.

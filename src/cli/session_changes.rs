@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{Changes, DiffStat, ObjectId, full_branch_name};
+use ralph_core::record::{Changes, DiffStat, ObjectId};
 use ralph_git::worktree::{ChangedFile, changed_between};
 use ralph_os::process::Tool;
 use ralph_store::{Row, SessionLog, SessionRows, Store};
@@ -48,8 +48,8 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
     let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last.clone()))? else {
         return Ok(None);
     };
-    let head = match lane::branch_of(store, Some(log)) {
-        Some(branch) => store.refs().tip(&full_branch_name(&branch))?,
+    let head = match lane::tip_of(store, log)? {
+        Some(tip) => Some(tip),
         None => context.work_tree()?.head()?,
     };
     let differing = match head {

@@ -148,6 +148,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             flaky: &[],
             known_failures: 0,
             put_back: &put_back,
+            left_out: &[],
             undid: None,
             is_undoing_ordered: false,
         });

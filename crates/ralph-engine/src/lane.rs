@@ -6,8 +6,8 @@ use tasklist::{Item, Pairing, TaskList};
 
 use crate::validate;
 use ralph_core::record::{
-    Evidence, FailureClass, Iteration, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName, TrustedState,
-    join_files, join_truncated,
+    Evidence, FailureClass, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName,
+    TrustedState, join_files, join_truncated,
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
 use ralph_os::process::create_private_dir;
@@ -116,6 +116,38 @@ impl Running<'_> {
             begin.restored_to.clone_from(&begin.tips.snapshot);
         }
         Ok(())
+    }
+
+    /// Moves files out of the lane that no snapshot takes, and so no commit: the validation runs without them. Returns their
+    /// names.
+    pub(super) fn move_left_out_aside(&mut self, slot: &Slot) -> Vec<String> {
+        if self.plan.work_tree.lane().is_none() {
+            return Vec::new();
+        }
+        let moved = self.left_out_of_lane(slot).and_then(|paths| {
+            paths.iter().try_for_each(|path| self.plan.work_tree.move_aside(path))?;
+            Ok(paths)
+        });
+        moved.unwrap_or_else(|error| {
+            self.warn(format!("files that no commit takes could not be moved away: {error:#}"));
+            Vec::new()
+        })
+    }
+
+    fn left_out_of_lane(&mut self, slot: &Slot) -> Result<Vec<String>> {
+        let rules = [LeftOut::CREDENTIALS, LeftOut::TOO_LARGE, LeftOut::NESTED_REPOSITORY];
+        let (tree, _) = self.recorder.peek(slot)?;
+        let left_out = self.recorder.last_left_out().iter().filter(|left| {
+            rules.contains(&left.reason.as_str()) || left.reason.starts_with(LeftOut::TOO_MUCH)
+        });
+        let mut paths: Vec<String> =
+            left_out.map(|left| left.path.trim_end_matches('/').to_owned()).collect();
+        // Nor does one take the repositories in it, and a lane has no submodules.
+        let listed = self.recorder.work_tree().entries(&slot.objects(), &tree)?;
+        let links = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let links = links.filter_map(|entry| entry.split(|byte| *byte == b'\t').nth(1));
+        paths.extend(links.map(|path| String::from_utf8_lossy(path).into_owned()));
+        Ok(paths)
     }
 
     /// Makes a failure of a success that cannot be published, because the branch of the lane has moved.

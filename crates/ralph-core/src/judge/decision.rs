@@ -73,6 +73,8 @@ pub struct Evidence<'a> {
     pub known_failures: usize,
     /// Protected files that were put back.
     pub put_back: &'a [String],
+    /// Files that its lane's commit does not take.
+    pub left_out: &'a [String],
     /// What it took back of tasks that were done; `None` if nothing.
     pub undid: Option<&'a Flag>,
     /// True if the task may ask for that.
@@ -281,6 +283,8 @@ impl Evidence<'_> {
             let are = if self.put_back.len() == 1 { "is" } else { "are" };
             format!("put back {}, which {are} protected", list(self.put_back))
         });
+        let left_out = (!self.left_out.is_empty())
+            .then(|| format!("validated without {}, which no commit takes", list(self.left_out)));
         let none = Vec::new;
         [
             (FlagCode::Others, others, none()),
@@ -288,6 +292,7 @@ impl Evidence<'_> {
             (FlagCode::Flaky, flaky, none()),
             (FlagCode::KnownFailures, known, none()),
             (FlagCode::PutBack, put_back, self.put_back.to_vec()),
+            (FlagCode::LeftOut, left_out, self.left_out.to_vec()),
         ]
         .into_iter()
         .filter_map(|(code, text, paths)| Some(Flag { code, text: text?, paths }))

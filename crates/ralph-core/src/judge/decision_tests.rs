@@ -96,6 +96,7 @@ fn shown(case: &Case) -> String {
         flaky: &[],
         known_failures: 0,
         put_back: &[],
+        left_out: &[],
         undid: case.undid.as_ref(),
         is_undoing_ordered: case.text.starts_with("Remove"),
     };

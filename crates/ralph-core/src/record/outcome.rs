@@ -337,6 +337,8 @@ words! {
         Flaky = "flaky",
         KnownFailures = "known-failures",
         PutBack = "put-back",
+        /// Files of an attempt in a lane are in no commit: the validation ran without them.
+        LeftOut = "left-out",
         /// Files of tasks that are done are what they were before these.
         Undid = "undid",
         /// A person overruled a refusal.

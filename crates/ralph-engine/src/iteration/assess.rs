@@ -161,6 +161,7 @@ impl Running<'_> {
                 flaky: &passing.flaky,
                 known_failures: passing.known_failures,
                 put_back: &ran.put_back,
+                left_out: &ran.left_out,
                 undid: undone.flag.as_ref(),
                 is_undoing_ordered: undone.is_ordered,
             });

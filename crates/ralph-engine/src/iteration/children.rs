@@ -32,6 +32,7 @@ impl Running<'_> {
         };
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
+        let left_out = if is_worth_it { self.move_left_out_aside(slot) } else { Vec::new() };
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
         self.restore_spool(started)?;
@@ -42,7 +43,7 @@ impl Running<'_> {
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);
-        Ok(Ran { agent, validation, tests, put_back, protect_failure })
+        Ok(Ran { agent, validation, tests, put_back, left_out, protect_failure })
     }
 
     fn run_agent(

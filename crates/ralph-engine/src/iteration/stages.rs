@@ -36,6 +36,8 @@ pub(super) struct Ran {
     pub tests: Option<Tally>,
     /// Protected files that the agent changed, and that are again what they were.
     pub put_back: Vec<String>,
+    /// Files that were moved out of the lane, as no commit takes them.
+    pub left_out: Vec<String>,
     /// Why such files could not be put back: then nothing that the validation says counts.
     pub protect_failure: Option<String>,
 }

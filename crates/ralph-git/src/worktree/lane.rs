@@ -99,6 +99,11 @@ impl Lane {
         self.root.join(format!("{}.tmp", self.number))
     }
 
+    /// Returns the folder for files of an attempt that no commit takes.
+    fn aside_dir(&self) -> Utf8PathBuf {
+        self.root.join(format!("{}.aside", self.number))
+    }
+
     /// Returns what was noted when its setup ran last.
     pub fn setup_note(&self) -> Option<String> {
         fs::read_to_string(self.git_dir().join(SETUP_NOTE)).ok()
@@ -161,16 +166,25 @@ impl WorkTree {
         copy(&from, &to).with_context(|| format!("copy {from} to {to}"))
     }
 
+    /// Moves a file or folder out of a lane, by its path from the top. It stays beside the lane until that is taken again.
+    pub fn move_aside(&self, path: &str) -> Result<()> {
+        let Some(lane) = &self.lane else { return Ok(()) };
+        let (from, to) = (self.top.join(path), lane.aside_dir().join(path));
+        create_private_dir(to.parent().unwrap_or(&to))?;
+        fs::rename(&from, &to).if_there().map(drop).with_context(|| format!("move {from} to {to}"))
+    }
+
     /// Removes a lane with everything in it and beside it.
     pub fn remove_lane(&self) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
-        for folder in [lane.dir(), lane.git_dir(), lane.temp_dir()] {
+        for folder in [lane.dir(), lane.git_dir(), lane.temp_dir(), lane.aside_dir()] {
             remove_whatever(&folder).with_context(|| format!("remove {folder}"))?;
         }
         Ok(())
     }
 
     fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+        remove_whatever(&lane.aside_dir())?;
         create_private_dir(&self.git_dir)?;
         create_private_dir(&self.git_dir.join("info"))?;
         if !self.top.symlink_metadata().is_ok_and(|found| found.is_dir()) {

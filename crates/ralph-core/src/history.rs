@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
-    /// `T1=` was cut short, `T1q` asked.
+    /// `T1=` was cut short, `T1q` asked, `T1c` met a branch that had moved.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -363,10 +363,18 @@ mod tests {
                 reopened: Vec::new(),
                 failure: None,
                 asks: end == "q",
+                is_conflict: end == "c",
                 hints: Vec::new(),
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect(), ..History::default() }
+    }
+
+    #[test]
+    fn a_branch_that_moved_is_no_failure_of_the_task() {
+        let history = history("T1- T1c T1- T1c");
+        assert_eq!((history.failures_in_a_row("T1"), history.attempts("T1")), (2, 4));
+        assert_eq!(history.question("T1", &[]), None);
     }
 
     #[test]

@@ -329,6 +329,7 @@ fn flags_have_one_order() {
         flaky: &["x".to_owned()],
         known_failures: 3,
         put_back: &["a.js".to_owned()],
+        left_out: &[".env".to_owned()],
         undid: None,
         is_undoing_ordered: false,
     };
@@ -347,6 +348,7 @@ fn flags_have_one_order() {
             "flaky: passed in the second run: x",
             "known-failures: 3 tests fail that failed before the start",
             "put-back: put back a.js, which is protected",
+            "left-out: validated without .env, which no commit takes",
         ]
     );
     let one = Evidence { others: &names[..1], unticks: false, known_failures: 1, ..evidence };

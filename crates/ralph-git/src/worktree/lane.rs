@@ -138,6 +138,7 @@ impl Lane {
 
 impl WorkTree {
     /// Returns lane `number` of the same repository in the folder `root`.
+    #[must_use]
     pub fn lane_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
         let users_git_dir = self.git_dir.clone();
         let lane = Lane { number, branch: branch.to_owned(), root, users_git_dir };
@@ -288,7 +289,8 @@ impl WorkTree {
             else {
                 continue;
             };
-            if !SECTIONS.contains(&section) && !(section == "core" && CORE.contains(&name)) {
+            let is_shown = SECTIONS.contains(&section) || section == "core" && CORE.contains(&name);
+            if !is_shown {
                 continue;
             }
             let heading = match before.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')) {

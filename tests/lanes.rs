@@ -377,6 +377,42 @@ fn what_a_dead_session_left_in_its_lane_is_recorded_and_taken_away() {
     }
 }
 
+/// Kills the loop when it is about to publish, for once.
+const KILLING_GIT: &str = "real=$(PATH=${PATH#*:} command -v git)\n\
+    case \" $* \" in *' update-ref '*' --stdin '*) ;; *) exec $real \"$@\" ;; esac\n\
+    while IFS= read -r line; do case $line in\n\
+    'update refs/heads/ralph/'*) if [ ! -e $HOME/killed ]; then touch $HOME/killed; kill -9 $PPID; exit; fi ;;\n\
+    esac; printf '%s\\n' \"$line\"; done | $real \"$@\"";
+
+#[test]
+fn what_was_sealed_is_published_by_the_next_start_unless_the_branch_moved() {
+    for has_moved in [false, true] {
+        let scene = ready("- [ ] T001 One", AGENT);
+        scene.program("git", KILLING_GIT);
+        scene.agent_uses_git();
+        scene.ralph("run --lane --json").code(137);
+        assert!(subjects(&scene).is_empty());
+        if has_moved {
+            let person = with_repo(&scene, &format!("RALPH_ITERATION=1\n{PERSON}"));
+            let moved = scene.hermetic("sh").args(["-c", &person]).status();
+            assert!(moved.expect("a shell is there").success() && subjects(&scene) == ["Fix typo"]);
+        }
+        scene.ralph("run --lane").code(0);
+        let record = scene.sessions()[0].iteration(1);
+        if has_moved {
+            assert_eq!(subjects(&scene), ["Fix typo", "T001 One"]);
+            let outcome = (&record["outcome"], &record["failure_class"]);
+            assert_eq!(outcome, (&"failure".into(), &"conflict".into()), "{record}");
+            assert!(record.get("published").is_none(), "{record}");
+            assert_eq!(scene.sessions()[1].iteration(1)["published"], scene.git(["rev-parse", BRANCH]));
+        } else {
+            assert_eq!(subjects(&scene), ["T001 One"]);
+            assert_eq!(record["published"], scene.git(["rev-parse", BRANCH]));
+            assert_eq!(scene.sessions().len(), 1);
+        }
+    }
+}
+
 /// A second session numbers its iterations from 1 as well.
 fn retry(scene: &Sandbox, words: &str) -> crate::sandbox::Run {
     scene.agent_sh(AGENT).commit("An agent that ends");

@@ -32,7 +32,8 @@ fn there_are_texts_of_all_agents_and_some_that_are_no_errors_of_a_provider() {
     assert!(TEXTS.iter().filter(|text| !matches!(text.source, "none" | "composed")).count() >= 80);
     assert!(TEXTS.iter().filter(|text| text.source == "none").count() >= 8);
     for class in FailureClass::ALL {
-        let is_by_words = !matches!(class, FailureClass::NotInstalled | FailureClass::Question);
+        let is_by_words =
+            !matches!(class, FailureClass::NotInstalled | FailureClass::Question | FailureClass::Conflict);
         assert_eq!(TEXTS.iter().any(|text| text.class == *class), is_by_words, "{class}");
     }
 }

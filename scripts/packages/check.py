@@ -29,7 +29,7 @@ from install import VERSIONS, folder_of, install as install_spec_kit  # noqa: E4
 PLAY = ROOT / "scripts/play.sh"
 DEBIAN = pathlib.Path("/var/tmp/ralph-packages/bookworm")
 # What packagers write about themselves: logs, locks and caches.
-OWN_BOOKS = ["proc", "tmp", "var/cache", "var/lib/dpkg", "var/lib/rpm", "var/log", "root/.cache", "usr/lib/sysimage"]
+OWN_BOOKS = ["proc", "tmp", "var/cache", "var/lib/dpkg", "var/lib/rpm", "var/log", "root/.cache", "root/.rpmdb", "usr/lib/sysimage"]
 
 
 class Failed(Exception):

@@ -167,12 +167,12 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     // Examples: the grammar puts the command in.
     ("src/cli/help.rs", "  specify ralph"),
     ("src/cli/help.rs", " specify ralph"),
-    ("src/cli/help.rs", "`specify ralph config` shows them"),
+    ("src/cli/help.rs", "`specify ralph config --all` shows them"),
     ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "made_by"),
     // A file that people commit.
     ("crates/ralph-core/src/config/sample.rs", "# Settings of"),
-    ("crates/ralph-core/src/config/sample.rs", "shows every setting and where it comes from"),
+    ("crates/ralph-core/src/config/sample.rs", "lists every setting"),
     // What marks our block in a hook.
     ("src/hooks.rs", "const BEGIN"),
     ("src/hooks.rs", "const END"),

@@ -50,10 +50,9 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     scene.tasks("- [ ] T001 One").config("max-iterations = 10");
     let before = scene.ralph("run --dry-run").code(0).text();
     std::fs::rename(scene.path(".specify/ralph.toml"), scene.outside("kept.toml")).expect("it is there");
-    scene
-        .ralph("init --template")
-        .code(0)
-        .stdout("wrote .specify/ralph.toml\nwrote .specify/templates/ralph-prompt.md\n");
+    scene.ralph("init --template").code(0).stdout(
+        "wrote .specify/ralph.toml\nwrote .specify/templates/ralph-prompt.md\nnext: `specify ralph doctor`\n",
+    );
     let settings = scene.read(".specify/ralph.toml");
     assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
     for (key, entry) in
@@ -65,7 +64,7 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     }
     assert_eq!(scene.ralph("run --dry-run").code(0).text(), before);
     scene.write(".specify/ralph.toml", "max-iterations = 3\n");
-    scene.ralph("init").code(0).stdout(".specify/ralph.toml already exists, and is not changed\n");
+    scene.ralph("init").code(0).stdout_has(".specify/ralph.toml already exists, and is not changed\n");
     assert_eq!(scene.read(".specify/ralph.toml"), "max-iterations = 3\n");
 }
 

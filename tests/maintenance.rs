@@ -261,8 +261,8 @@ fn neither_a_running_session_nor_a_ref_of_others_is_cleaned_or_purged() {
     let id = id.rsplit('/').next().unwrap().to_owned();
     scene.ralph(["clean", "--session", &id]).code(1).stdout_has("it runs");
     scene.ralph("clean --keep-last 0").code(0).stdout_has("it runs");
-    scene.ralph(["purge", "--local", &id]).code(3).stderr_has("runs\nhint: stop it first");
-    scene.ralph(["purge", "--local", "20260101-000000-ffffffff"]).code(0);
+    scene.ralph(["purge", "--local", "--yes", &id]).code(3).stderr_has("runs\nhint: stop it first");
+    scene.ralph(["purge", "--local", "--yes", "20260101-000000-ffffffff"]).code(0);
     scene.write("go", "");
     running.wait().code(0);
     assert_eq!(scene.git(["rev-parse", name]), foreign);
@@ -285,7 +285,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     let log = format!("refs/ralph/001-login/{id}");
     scene.ralph(["purge", &id, "--dry-run"]).code(0).stdout_has(&format!("would remove {log}"));
     assert_eq!(names(&scene, &bare, "refs/ralph/").len(), 2);
-    let said = scene.ralph(["purge", &id]).code(0).stdout_has(&format!("removed {log}\n"));
+    let said = scene.ralph(["purge", &id, "--yes"]).code(0).stdout_has(&format!("removed {log}\n"));
     said.stdout_has(&format!("removed {log} at origin\n")).stderr_has("what is left to do:");
     for repo in [scene.repo(), bare.as_path()] {
         assert!(!names(&scene, repo, "refs").iter().any(|name| name.ends_with(&id)));
@@ -308,7 +308,7 @@ fn a_purged_session_is_gone_here_and_there_and_does_not_come_back() {
     // Somebody pushes it back by git alone.
     scene.git_in(&bare, ["update-ref", &log, &names(&scene, &bare, "refs/ralph/")[0]]);
     scene.ralph("sync").code(0).stderr_has("purged, and still at origin");
-    scene.ralph(["purge", &id]).code(0).stdout_has(&format!("removed {log} at origin"));
+    scene.ralph(["purge", &id, "--yes"]).code(0).stdout_has(&format!("removed {log} at origin"));
     scene.ralph("purge 2099 --local").code(1).stderr_has("there is no session 2099 here");
 }
 
@@ -496,11 +496,11 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
     scene.ralph("sync").code(0).stdout("nothing to bring together with origin\n");
 
     // A purge takes them away for all but those who still have the session.
-    scene.ralph(["purge", &gone]).code(0);
+    scene.ralph(["purge", &gone, "--yes"]).code(0);
     assert_eq!((note(scene.repo()), note(&bare)), (expected[1..].into(), expected[1..].to_vec()));
     scene.call("sync").dir(&clone).run().code(0);
     assert_eq!((note(&clone), note(&bare)), (expected.to_vec(), expected[1..].to_vec()));
-    scene.call(["purge", &gone, "--local"]).dir(&clone).run().code(0);
+    scene.call(["purge", &gone, "--local", "--yes"]).dir(&clone).run().code(0);
     scene.call("sync").dir(&clone).run().code(0);
     assert_eq!((note(&clone), note(&bare)), (expected[1..].into(), expected[1..].to_vec()));
     scene.skip_final_fsck();
@@ -521,7 +521,7 @@ fn a_file_brings_back_what_was_cleaned_away_but_not_what_was_purged() {
     scene.ralph(fetch).code(0).stdout_has(&format!("fetched  {id}\n"));
     assert_eq!(names(&scene, scene.repo(), "refs/ralph"), refs);
     assert_eq!(scene.read(".git/ralph/sync/cleaned.json"), "[]");
-    scene.ralph(["purge", &id, "--local"]).code(0);
+    scene.ralph(["purge", &id, "--local", "--yes"]).code(0);
     scene.ralph(fetch).code(0).stdout("").stderr_has("purged, and still at ");
     assert!(names(&scene, scene.repo(), "refs/ralph/").is_empty());
 }
@@ -548,7 +548,11 @@ fn a_purge_takes_what_was_kept_aside_of_the_session() {
         (&true.into(), Some(2)),
         "{json}"
     );
-    scene.ralph(["purge", &id]).code(0).stdout_has(name).stderr_has("- this repository has no remote");
+    scene
+        .ralph(["purge", &id, "--yes"])
+        .code(0)
+        .stdout_has(name)
+        .stderr_has("- this repository has no remote");
     let left: Vec<_> = std::fs::read_dir(scene.path(".git/ralph/kept"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -648,15 +652,15 @@ fn init_installs_the_usual_hook() {
 }
 
 #[test]
-fn a_purge_wants_the_whole_id_or_a_yes() {
+fn a_purge_wants_a_person_or_a_yes() {
     let scene = Sandbox::with_succeeding_agent(1);
     scene.ralph("").code(0);
     let id = scene.session().id().to_owned();
     let begin = &id[..10];
-    let run = scene.ralph(["purge", "--local", begin]).code(3);
-    run.stderr_has(&format!(
-        "{begin} is session {id}, and a purge cannot be undone\nhint: write the whole id, or add `--yes`"
-    ));
+    for name in [begin, &id] {
+        let run = scene.ralph(["purge", "--local", name]).code(3);
+        run.stderr_has(&format!("a purge of session {id} cannot be undone\nhint: add `--yes`"));
+    }
     assert_eq!(scene.sessions().len(), 1);
     scene.ralph(["purge", "--local", "--yes", begin]).code(0);
     assert!(scene.sessions().is_empty());

@@ -63,7 +63,10 @@ fn what_is_written_there_is_read_by_every_command_and_by_git() {
     scene.ralph("notes rebuild").code(0);
     scene.ralph("fsck").code(0);
     scene.ralph(["clean", "--snapshots-only", "--session", session.id()]).code(0).stdout_has("removed");
-    scene.ralph(["purge", session.id(), "--local"]).code(0).stdout_has("removed refs/ralph/001-login/");
+    scene
+        .ralph(["purge", session.id(), "--local", "--yes"])
+        .code(0)
+        .stdout_has("removed refs/ralph/001-login/");
     assert_eq!(scene.git("for-each-ref refs/ralph/ refs/ralph-snap/"), "");
     scene.journal_differs();
 }

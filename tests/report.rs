@@ -82,7 +82,7 @@ fn without_a_place_the_page_goes_where_nobody_commits_it_and_its_path_is_printed
     // What is taken away must not stay on a page.
     scene.journal_differs();
     let id = scene.session().id().to_owned();
-    scene.ralph(&format!("purge {id} --local")).code(0);
+    scene.ralph(&format!("purge {id} --local --yes")).code(0);
     assert!(!fs::exists(path).unwrap());
 }
 

@@ -43,6 +43,40 @@ fn a_setting_for_one_call_of_git_reaches_us() {
 }
 
 #[test]
+fn a_table_has_what_is_set_and_on_request_the_defaults() {
+    let scene = Sandbox::new();
+    scene.config("max-iterations = 21");
+    let set = scene.ralph("config").code(0).stderr_has("`specify ralph config --all`");
+    set.stdout_has("max-iterations").stdout_lacks("skip-after");
+    scene.ralph("config --all").code(0).stdout_has("max-iterations").stdout_has("skip-after");
+}
+
+#[test]
+fn what_was_meant_is_named_for_keys_tables_values_and_commands() {
+    let scene = Sandbox::new();
+    for (file, hint) in [
+        ("[validate]\ncommand = 'x'", "hint: did you mean `[validation]`?"),
+        ("validate = 'x'", "hint: did you mean `validation.command`?"),
+        ("validation-command = 'x'", "hint: did you mean `validation.command`?"),
+        ("max_iterations = 3", "hint: did you mean `max-iterations`?"),
+        ("agent-command = 'x'", "hint: an agent of your own is a table `[agents.NAME]`"),
+        ("commit = 'tasks'", "hint: expected off, task; did you mean `task`?"),
+    ] {
+        scene.write(".specify/ralph.toml", file);
+        scene.ralph("config").code(3).stderr_has(hint);
+    }
+    scene.write(".specify/ralph.toml", "agent = 'cluade'");
+    scene.tasks("- [ ] T001 One").ralph("run --dry-run").code(3).stderr_has("hint: did you mean `claude`?");
+    for (word, hint) in [
+        ("ls", "did you mean `specify ralph log`?"),
+        ("stauts", "did you mean `specify ralph status`?"),
+        ("xyzzy", "`specify ralph -h` lists the commands"),
+    ] {
+        scene.ralph(word).code(2).stderr_has(&format!("`{word}` is not a command\nhint: {hint}"));
+    }
+}
+
+#[test]
 fn nested_settings_have_their_spelling_in_each_layer() {
     let scene = Sandbox::new();
     scene.config("progress.max-chars = 100\nvalidation.timeout = \"5m\"");

@@ -74,7 +74,7 @@ pub struct MemorySettingArgs {
     no_history: bool,
     #[command(flatten)]
     keys: KeyFlags<true>,
-    /// Any setting, as `config` lists them (can be repeated)
+    /// Any setting, as `config --all` lists them (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
 }

@@ -51,7 +51,7 @@ pub struct PurgeArgs {
     /// Only locally
     #[arg(long, conflicts_with = "remote")]
     pub local: bool,
-    /// Purge without confirmation, also by an abbreviated id
+    /// Purge without confirmation
     #[arg(long)]
     pub yes: bool,
     /// Print what would be removed, and exit
@@ -186,28 +186,24 @@ pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     advise(&session, remote.is_some(), args.local);
     tried.map_err(|error| {
         Error::msg(format!(
-            "{error:#}\nhint: it is purged here; `{RALPH} purge {session}` retries the remote"
+            "{error:#}\nhint: it is purged here; `{RALPH} purge {session} --yes` retries the remote"
         ))
     })?;
     Ok(if purged.left.is_empty() { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-/// Who writes the whole id means it; else the user is asked.
+/// What cannot be undone is asked on the terminal, and goes without a person with `--yes` alone.
 fn confirm_purge(args: &PurgeArgs, session: &SessionId, place: Option<&str>) -> Result<()> {
-    if args.yes || args.session.to_string() == session.as_str() {
+    if args.yes {
         return Ok(());
     }
     let there = place.map_or(String::new(), |place| format!(" and at {}", one_line(place)));
-    match confirm::ask(&format!(
-        "{} means session {session}. Remove it for good, here{there}?",
-        args.session
-    ))? {
+    match confirm::ask(&format!("Remove session {session} for good, here{there}?"))? {
         Some(true) => Ok(()),
         Some(false) => Err(Refusal::new("nothing was removed").into()),
         None => {
-            let refusal =
-                Refusal::new(format!("{} is session {session}, and a purge cannot be undone", args.session));
-            Err(refusal.with_hint("write the whole id, or add `--yes`").into())
+            let refusal = Refusal::new(format!("a purge of session {session} cannot be undone"));
+            Err(refusal.with_hint("add `--yes`; `--dry-run` lists what it removes").into())
         }
     }
 }

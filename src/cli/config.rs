@@ -1,24 +1,36 @@
-//! `specify ralph config`: every effective setting, and where it came from.
+//! `specify ralph config`: what is set, and where it came from.
 
 use std::io::{self, Write};
 
 use anyhow::Result;
+use clap::Args;
 
-use ralph_core::config::Setting;
+use ralph_core::config::{Origin, Setting};
+use ralph_core::record::RALPH;
 use ralph_engine::redacted;
 use ralph_ui::style::is_unseen;
 
 use super::settings::{load_here, load_without_file, terminal_redactor};
 use super::trust::load_to_read;
-use super::{Context, ExitCode, Flags, Json, emit, warn};
+use super::{Context, ExitCode, Flags, Json, emit, note, warn};
 
-pub fn run(is_json: Json, context: &Context) -> Result<ExitCode> {
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ConfigArgs {
+    /// Also show defaults; JSON always has them
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode> {
     let (_, config) = load_here(context, Flags::default())?;
     for warning in &config.warnings {
         warn(warning);
     }
     let row = |setting: &Setting| [setting.key.clone(), setting.text(), setting.origin.to_string()];
-    let mut rows: Vec<[String; 3]> = config.values.iter().map(row).collect();
+    let is_shown = |setting: &&Setting| args.all || setting.origin != Origin::Default;
+    let mut rows: Vec<[String; 3]> = config.values.iter().filter(is_shown).map(row).collect();
     let mut json = config.entries_to_json();
     // Approvals are of repositories.
     let trusted = if context.store().is_ok() { load_to_read(context)? } else { load_without_file(context)? };
@@ -28,7 +40,16 @@ pub fn run(is_json: Json, context: &Context) -> Result<ExitCode> {
         }
         json = redacted(&redactor, &json)?;
     }
-    emit(is_json, &json, |out| write_table(&rows, out))
+    let code = emit(args.json, &json, |out| write_table(&rows, out))?;
+    if !args.all && !args.json.json {
+        let rest = if rows.is_empty() {
+            "nothing is set: these are the defaults"
+        } else {
+            "the rest is as by default"
+        };
+        note(format!("{rest}: `{RALPH} config --all`"));
+    }
+    Ok(code)
 }
 
 /// Writes a line for each key, value and origin.

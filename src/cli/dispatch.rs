@@ -21,8 +21,8 @@ use super::own_command::{Call, Program};
 use super::{
     Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
     excerpt, fsck, help_topic, hint, hooks, init, log, man, memory, misplaced_feature, notes, output,
-    play_script, rebuild, replay, report, restore, resume, retired, run, shim, show, stats, status, stdout,
-    sync, tasks, trust, tui, web,
+    play_script, rebuild, replay, report, restore, resume, run, shim, show, stats, status, stdout, sync,
+    tasks, trust, tui, unknown_command, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -54,8 +54,10 @@ fn ralph(arguments: &[OsString], environment: &Environment) -> ExitCode {
     match parse(arguments) {
         Ok(ralph) => reported(act(ralph, arguments)),
         Err(error) => {
-            let explained = retired::explain(&error);
-            if let Some(explained) = explained.or_else(|| misplaced_feature::explain(&error, arguments)) {
+            let explained = unknown_command::retired(&error)
+                .or_else(|| misplaced_feature::explain(&error, arguments))
+                .or_else(|| unknown_command::suggest(&error, &grammar(RALPH.as_str())));
+            if let Some(explained) = explained {
                 output::report(&explained, &mut stderr());
                 return ExitCode::Usage;
             }

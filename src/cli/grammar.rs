@@ -13,7 +13,7 @@ use super::context::Everywhere;
 use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
-    Json, accept, bisect, clean, completions, control, demo, diff, doctor, excerpt, fsck, help, help_topic,
+    accept, bisect, clean, completions, config, control, demo, diff, doctor, excerpt, fsck, help, help_topic,
     hint, hooks, init, log, man, memory, notes, play_script, rebuild, replay, report_output, restore, resume,
     shim, show, status, sync, tasks, trust, web,
 };
@@ -91,9 +91,9 @@ pub enum Action {
     /// Install or remove ralph's blocks in git hooks
     #[command(subcommand, after_help = help::HOOKS)]
     Hooks(hooks::HooksAction),
-    /// Show every setting and where it comes from
+    /// Show what is set, and where
     #[command(after_help = help::CONFIG)]
-    Config(Json),
+    Config(config::ConfigArgs),
     /// Approve the commands that .specify/ralph.toml names
     #[command(after_help = help::TRUST)]
     Trust(trust::TrustArgs),
@@ -101,7 +101,7 @@ pub enum Action {
     Demo(demo::DemoArgs),
     /// Check the setup and suggest fixes
     Doctor(doctor::DoctorArgs),
-    /// Write a settings file with every key, commented out
+    /// Write a settings file with what people usually change, commented out
     Init(init::InitArgs),
     /// Have `specify ralph` lead here, beside spec-kit's `specify`
     #[command(subcommand, hide = true, after_help = help::SHIM)]

@@ -20,7 +20,7 @@ Environment variables:
   Children get RALPH_SESSION, RALPH_ITERATION, RALPH_TASK, RALPH_ATTEMPT, RALPH_FEATURE, RALPH_TASKS,
   RALPH_PROGRESS
 
-Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `specify ralph config` shows them
+Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `specify ralph config --all` shows them
 
 Exit codes:
   0 done    1 failed    2 wrong usage    3 cannot start
@@ -211,7 +211,8 @@ Examples:
 
 pub(super) const CONFIG: &str = "\
 Examples:
-  specify ralph config
+  specify ralph config                    What is set, and where
+  specify ralph config --all              Every setting
   git config ralph.maxIterations 20
   SPECKIT_RALPH_TIMEOUT=2h specify ralph";
 

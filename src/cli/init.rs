@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use clap::Args;
 
 use ralph_core::config;
+use ralph_core::record::RALPH;
 use ralph_project::project_files::{ProjectFiles, explain};
 use ralph_project::prompt::{PROJECT_TEMPLATE, Template};
 
@@ -17,6 +18,9 @@ use super::{Context, ExitCode, Flags, Project, confirm, say};
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
+    /// Write every key, not only those that people usually change
+    #[arg(long)]
+    pub all: bool,
     /// Also write the prompt template, for editing
     #[arg(long)]
     pub template: bool,
@@ -29,8 +33,7 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
     let project = project(context)?;
     let validation =
         if project.files.is_filled(&project.root.join(FILE)) { None } else { ask_for_validation(&project)? };
-    let settings = validation.map_or_else(config::sample, config::sample_with_validation);
-    let mut files = vec![(FILE, settings)];
+    let mut files = vec![(FILE, config::sample(args.all, validation))];
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
     }
@@ -45,7 +48,11 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
     if validation.is_some() {
         approve(context)?;
     }
-    if args.hooks { super::hooks::install_usual(context) } else { Ok(ExitCode::Done) }
+    if args.hooks {
+        super::hooks::install_usual(context)?;
+    }
+    say(format!("next: `{RALPH} doctor`"))?;
+    Ok(ExitCode::Done)
 }
 
 /// Returns the validation that the project's files suggest, if the person at the terminal wants it.

@@ -56,7 +56,6 @@ mod report_sessions;
 mod restore;
 mod resume;
 mod resumption;
-mod retired;
 mod run;
 mod session_changes;
 mod session_end;
@@ -73,6 +72,7 @@ mod task_attempts;
 mod tasks;
 mod trust;
 mod tui;
+mod unknown_command;
 mod web;
 mod web_server;
 

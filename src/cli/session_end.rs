@@ -1,12 +1,14 @@
 //! How a user learns that a session has ended: by the terminal, and by a command of their own, as for a message to the
 //! desktop, a mail, a call of a web hook.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use camino::Utf8Path;
 
+use ralph_core::config::Notify;
 use ralph_core::record::{Session, Status};
 use ralph_os::process::Tool;
 use ralph_project::feature::Feature;
@@ -22,14 +24,18 @@ const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
 const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
-pub fn notify(session: &Session, verdict: &str, environment: &Environment) {
-    if stderr().is_terminal() {
-        let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());
-        let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
-        let text = if is_dumb { "\x07".to_owned() } else { sequences(session, verdict, program) };
-        // A terminal that has gone needs no bell.
-        let _closed = stderr().write_all(text.as_bytes()).is_err();
-    }
+pub fn notify(when: Notify, session: &Session, verdict: &str, environment: &Environment) {
+    let terminal: Option<Box<dyn Write>> = match when {
+        Notify::Auto | Notify::Always if stderr().is_terminal() => Some(Box::new(stderr())),
+        Notify::Always => File::options().write(true).open("/dev/tty").ok().map(|file| Box::new(file) as _),
+        Notify::Auto | Notify::Never => None,
+    };
+    let Some(mut terminal) = terminal else { return };
+    let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());
+    let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
+    let text = if is_dumb { "\x07".to_owned() } else { sequences(session, verdict, program) };
+    // A terminal that has gone needs no bell.
+    let _closed = terminal.write_all(text.as_bytes()).is_err();
 }
 
 fn sequences(session: &Session, verdict: &str, program: Option<&str>) -> String {

@@ -264,9 +264,7 @@ impl Ready {
         code: ExitCode,
         context: &Context,
     ) {
-        if self.config.settings.notify {
-            session_end::notify(session, verdict, &context.environment);
-        }
+        session_end::notify(self.config.settings.notify, session, verdict, &context.environment);
         if let Some(command) = &self.config.settings.on_finish {
             session_end::run_hook(command, &self.project.root, feature, session, code);
         }

@@ -24,7 +24,7 @@ use camino::Utf8Path;
 use redact_stream::Redactor;
 use strum::IntoEnumIterator;
 
-use ralph_core::record::{AgentEvent, Parser};
+use ralph_core::record::{AgentEvent, Parser, did_you_mean};
 
 use adapter::Adapter;
 use command::Command;
@@ -67,11 +67,15 @@ pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_
         (Some(command), _) => Box::new(Command::new(command, settings)?),
         (None, name) => match known::find(name) {
             Some(known) => Box::new(Adapter::new(known, settings, lookup)),
-            None => bail!(
-                "unknown agent `{name}`\nhint: known agents are {} and scripted; for any other program, set \
-                 `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
-                known::names().collect::<Vec<_>>().join(", ")
-            ),
+            None => {
+                let near = did_you_mean(name, names())
+                    .map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                bail!(
+                    "unknown agent `{name}`\nhint: {near}known agents are {} and scripted; for any other program, \
+                     set `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
+                    known::names().collect::<Vec<_>>().join(", ")
+                )
+            }
         },
     })
 }
@@ -103,7 +107,12 @@ mod tests {
     #[test]
     fn an_unknown_agent_is_refused_with_the_known_ones() {
         let text = complaint(&AgentSettings::named("cluade"));
-        assert!(text.starts_with("unknown agent `cluade`\nhint: known agents are claude, codex, "), "{text}");
+        assert!(
+            text.starts_with(
+                "unknown agent `cluade`\nhint: did you mean `claude`? known agents are claude, "
+            ),
+            "{text}"
+        );
     }
 
     #[test]

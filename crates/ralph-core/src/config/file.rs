@@ -108,7 +108,11 @@ impl Source<'_> {
         }
         let section = format!("{full}.");
         if !KEYS.iter().any(|key| key.name.starts_with(&section)) {
-            return Err(mistake::unknown(&self.origin(&name.span()), &full, other_keys));
+            let origin = self.origin(&name.span());
+            return Err(match value.get_ref() {
+                DeValue::Table(_) => mistake::unknown_table(&origin, &full),
+                _ => mistake::unknown(&origin, &full, other_keys),
+            });
         }
         self.table(value, &full)?.iter().try_for_each(|item| self.settings(&section, item, &[], settings))
     }

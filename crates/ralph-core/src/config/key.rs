@@ -28,6 +28,8 @@ pub enum ValueKind {
     /// `5MiB`, or plain bytes.
     Size,
     Switch,
+    /// A switch, or the word `auto`.
+    AutoOrSwitch,
     Word(&'static [&'static str]),
     /// Any of these words.
     Words(&'static [&'static str]),

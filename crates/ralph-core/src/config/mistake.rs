@@ -13,15 +13,37 @@ use super::value::InvalidValue;
 /// `name` is spelled as the layer of `origin` spells it.
 pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
     let refusal = Refusal::new(format!("{}: unknown key `{name}`", origin.place()));
+    if name.replace(['_', '.'], "-") == "agent-command" {
+        let hint =
+            "an agent of your own is a table `[agents.NAME]` with `command = \"…\"`, and `agent = \"NAME\"`";
+        return refusal.with_hint(hint).into();
+    }
     let known: Vec<String> = KEYS.iter().map(|key| spelled(key, origin)).collect();
     let names = || known.iter().map(String::as_str).chain(further.iter().copied());
     // A key that was written outside its table, or in a wrong one, is known by its last part.
     let last = name.rsplit('.').next().unwrap_or(name);
     let is_in_another_table = |known: &str| known.rsplit('.').next() == Some(last);
-    let suggestion = did_you_mean(name, names()).or_else(|| names().find(|known| is_in_another_table(known)));
+    let of_flag = KEYS.iter().zip(&known).find(|(key, _)| key.flag.is_some_and(|(long, _)| long == name));
+    let suggestion = of_flag
+        .map(|(_, known)| known.as_str())
+        .or_else(|| did_you_mean(name, names()))
+        .or_else(|| names().find(|known| is_in_another_table(known)));
     match suggestion {
         Some(known) => refusal.with_hint(format!("did you mean `{known}`?")),
-        None => refusal.with_hint(format!("`{RALPH} config` lists every key")),
+        None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),
+    }
+    .into()
+}
+
+/// A table of the file that holds no settings. It may have the name of a flag: `[validate]`.
+pub(super) fn unknown_table(origin: &Origin, name: &str) -> Error {
+    let refusal = Refusal::new(format!("{}: unknown table `[{name}]`", origin.place()));
+    let tables = || KEYS.iter().filter_map(|key| Some((key, key.name.rsplit_once('.')?.0)));
+    let of_flag = tables().find(|(key, _)| key.flag.is_some_and(|(long, _)| long == name));
+    let names = tables().map(|(_, table)| table).chain(["agents.NAME", "loop.NAME"]);
+    match of_flag.map(|(_, table)| table).or_else(|| did_you_mean(name, names)) {
+        Some(table) => refusal.with_hint(format!("did you mean `[{table}]`?")),
+        None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),
     }
     .into()
 }

@@ -1,13 +1,22 @@
-//! The file of settings as `init` writes it: every key with its default, commented out.
+//! The file of settings as `init` writes it: keys with their defaults, commented out.
 
 use super::key::{Key, ValueKind};
-use super::settings::KEYS;
+use super::settings::{KEYS, find};
 
 const HEAD: &str = "\
 # Settings of `specify ralph`. What is commented out is the default.
-# git config (ralph.maxIterations), the environment (SPECKIT_RALPH_MAX_ITERATIONS) and flags win over this file;
-# `specify ralph config` shows every setting and where it comes from.
+# git config (ralph.maxIterations), the environment (SPECKIT_RALPH_MAX_ITERATIONS) and flags win over this file.
 ";
+
+/// What people change, in groups.
+const USUAL: &[&[&str]] = &[
+    &["agent", "model", "permissions"],
+    &["validation.command", "timeout"],
+    &["max-iterations", "max-cost", "max-duration", "skip-after"],
+    &["commit", "notify", "hooks.on-finish"],
+];
+
+const ALL: &str = "\n# `specify ralph config --all` lists every setting, `init --all` writes every one.\n";
 
 const TAIL: &str = r#"
 # How to run an agent of your own, or what to change of a known one.
@@ -24,40 +33,28 @@ const TAIL: &str = r#"
 # until = "validation"
 "#;
 
-/// Returns the text of the file.
-pub fn sample() -> String {
+/// Returns the text of the file, with those keys that people change or with all of them, and with `validation` in force.
+pub fn sample(has_all: bool, validation: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
-    let mut section = "";
-    // Settings without a section must be before all sections.
-    let mut keys: Vec<&Key> = KEYS.iter().filter(|key| key.in_file).collect();
-    keys.sort_by_key(|key| key.name.contains('.'));
-    for key in keys {
-        let (own, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
-        if own != section {
-            section = own;
-            text.push_str(&format!("\n# [{section}]\n"));
-        }
-        let unset = if key.default == "none" { format!(" [default: {}]", key.unset) } else { String::new() };
-        text.push_str(&format!(
-            "# {}{unset}\n# {} = {}\n",
-            key.doc,
-            name.replace("<name>", "name"),
-            literal(key)
-        ));
-    }
-    text.push_str(TAIL);
-    text
-}
-
-/// Returns the same text with this command as the validation.
-pub fn sample_with_validation(command: &str) -> String {
-    let text = sample();
-    let head = "\n# [validation]\n";
-    let Some((before, section)) = text.split_once(head) else { return text };
-    let line = "# command = \"none\"\n";
     // As a string of TOML: JSON's are ones too.
-    let set = format!("command = {}\n", serde_json::Value::from(command));
-    format!("{before}\n[validation]\n{}", section.replacen(line, &set, 1))
+    let set = validation.map(|command| format!("validation.command = {}", serde_json::Value::from(command)));
+    let setting = |key: &Key| match &set {
+        Some(set) if key.name == "validation.command" => set.clone(),
+        _ => format!("# {} = {}", key.name.replace("<name>", "name"), literal(key)),
+    };
+    if !has_all {
+        for group in USUAL {
+            text.push('\n');
+            for key in group.iter().filter_map(|name| find(name)) {
+                text.push_str(&format!("{:32}  # {}\n", setting(key), key.doc));
+            }
+        }
+        return text + ALL;
+    }
+    for key in KEYS.iter().filter(|key| key.in_file) {
+        text.push_str(&format!("\n# {}\n{}\n", key.doc, setting(key)));
+    }
+    text + TAIL
 }
 
 /// Returns the default as TOML.
@@ -65,9 +62,8 @@ fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
         ValueKind::Words(_) => format!("[\"{}\"]", key.default.replace(", ", "\", \"")),
-        ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch
-            if key.default != "none" =>
-        {
+        _ if key.default == "none" => format!("\"{}\"", key.unset),
+        ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
             key.default.to_owned()
         }
         _ => format!("\"{}\"", key.default),
@@ -98,22 +94,29 @@ mod tests {
     #[test]
     fn as_it_is_it_changes_nothing_and_with_every_line_in_force_neither() {
         let default = Config::read(&Inputs::default()).unwrap();
-        let text = sample();
-        assert_eq!(read(&text).to_json(), default.to_json());
-        let all = uncommented(text.split("\n# How to run").next().unwrap());
-        assert_eq!(
-            all.lines().filter(|line| line.contains(" = ")).count(),
-            KEYS.iter().filter(|key| key.in_file).count(),
-            "{all}"
-        );
-        let without_capture = all.replace("name = \"none\"\n", "");
-        assert_eq!(read(&without_capture).to_json(), default.to_json(), "{all}");
+        let usual = USUAL.iter().map(|group| group.len()).sum();
+        let all = KEYS.iter().filter(|key| key.in_file).count();
+        for (has_all, expected) in [(false, usual), (true, all)] {
+            let text = sample(has_all, None);
+            assert_eq!(read(&text).to_json(), default.to_json());
+            let set = uncommented(text.split("\n# How to run").next().unwrap());
+            assert_eq!(set.lines().count(), expected, "{set}");
+            let without_capture = set.replace("capture.name = \"none\"\n", "");
+            assert_eq!(read(&without_capture).to_json(), default.to_json(), "{set}");
+        }
+    }
+
+    #[test]
+    fn twelve_lines_in_groups_are_what_people_change() {
+        let text = sample(false, None);
+        let groups: Vec<usize> = text.split("\n\n").map(|group| group.lines().count()).collect();
+        assert_eq!(groups, [2, 3, 2, 4, 3, 1], "{text}");
     }
 
     #[test]
     fn a_validation_is_put_in_force_and_nothing_else() {
-        for command in ["cargo test", "sh -c \"exit 1\" \\ x"] {
-            let config = read(&sample_with_validation(command));
+        for (command, has_all) in [("cargo test", false), ("sh -c \"exit 1\" \\ x", true)] {
+            let config = read(&sample(has_all, Some(command)));
             assert_eq!(config.settings.validation_command.as_deref(), Some(command));
             let default = Config::read(&Inputs::default()).unwrap().settings;
             assert_eq!(crate::config::Settings { validation_command: None, ..config.settings }, default);

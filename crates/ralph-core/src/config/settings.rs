@@ -12,7 +12,7 @@ use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
 use super::origin::Setting;
 use super::typed::{
-    Commits, Completion, FailedChanges, FromValue, HistoryMode, OnQuestion, Pass, Trust, Unit,
+    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Trust, Unit,
 };
 
 /// Codes of flags that may refuse a success.
@@ -245,9 +245,9 @@ settings! {
             "Regular expressions of text that is not a secret")
             .or_none();
     redaction_terminal: bool = Key::new("redaction.terminal", Approved, ValueKind::Switch, "true", "Also redact terminal output");
-    notify: bool =
-        Key::new("notify", Plain, ValueKind::Switch, "true",
-            "At the end, ring the bell, set the title and send a notification, where a terminal is attached");
+    notify: Notify =
+        Key::new("notify", Plain, ValueKind::AutoOrSwitch, "auto",
+            "Bell, title and notification at the end; `auto`: where output goes to a terminal");
     on_finish: Option<String> =
         Key::new("hooks.on-finish", Approved, ValueKind::Text, "none",
             "Command to run when a session has ended")

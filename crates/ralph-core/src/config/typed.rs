@@ -80,6 +80,16 @@ pub enum HistoryMode {
     Full,
 }
 
+/// Whether the terminal says that a session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notify {
+    /// Where the loop writes to it.
+    Auto,
+    /// Also where the output is redirected.
+    Always,
+    Never,
+}
+
 /// Whether commands of the project's file need an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -129,6 +139,7 @@ from_value! {
     HistoryMode: |value| value.as_str()?.parse().ok();
     Strategy: |value| value.as_str()?.parse().ok();
     Trust: |value| value.as_str()?.parse().ok();
+    Notify: |value| Some(value.as_bool().map_or(Notify::Auto, |on| if on { Notify::Always } else { Notify::Never }));
 }
 
 impl FromValue for Vec<String> {

@@ -4,6 +4,8 @@
 use regex::Regex;
 use serde_json::Value;
 
+use crate::record::did_you_mean;
+
 use super::duration::{display_duration, display_size, parse_duration, parse_size};
 use super::key::{Absence, Key, ValueKind};
 
@@ -85,6 +87,7 @@ impl Key {
             ValueKind::Duration => "a duration such as 10s, 60m or 1h30m".to_owned(),
             ValueKind::Size => "a size such as 500KiB, 5MiB or a number of bytes".to_owned(),
             ValueKind::Switch => "true or false".to_owned(),
+            ValueKind::AutoOrSwitch => "auto, true or false".to_owned(),
             ValueKind::Word(words) | ValueKind::Strategy(words) => words.join(", "),
             ValueKind::Words(words) => format!("a list of {}", words.join(", ")),
             ValueKind::Text => "text".to_owned(),
@@ -122,8 +125,13 @@ impl Key {
             (ValueKind::Size, Raw::Bare(text) | Raw::Text(text) | Raw::Integer(text)) => {
                 parse_size(text).filter(|bytes| *bytes > 0).map(|bytes| display_size(bytes).into())
             }
-            (ValueKind::Switch, Raw::Switch(switch)) => Some((*switch).into()),
-            (ValueKind::Switch, Raw::Bare(text)) => git_switch(text).map(Value::from),
+            (ValueKind::AutoOrSwitch, Raw::Bare(text) | Raw::Text(text)) if text.trim() == "auto" => {
+                Some("auto".into())
+            }
+            (ValueKind::Switch | ValueKind::AutoOrSwitch, Raw::Switch(switch)) => Some((*switch).into()),
+            (ValueKind::Switch | ValueKind::AutoOrSwitch, Raw::Bare(text)) => {
+                git_switch(text).map(Value::from)
+            }
             (ValueKind::Word(words), Raw::Bare(text) | Raw::Text(text)) => {
                 words.contains(&text.trim()).then(|| text.trim().into())
             }
@@ -142,7 +150,20 @@ impl Key {
             (ValueKind::Patterns, Raw::List(list)) => Some(self.patterns(list.iter().map(String::as_str))?),
             _ => None,
         };
-        value.ok_or_else(|| self.invalid(None))
+        value.ok_or_else(|| {
+            let mut invalid = self.invalid(None);
+            let near = self.meant(raw).map(|word| format!("; did you mean `{word}`?"));
+            invalid.expected.extend(near);
+            invalid
+        })
+    }
+
+    /// Returns the word that a layer gives almost.
+    fn meant(&self, raw: &Raw) -> Option<&'static str> {
+        let (ValueKind::Word(words) | ValueKind::Words(words)) = self.kind else { return None };
+        let names = raw.names()?;
+        let unknown = names.iter().find(|name| !words.contains(name))?;
+        did_you_mean(unknown, words.iter().copied())
     }
 
     fn is_absent(&self, raw: &Raw) -> bool {
@@ -249,12 +270,29 @@ mod tests {
         case("untick", bare("Yes"), Some(json!(true)));
         case("untick", bare("maybe"), None);
         case("completion", bare("trust"), None);
+        case("notify", bare("auto"), Some(json!("auto")));
+        case("notify", bare("off"), Some(json!(false)));
+        case("notify", Raw::Text("auto".into()), Some(json!("auto")));
+        case("notify", Raw::Switch(true), Some(json!(true)));
+        case("notify", bare("loud"), None);
         case("model", bare("the agent's"), Some(Value::Null));
         case("agent", bare("claude, codex"), Some(json!(["claude", "codex"])));
         case("agent", bare("claude,,codex"), None);
         case("redaction.rules", bare("a,b\nc+"), Some(json!(["a,b", "c+"])));
         case("redaction.rules", bare("("), None);
         case("capture.port", bare(r"port (\d+)"), Some(json!(r"port (\d+)")));
+    }
+
+    #[test]
+    fn a_word_that_is_almost_right_is_named() {
+        for (key, text, expected) in [
+            ("commit", "tasks", "off, task; did you mean `task`?"),
+            ("commit", "zebra", "off, task"),
+            ("validation.refuse", "focus, skpi", "or none; did you mean `skip`?"),
+        ] {
+            let invalid = find(key).unwrap().read(&bare(text)).unwrap_err();
+            assert!(invalid.expected.ends_with(expected), "{invalid:?}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
 /// In lower case and without separators: `maxIterations` is as near to `max-iterations` as can be.
 fn normalized(name: &str) -> String {
     name.chars()
-        .filter(|c| !matches!(c, '-' | '_'))
+        .filter(|c| !matches!(c, '-' | '_' | '.'))
         .flat_map(char::to_lowercase)
         .take(MAX_COMPARED_CHARS)
         .collect()
@@ -39,6 +39,7 @@ mod tests {
             ("modle", Some("model")),
             ("Agent", Some("agent")),
             ("time-out", Some("timeout")),
+            ("idle.timeout", Some("idle-timeout")),
             ("colour", None),
             ("", None),
         ] {

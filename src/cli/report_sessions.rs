@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::{Error, Result, bail};
 
 use ralph_store::{Holder, SessionLog, Store, slug};
-use ralph_ui::report::{RecordedSession, SessionsIndex, index_page};
+use ralph_ui::report::{NEWEST_ROWS, RecordedSession, SessionsIndex, index_page};
 
 use super::report_output::{Destination, ReportArgs};
-use super::{Context, ExitCode, SessionChoice, sessions, summary};
+use super::{Context, ExitCode, SessionChoice, session_changes, sessions, summary};
 
 pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Result<ExitCode> {
     let choice = SessionChoice { session: None, feature: args.choice.feature.clone() };
@@ -35,8 +35,9 @@ pub fn index(
     let mut unreadable: Vec<String> = unreadable.iter().map(|error| format!("{error:#}")).collect();
     let running = sessions::running(store)?;
     let mut recorded = Vec::new();
-    for log in logs {
-        match read(store, log, &running) {
+    let oldest = logs.len().saturating_sub(NEWEST_ROWS);
+    for (place, log) in logs.iter().enumerate() {
+        match read(store, log, &running, place >= oldest) {
             Ok(session) => recorded.push(session),
             Err(error) => unreadable.push(format!("{error:#}")),
         }
@@ -47,10 +48,13 @@ pub fn index(
     Ok(SessionsIndex::new(&recorded, features, unreadable, context.now()?))
 }
 
-fn read(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<RecordedSession> {
+/// Reads a session; what it changed takes a comparison of two trees, and is left out where it cannot be counted.
+fn read(store: &Store, log: &SessionLog, running: &[Holder], is_new: bool) -> Result<RecordedSession> {
+    let changes = if is_new { session_changes::of_log(store, log).unwrap_or_default() } else { None };
     Ok(RecordedSession {
         session: sessions::describe(store, log, running)?,
         iterations: log.iterations().cloned().collect(),
         is_whole: log.is_whole(),
+        changes,
     })
 }

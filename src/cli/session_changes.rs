@@ -36,7 +36,22 @@ pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Re
     let last = rows.iter().rev().find_map(snapshot);
     let snapshots = (store.first_snapshot_of(session.refs, Some(oldest))?, last);
     let files = changed_files(store, &files_of(store, session.feature, Some(&first)), snapshots)?;
-    Ok(files.map(|files| DiffStat::of(files.iter().map(|file| (file.added, file.removed)))))
+    Ok(files.as_deref().map(stat))
+}
+
+/// The same by its records.
+pub fn of_log(store: &Store, log: &SessionLog) -> Result<Option<DiffStat>> {
+    let snapshots = (store.first_snapshot(log)?, last_snapshot(log));
+    let files = changed_files(store, &files(store, log), snapshots)?;
+    Ok(files.as_deref().map(stat))
+}
+
+fn last_snapshot(log: &SessionLog) -> Option<ObjectId> {
+    log.iterations().rev().find_map(|entry| entry.snapshot.clone())
+}
+
+fn stat(files: &[ChangedFile]) -> DiffStat {
+    DiffStat::of(files.iter().map(|file| (file.added, file.removed)))
 }
 
 /// Returns how much a session changed, and how many of these files are not in the commit of the branch; `None` without
@@ -44,7 +59,7 @@ pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Re
 pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Changes>> {
     let store = context.store()?;
     let own = files(store, log);
-    let last = log.iterations().rev().find_map(|entry| entry.snapshot.clone());
+    let last = last_snapshot(log);
     let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last.clone()))? else {
         return Ok(None);
     };
@@ -60,6 +75,5 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
         differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
     };
     let uncommitted_files = changed.iter().filter(is_left).count();
-    let stat = DiffStat::of(changed.iter().map(|file| (file.added, file.removed)));
-    Ok(Some(Changes { stat, uncommitted_files }))
+    Ok(Some(Changes { stat: stat(&changed), uncommitted_files }))
 }

@@ -284,6 +284,10 @@ fn shown_of(
     if session.status != Status::Running {
         // What cannot be counted is left out.
         shown.changes = session_changes::with_commits(context, log).unwrap_or_default();
+        for entry in log.iterations() {
+            shown.took = shown.took.plus(&entry.duration_ms);
+            shown.tokens = shown.tokens.plus(&entry.tokens);
+        }
         return Ok(shown);
     }
     let ran = || log.iterations().filter(|entry| entry.is_run());

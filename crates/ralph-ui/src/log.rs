@@ -18,7 +18,7 @@ use super::ending::{attempts, cost, cut_short_words, feature_name, state};
 use super::evidence::{FLAG, flagged};
 use super::json::write_pretty;
 use super::local_time::{self, clock, day, span_of};
-use super::needs::{changed, false_claims, rows};
+use super::needs::{false_claims, files_and_lines, needs_you, rows};
 use super::status::phase_name;
 use super::style::{
     Look, Paint, brief_duration, columns, cut, hanging, one_line, padded, painted, sign, wrapped_parts,
@@ -399,8 +399,11 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     let span = head.started_at.zip(head.last_at).map(|(from, to)| span_of(from, to));
     let tasks = head.tasks;
     let done = format!("{} of {} done", tasks.tasks_done, tasks.tasks_done + tasks.tasks_open);
-    let mut parts: Vec<String> = span.into_iter().chain([done, state, attempts(&head.totals)]).collect();
+    let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
+    parts.extend(head.below.summary.as_ref().and_then(needs_you));
+    parts.push(attempts(&head.totals));
     parts.extend(cost(&head.totals.cost));
+    parts.extend(head.below.changes.map(files_and_lines));
     parts.push(head.id.to_string());
     let lines = wrapped_parts(&format!("{name}   "), &parts, width.unwrap_or(usize::MAX));
     for line in lines {
@@ -412,16 +415,15 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     Ok(())
 }
 
-/// What needs somebody, and what changed.
+/// What needs somebody, and what was claimed in vain.
 fn write_below(out: &mut dyn Write, below: &Below, paint: Paint, width: Option<usize>) -> io::Result<()> {
-    let Below { summary: Some(summary), false_claims: claims, changes } = below else { return Ok(()) };
+    let Below { summary: Some(summary), false_claims: claims, .. } = below else { return Ok(()) };
     let width = width.unwrap_or(usize::MAX);
     let mut lines = rows(summary, paint, width);
     if let Some(flagged) = flagged(&summary.flagged) {
         lines.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
     }
-    let facts: Vec<String> = changes.map(changed).into_iter().chain(false_claims(claims)).collect();
-    lines.extend(if facts.is_empty() { Vec::new() } else { wrapped_parts("  ", &facts, width) });
+    lines.extend(false_claims(claims).map(|words| hanging("  ", &words, width)).unwrap_or_default());
     if lines.is_empty() {
         return Ok(());
     }

@@ -10,19 +10,6 @@ use super::style::{Count, Look, Paint, grouped, hanging, one_line};
 const MAX_TASKS: usize = 4;
 const MAX_NAMED: usize = 10;
 
-/// `77 files changed, +1,388 −32 lines`
-pub fn changed(stat: DiffStat) -> String {
-    match stat.files {
-        0 => "no file changed".to_owned(),
-        files => format!(
-            "{} changed, +{} −{} lines",
-            Count(files as u64, "file"),
-            grouped(stat.added),
-            grouped(stat.removed)
-        ),
-    }
-}
-
 /// `2 wrong "done" caught: #10, #23`
 pub fn false_claims(iterations: &[u32]) -> Option<String> {
     let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
@@ -66,15 +53,29 @@ pub fn changed_and_committed(Changes { stat, uncommitted_files }: Changes) -> St
         some if some == stat.files => ", not committed".to_owned(),
         some => format!(", {} not committed", Count(some as u64, "file")),
     };
+    files_and_lines(stat) + &how
+}
+
+/// `53 files +1,411 −0`
+pub fn files_and_lines(stat: DiffStat) -> String {
     match stat.files {
-        0 => format!("no file changed{how}"),
-        files => format!(
-            "{} +{} −{}{how}",
-            Count(files as u64, "file"),
-            grouped(stat.added),
-            grouped(stat.removed)
-        ),
+        0 => "no file changed".to_owned(),
+        files => {
+            format!("{} +{} −{}", Count(files as u64, "file"), grouped(stat.added), grouped(stat.removed))
+        }
     }
+}
+
+/// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
+pub fn needs_you(summary: &Summary) -> Option<String> {
+    let mut needs: Vec<&Need> = summary.needs_you.iter().collect();
+    needs.sort_by_key(|need| need.why != NeedKind::Asks);
+    let fails = |need: &Need| if need.why == NeedKind::Fails { " fails" } else { "" };
+    let names: Vec<String> =
+        needs.iter().map(|need| one_line(&format!("{}{}", need.subject(), fails(need)))).collect();
+    let need = if needs.len() == 1 { "needs you" } else { "need you" };
+    (!needs.is_empty())
+        .then(|| format!("{} {need}: {}", grouped(needs.len() as u64), join_truncated(&names, MAX_TASKS)))
 }
 
 /// Returns a row for each of the first things that only a person can settle, what asks first, and for what waits for
@@ -223,9 +224,9 @@ mod tests {
 
     #[test]
     fn a_stat_of_nothing_says_so() {
-        assert_eq!(changed(DiffStat::default()), "no file changed");
+        assert_eq!(files_and_lines(DiffStat::default()), "no file changed");
         let stat = DiffStat::of([(Some(1388), Some(30)), (None, None), (None, Some(2))].into_iter());
-        assert_eq!(changed(stat), "3 files changed, +1,388 −32 lines");
+        assert_eq!(files_and_lines(stat), "3 files +1,388 −32");
         assert_eq!(false_claims(&[4, 19]).as_deref(), Some("2 wrong \"done\" caught: #4, #19"));
         assert_eq!(false_claims(&[]), None);
     }

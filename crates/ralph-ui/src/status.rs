@@ -3,18 +3,18 @@
 use serde::Serialize;
 
 use ralph_core::record::{
-    Changes, Cost, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp,
-    Waiting,
+    Changes, Cost, Durations, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
+    Timestamp, Tokens, Waiting,
 };
 use ralph_store::RemoteRun;
 
-use super::ending::{cost_without, feature_name};
+use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name};
 use super::evidence::{FLAG, flagged};
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{Next, changed_and_committed, rows};
 use super::style::{
     Count, Look, Paint, ago, clock_span, columns, cut, hanging, one_line, ordinal, painted, rough, sign,
-    times, wrapped_parts,
+    times, tokens_told, wrapped_parts,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,6 +99,9 @@ pub struct Shown {
     pub failures: Vec<String>,
     /// The last attempts, the newest first.
     pub last: Vec<(Outcome, TaskName, Timestamp)>,
+    /// What all its attempts took, and read and wrote.
+    pub took: Durations,
+    pub tokens: Tokens,
     /// How long the rest takes at the pace of the session, in milliseconds.
     pub left_ms: Option<u64>,
 }
@@ -147,8 +150,25 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize)
         facts.extend(hanging(INDENT, &changed_and_committed(changes), width));
     }
     let part = status.summary.session.as_ref();
-    let without = part.and_then(|part| cost_without(&part.totals.cost));
-    facts.extend(without.iter().flat_map(|words| hanging(INDENT, words, width)));
+    if is_running(session) {
+        let without = part.and_then(|part| cost_without(&part.totals.cost));
+        facts.extend(without.iter().flat_map(|words| hanging(INDENT, words, width)));
+    } else if let Some(part) = part.filter(|part| part.totals.attempts > 0) {
+        facts.extend(hanging(INDENT, &attempts_and_failures(&part.totals, &status.summary), width));
+        let Shown { took, tokens, .. } = &session.shown;
+        let kinds = [(took.agent, "agents"), (took.validation, "validations")];
+        let spans: Vec<String> = kinds
+            .iter()
+            .filter_map(|(took, who)| {
+                Some(format!("{who} {}", clock_span((*took).filter(|ms| *ms >= 1000)?)))
+            })
+            .chain(cut_short(&part.totals))
+            .collect();
+        facts.extend(if spans.is_empty() { Vec::new() } else { wrapped_parts(INDENT, &spans, width) });
+        if !tokens.is_unknown() {
+            facts.extend(hanging(INDENT, &format!("tokens {}", tokens_told(tokens)), width));
+        }
+    }
     if session.hints > 0 {
         let wait = if session.hints == 1 { "waits" } else { "wait" };
         let line = format!("{} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"));

@@ -75,13 +75,20 @@ impl fmt::Display for Count<'_> {
     }
 }
 
-/// `600 tokens in (4,000 from cache), 166 out`; what is not known is not said. What comes from a cache, or goes into it,
-/// does not count as read anew.
+/// `21.5 M in, 99 % cached; 476 k out`; what is not known is not said. What goes into a cache or comes from it is read,
+/// too.
 pub fn tokens_told(tokens: &Tokens) -> String {
-    let cached = tokens.cache_read.map_or(String::new(), |read| format!(" ({} from cache)", grouped(read)));
-    let read = tokens.input.map(|input| format!("{} tokens in{cached}", grouped(input)));
-    let written = tokens.output.map(|output| format!("{} out", grouped(output)));
-    [read, written].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let short = |count: u64| match count {
+        0..10_000 => grouped(count),
+        10_000..1_000_000 => format!("{} k", count / 1000),
+        _ => format!("{}.{} M", count / 1_000_000, count % 1_000_000 / 100_000),
+    };
+    let cached = tokens.cache_read.unwrap_or_default();
+    let read = [tokens.input, tokens.cache_read, tokens.cache_write].into_iter().flatten().sum::<u64>();
+    let part = if cached > 0 { format!(", {} % cached", cached * 100 / read) } else { String::new() };
+    let read = (read > 0).then(|| format!("{} in{part}", short(read)));
+    let written = tokens.output.map(|output| format!("{} out", short(output)));
+    [read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// `940 ms`, `6.1 s`, `2 min 3 s`, `1 h 40 min`

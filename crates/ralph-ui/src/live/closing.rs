@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::header::USUAL;
-use crate::ending::{cost_without, cut_short, verdict};
+use crate::ending::{attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
 use crate::style::{
@@ -38,7 +38,7 @@ impl ClosingCard {
             painted(self.paint, look, wrapped_parts("", &first_line(session, closing), self.width));
         let nothing = SessionTotals::default();
         let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
-        lines.extend(self.plain(&attempts(totals, closing)));
+        lines.extend(self.plain(&attempts_and_failures(totals, &closing.summary)));
         let cut_short = cut_short(totals);
         if !cut_short.is_empty() {
             lines.extend(painted(self.paint, Look::Dim, wrapped_parts("", &cut_short, self.width)));
@@ -204,25 +204,6 @@ fn first_line(session: &Session, closing: &Closing) -> Vec<String> {
     let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
     parts.extend((span >= 1000).then(|| clock_span(span)));
     parts
-}
-
-/// `47 attempts, 15 failed, 9 of them solved by the next ones ($27.76 in failed ones)`
-fn attempts(totals: &SessionTotals, closing: &Closing) -> String {
-    let mut words = Count(totals.attempts as u64, "attempt").to_string();
-    if totals.failed > 0 {
-        words.push_str(&format!(", {} failed", grouped(totals.failed as u64)));
-        // Causes are counted over all sessions.
-        let solved = closing.summary.causes.solved_attempts;
-        if solved > 0 && closing.summary.sessions == 1 {
-            words.push_str(&format!(", {} of them solved by later ones", grouped(solved as u64)));
-        }
-        let failed = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
-        words.push_str(&failed.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd))));
-    }
-    if let Some(without) = cost_without(&totals.cost) {
-        words.push_str(&format!("; {without}"));
-    }
-    words
 }
 
 /// What became of what failed attempts changed.

@@ -53,7 +53,7 @@ pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
 pub use part::{Diff, Text};
 pub use session_summary::RecordedSession;
-pub use sessions_index::{SessionsIndex, index_page};
+pub use sessions_index::{NEWEST_ROWS, SessionsIndex, index_page};
 pub use task_rows::{State, TaskRow};
 
 /// The shape of the JSON.

@@ -5,7 +5,8 @@ use tasklist::TaskList;
 
 use ralph_core::record::samples::{log_entries, session};
 use ralph_core::record::{
-    Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, TaskCounts, Timestamp,
+    DiffStat, Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, TaskCounts,
+    Timestamp,
 };
 
 use super::{Diff, RecordedSession, Report, ReportInput, ReportIteration, Text};
@@ -146,5 +147,6 @@ pub fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
     }
     session.tasks_completed = iterations.iter().map(|entry| entry.closed.len()).sum();
     session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
-    RecordedSession { session, iterations, is_whole: true }
+    let changes = Some(DiffStat { files: 3, added: 40, removed: 2 });
+    RecordedSession { session, iterations, is_whole: true, changes }
 }

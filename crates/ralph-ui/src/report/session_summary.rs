@@ -8,8 +8,8 @@ use crate::ending;
 use crate::style::Count;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, FailureClass, Limit, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason,
-    TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, FailureClass, Limit, LogEntry, Outcome, Session, SessionId, SessionTotals, Status,
+    StopReason, TaskName, Timestamp, Tokens, join_truncated,
 };
 
 use super::harmless::one_line;
@@ -24,6 +24,8 @@ pub struct RecordedSession {
     pub iterations: Vec<LogEntry>,
     /// False if this clone lacks its first records.
     pub is_whole: bool,
+    /// `None` without snapshots, and of older sessions.
+    pub changes: Option<DiffStat>,
 }
 
 /// A session in figures.
@@ -43,6 +45,8 @@ pub struct SessionSummary {
     pub state: String,
     /// False if this clone lacks its first records: then the counts are too low.
     pub is_whole: bool,
+    #[serde(skip)]
+    pub changes: Option<DiffStat>,
     /// In the order of their first iterations.
     pub agents: Vec<String>,
     pub models: Vec<String>,
@@ -66,7 +70,7 @@ pub struct SessionSummary {
 
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
-        let RecordedSession { session, iterations, is_whole } = recorded;
+        let RecordedSession { session, iterations, is_whole, changes } = recorded;
         let totals = SessionTotals::fold(&session.id, iterations);
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
         let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
@@ -87,6 +91,7 @@ impl SessionSummary {
             ended: ended(recorded, &given_up),
             state: ending::state(session.status, session.stop_reason, &given_up),
             is_whole: *is_whole,
+            changes: *changes,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },
             models: distinct(iterations.iter().filter_map(|entry| entry.model.as_deref())),
             tasks_completed: completed,

@@ -8,6 +8,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
+use crate::needs::files_and_lines;
 use crate::style::{Count, grouped};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
@@ -27,8 +28,8 @@ const INDEX_SCHEMA: u32 = 1;
 const MAX_ROWS: usize = 1000;
 /// Tasks that have a line below the rows.
 const MAX_LINES: usize = 4;
-/// Those of the newest sessions are shown at once; the rest is folded.
-const NEWEST_ROWS: usize = 20;
+/// Those of the newest sessions are shown at once, with what they changed; the rest is folded.
+pub const NEWEST_ROWS: usize = 20;
 /// Maximum numbers of causes and of tasks that are listed.
 const MAX_CAUSES: usize = 20;
 const MAX_TASKS: usize = 15;
@@ -149,6 +150,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
             done => format!("+{}", grouped(night.tasks_completed as u64)),
             cost => Cost { is_partial: false, ..night.cost }.shown(),
             failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
+            changed => night.changes.map(files_and_lines),
             ended => night.ended.as_str(),
             is_whole => night.is_whole,
         }
@@ -261,7 +263,10 @@ mod tests {
             let index = index(&sessions);
             assert_eq!(index.sessions[0].cost_per_task, each, "{words}");
             let page = index_page(&index, Medium::File).unwrap();
-            assert!(page.contains(&format!("<td>{cost}</td><td>{failed}</td>")), "{words}: {page}");
+            assert!(
+                page.contains(&format!("<td>{cost}</td><td>{failed}</td><td>3 files +40 −2</td>")),
+                "{words}: {page}"
+            );
         }
         let page = index_page(
             &index(&[recorded(1, "T1-a", Some(1.0)), recorded(2, "T1+", Some(2.0))]),

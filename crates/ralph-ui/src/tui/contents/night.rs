@@ -2,8 +2,8 @@
 
 use crate::ending;
 use crate::local_time::local_minute;
-use crate::needs::{changed, false_claims};
-use crate::style::{Count, duration, grouped};
+use crate::needs::{false_claims, files_and_lines};
+use crate::style::{Count, duration, grouped, tokens_told};
 use crate::tui::model::{Attempt, Night};
 use crate::tui::page::{Body, Fold, Section};
 use crate::tui::row::{Look, Row};
@@ -60,10 +60,12 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         facts.push(fact("Cost", Row::of(Look::Plain, cost + &each)));
     }
     let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
-    facts.extend(told(&tokens).map(|words| fact("Tokens", Row::of(Look::Plain, words))));
+    if !tokens.is_unknown() {
+        facts.push(fact("Tokens", Row::of(Look::Plain, tokens_told(&tokens))));
+    }
     if let Some(detail) = detail {
         let session = &detail.session;
-        facts.extend(detail.changes.map(|stat| fact("Changed", Row::of(Look::Plain, changed(stat)))));
+        facts.extend(detail.changes.map(|stat| fact("Changed", Row::of(Look::Plain, files_and_lines(stat)))));
         let agent = format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default());
         facts.push(fact("Agent", Row::of(Look::Plain, brief(agent.trim_end()))));
         let validation = detail.validation().map_or_else(|| "none".to_owned(), brief);
@@ -117,20 +119,6 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
 /// Returns the budget of the session in dollars.
 pub fn max_cost(scene: &Scene<'_>) -> Option<f64> {
     scene.detail()?.setting("max-cost")?.as_f64()
-}
-
-/// `21.5 M tokens in, 99 % cached; 0.48 M out`; `None` if nothing is known.
-fn told(tokens: &Tokens) -> Option<String> {
-    let short = |count: u64| match count {
-        0..10_000 => grouped(count),
-        10_000..1_000_000 => format!("{} k", count / 1000),
-        _ => format!("{}.{} M", count / 1_000_000, count % 1_000_000 / 100_000),
-    };
-    let (input, cached) = (tokens.input.unwrap_or_default(), tokens.cache_read.unwrap_or_default());
-    let read = input + cached + tokens.cache_write.unwrap_or_default();
-    let part = if cached > 0 { format!(", {} % cached", cached * 100 / read.max(1)) } else { String::new() };
-    let out = tokens.output.map_or(String::new(), |output| format!("; {} out", short(output)));
-    (!tokens.is_unknown()).then(|| format!("{} in{part}{out}", short(read)))
 }
 
 /// What needs somebody and is no task.

@@ -38,7 +38,7 @@ fn stop_ends_the_session_after_its_iteration() {
     let scene = scene();
     let running = begun(&scene);
     let id = scene.session().id().to_owned();
-    scene.ralph("stop").code(0).stdout(format!("session {id} stops after this iteration\n"));
+    scene.ralph("stop").code(0).stdout(format!("session {id} stops after this attempt\n"));
     scene.ralph("status").code(0).stdout_has("  ● T001  ").stdout_has("stops after this attempt");
     go(&scene, 1);
     running.wait().code(0).stdout_has("stopped by you");
@@ -61,7 +61,7 @@ fn stop_is_heeded_in_the_last_iteration_too_unless_it_completes_the_session() {
         let scene = scene();
         let mut running = scene.spawn(words);
         running.wait_for_file("begun-1");
-        scene.ralph("stop").code(0).stdout_has("stops after this iteration");
+        scene.ralph("stop").code(0).stdout_has("stops after this attempt");
         go(&scene, 1);
         running.wait().code(0).stdout_has(said);
         assert_eq!(scene.session().end()["stop_reason"], reason);

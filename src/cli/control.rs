@@ -22,7 +22,7 @@ pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
     let (stop, when) = if args.now {
         (Stop::Now, "now; the running iteration is recorded as interrupted")
     } else {
-        (Stop::AfterIteration, "after this iteration")
+        (Stop::AfterIteration, "after this attempt")
     };
     let store = context.store()?;
     let session = args.session.as_ref();

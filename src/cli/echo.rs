@@ -88,7 +88,7 @@ impl Heard {
         }
         if requests.stop != self.requests.stop {
             lines.extend(requests.stop.map(|stop| match stop {
-                Stop::AfterIteration => "stop requested: the session ends after this iteration".to_owned(),
+                Stop::AfterIteration => "stop requested: the session ends after this attempt".to_owned(),
                 Stop::Now => "stop requested: the session ends now".to_owned(),
             }));
         }
@@ -153,7 +153,7 @@ mod tests {
             (
                 asked(Some(Stop::AfterIteration)),
                 vec![],
-                "stop requested: the session ends after this iteration",
+                "stop requested: the session ends after this attempt",
             ),
             (asked(Some(Stop::Now)), vec![], "stop requested: the session ends now"),
             (asked(Some(Stop::Now)), vec![], ""),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use ralph_core::record::{Changes, DiffStat, ObjectId};
-use ralph_git::worktree::{ChangedFile, changed_between};
+use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
 use ralph_store::{Row, SessionLog, SessionRows, Store};
 
@@ -25,6 +25,31 @@ pub fn changed_files(
     let mut files = changed_between(git, &first, &last)?;
     files.retain(|file| [&own.tasks, &own.progress].iter().all(|own| own.as_bytes() != file.path));
     Ok(Some(files))
+}
+
+/// Most files that are compared with the work tree.
+const MAX_COMPARED: usize = 200;
+
+/// Returns those of the first files that the work tree has as they were after the change.
+pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec<&'f ChangedFile>> {
+    let named = files.iter().filter_map(|file| Some((file, std::str::from_utf8(&file.path).ok()?)));
+    let (here, gone): (Vec<_>, Vec<_>) =
+        named.take(MAX_COMPARED).partition(|(_, path)| work_tree.has_file(path));
+    // What a link leads to is not what was recorded.
+    let is_file = |path: &str| work_tree.top().join(path).symlink_metadata().is_ok_and(|it| it.is_file());
+    let here: Vec<_> = here.into_iter().filter(|(_, path)| is_file(path)).collect();
+    let hashed = match here.as_slice() {
+        [] => Vec::new(),
+        here => {
+            let git = Tool::git(work_tree.top()).args(["hash-object", "--"]);
+            git.args(here.iter().map(|(_, path)| *path)).read()?
+        }
+    };
+    let hashed = String::from_utf8_lossy(&hashed).into_owned();
+    let is_same = |file: &ChangedFile, id: &str| file.after.as_ref().map(ObjectId::as_str) == Some(id);
+    let same = here.iter().zip(hashed.lines()).filter(|((file, _), id)| is_same(file, id));
+    let gone = gone.into_iter().filter(|(file, _)| file.after.is_none());
+    Ok(same.map(|((file, _), _)| *file).chain(gone.map(|(file, _)| file)).collect())
 }
 
 /// Returns how much the session of `rows` changed, from its first snapshot to its last; `None` without snapshots.

@@ -1,16 +1,13 @@
 //! `specify ralph show`: one iteration, or the stored bytes of one of its parts.
 
-use std::collections::HashMap;
-
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 use redact_stream::Redactor;
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Iteration, IterationName, LogEntry, ObjectId, Outcome};
+use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
 use ralph_engine::last_words;
 use ralph_git::worktree::ChangedFile;
-use ralph_os::process::Tool;
 use ralph_store::{SessionLog, Store};
 use ralph_ui::show::{ChangedLines, EarlierAttempt, ShownAttempt};
 use ralph_ui::style::{inert, one_line};
@@ -22,9 +19,6 @@ use super::report;
 use super::{
     Context, ExitCode, SessionChoice, iterations, pager, print, say, session_changes, task_attempts,
 };
-
-/// Most files that are compared with the work tree.
-const MAX_LOOKED_AT: usize = 200;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
@@ -106,11 +100,11 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let of_task = |other: &&LogEntry| other.is_run() && other.task == entry.task;
     // What cannot be compared is left out.
     let changed = changed_files(context, &shown).unwrap_or_default();
-    let is_failure = iteration.outcome == Outcome::Failure;
-    // Names of files come from the snapshots, which have them as they are.
-    let redactor = report::redactor(context);
-    let lines: Option<Vec<ChangedLines>> =
-        changed.as_ref().map(|files| files.iter().map(|file| of_file(file, &redactor)).collect());
+    let is_in_tree = |files: &Vec<ChangedFile>| {
+        let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
+        same.is_ok_and(|same| same.len() == files.len())
+    };
+    let lines = changed.as_ref().map(|files| changed_lines(files, context));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
         final_message: &final_message(store, entry, &iteration)?,
@@ -121,7 +115,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         earlier: &earlier,
         afterwards: afterwards.as_deref(),
         changed: lines.as_deref(),
-        is_in_tree: is_failure && changed.is_some_and(|files| are_in_tree(context, &files)),
+        is_in_tree: iteration.outcome == Outcome::Failure && changed.as_ref().is_some_and(is_in_tree),
     };
     let width = pager::width(context).unwrap_or(usize::MAX);
     let now = context.now()?;
@@ -153,32 +147,14 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
     session_changes::changed_files(store, &shown.files(store), (before, Some(after)))
 }
 
-fn of_file(file: &ChangedFile, redactor: &Redactor) -> ChangedLines {
-    let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
-    ChangedLines { path, added: file.added, removed: file.removed }
-}
-
-/// Returns true if all of these files are in the work tree as they were after the attempt.
-fn are_in_tree(context: &Context, files: &[ChangedFile]) -> bool {
-    let Ok(work_tree) = context.work_tree() else { return false };
-    let top = work_tree.top();
-    let paths: Vec<&str> = files.iter().filter_map(|file| std::str::from_utf8(&file.path).ok()).collect();
-    if paths.len() != files.len() || files.len() > MAX_LOOKED_AT {
-        return false;
-    }
-    let is_file = |path: &&str| top.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let there: Vec<&str> = paths.iter().copied().filter(is_file).collect();
-    if there.is_empty() {
-        return files.iter().all(|file| file.after.is_none());
-    }
-    let hashed = Tool::git(top).args(["hash-object", "--"]).args(&there).read();
-    let Ok(hashed) = hashed else { return false };
-    let hashed = String::from_utf8_lossy(&hashed).into_owned();
-    let now: HashMap<&str, &str> = there.into_iter().zip(hashed.lines()).collect();
-    let is_same = |(file, path): (&ChangedFile, &&str)| {
-        now.get(path).copied() == file.after.as_ref().map(ObjectId::as_str)
+/// Names of files come from the snapshots, which have them as they are.
+fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<ChangedLines> {
+    let redactor = if files.is_empty() { Redactor::default() } else { report::redactor(context) };
+    let lines = |file: &ChangedFile| {
+        let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
+        ChangedLines { path, added: file.added, removed: file.removed }
     };
-    files.iter().zip(&paths).all(is_same)
+    files.iter().map(lines).collect()
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

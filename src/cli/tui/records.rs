@@ -13,6 +13,7 @@ use ralph_core::record::{
     AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Task,
 };
 use ralph_core::summary::summarize;
+use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
     Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool,
@@ -24,7 +25,7 @@ use ralph_ui::tui::{
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
-use crate::cli::session_changes::{changed_files, changes};
+use crate::cli::session_changes::{changed_files, changes, in_tree};
 use crate::cli::{Context, summary};
 
 /// How much of a file is read before a part of it that is redacted.
@@ -35,9 +36,6 @@ const MAX_TAIL_BYTES: u64 = 32 << 10;
 
 /// Lines of a patch that are shown; a pager takes more.
 const MAX_LINES: u64 = 20_000;
-
-/// Most files that are compared with what attempts left.
-const MAX_FILES: usize = 200;
 
 /// Most learnings, and iterations that are read for them.
 const MAX_LEARNINGS: usize = 8;
@@ -119,18 +117,11 @@ impl Records {
         Live { pid: holder.pid, in_flight, waiting: control.waiting(), is_stopping: stop.is_some() }
     }
 
-    /// Returns the last thing that an agent did, by the end of what it printed.
-    fn doing(&self, author: &(SessionId, String), tail: &[u8]) -> Option<AgentEvent> {
-        let is_said = |event: &AgentEvent| match event {
-            AgentEvent::Text { text } => !text.trim().is_empty(),
-            AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => false,
-            AgentEvent::ToolStarted { .. } | AgentEvent::Retry { .. } | AgentEvent::Error { .. } => true,
-        };
+    /// Returns what an agent does, by the end of what it printed.
+    fn doing(&self, author: &(SessionId, String), tail: &[u8]) -> Option<String> {
         match self.events(author, tail) {
-            Some(events) => events.into_iter().rfind(is_said),
-            None => {
-                Some(AgentEvent::Text { text: String::from_utf8_lossy(tail).into_owned() }).filter(is_said)
-            }
+            Some(events) => events.iter().rev().find_map(AgentEvent::doing),
+            None => AgentEvent::Text { text: String::from_utf8_lossy(tail).into_owned() }.doing(),
         }
     }
 
@@ -316,7 +307,8 @@ impl Records {
             vec![":(top)".to_owned(), format!(":(top,exclude,literal){}", own.progress)]
         } else {
             let files = self.files_of_runs(&own, &snapshots)?;
-            files.into_iter().map(|(path, ..)| format!(":(top,literal){path}")).collect()
+            let names = files.into_iter().filter_map(|file| String::from_utf8(file.path).ok());
+            names.map(|path| format!(":(top,literal){path}")).collect()
         };
         if paths.is_empty() {
             return Ok(Patch::default());
@@ -341,27 +333,24 @@ impl Records {
 
     /// Returns the files that runs of attempts changed, with lines added and removed from before the first run to after the
     /// last one. A file that others changed in between is not theirs alone, and left out.
-    fn files_of_runs(&self, own: &FeatureFiles, runs: &[[ObjectId; 2]]) -> Result<Vec<(String, u64, u64)>> {
-        let changed = |before: &ObjectId, after: &ObjectId| -> Result<Vec<(String, u64, u64)>> {
+    fn files_of_runs(&self, own: &FeatureFiles, runs: &[[ObjectId; 2]]) -> Result<Vec<ChangedFile>> {
+        let changed = |before: &ObjectId, after: &ObjectId| -> Result<Vec<ChangedFile>> {
             let snapshots = (Some(before.clone()), Some(after.clone()));
-            let files = changed_files(&self.store, own, snapshots)?.unwrap_or_default();
-            let named = files.into_iter().filter_map(|file| {
-                let path = String::from_utf8(file.path).ok()?;
-                Some((path, file.added.unwrap_or_default(), file.removed.unwrap_or_default()))
-            });
-            Ok(named.collect())
+            Ok(changed_files(&self.store, own, snapshots)?.unwrap_or_default())
         };
         let Some(([before, _], [_, after])) = runs.first().zip(runs.last()) else { return Ok(Vec::new()) };
         let mut files = changed(before, after)?;
         let mut theirs = HashSet::new();
         let mut of_others = HashSet::new();
         for [before, after] in runs.iter().filter(|_| runs.len() > 1) {
-            theirs.extend(changed(before, after)?.into_iter().map(|(path, ..)| path));
+            theirs.extend(changed(before, after)?.into_iter().map(|file| file.path));
         }
         for pair in runs.windows(2) {
-            of_others.extend(changed(&pair[0][1], &pair[1][0])?.into_iter().map(|(path, ..)| path));
+            of_others.extend(changed(&pair[0][1], &pair[1][0])?.into_iter().map(|file| file.path));
         }
-        files.retain(|(path, ..)| (runs.len() == 1 || theirs.contains(path)) && !of_others.contains(path));
+        files.retain(|ChangedFile { path, .. }| {
+            (runs.len() == 1 || theirs.contains(path)) && !of_others.contains(path)
+        });
         Ok(files)
     }
 
@@ -373,33 +362,15 @@ impl Records {
 
     /// Returns the files of attempts that are in the work tree as these left them.
     fn unfinished(&self, target: &DiffTarget) -> Result<Unfinished> {
-        let work_tree = self.context.work_tree()?;
         let snapshots = self.snapshots(target)?;
-        let ([before, _], [_, after]) =
-            snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
-        let mut files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
-        let (here, gone): (Vec<_>, Vec<_>) =
-            files.iter().map(|(path, ..)| path.as_str()).partition(|path| work_tree.has_file(path));
-        let now = Tool::git(work_tree.top()).args(["hash-object", "--"]).args(here.iter().take(MAX_FILES));
-        let now = if here.is_empty() { Vec::new() } else { now.read()? };
-        let now = String::from_utf8_lossy(&now).into_owned();
-        let then = Tool::git(work_tree.top()).args(["ls-tree", "-r", "-z", "--full-tree", after.as_str()]);
-        let then = String::from_utf8_lossy(&then.args(here.iter().chain(&gone).take(MAX_FILES)).read()?)
-            .into_owned();
-        // `100644 blob ID\tPATH`
-        let id_of = |path: &str| {
-            let entry = then.split('\0').find_map(|entry| entry.strip_suffix(path)?.strip_suffix('\t'))?;
-            entry.rsplit(' ').next()
+        let ([before, _], _) = snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
+        let files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
+        let same = in_tree(self.context.work_tree()?, &files)?;
+        let lines = |file: &ChangedFile| {
+            let path = String::from_utf8_lossy(&file.path).into_owned();
+            (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
         };
-        let mut same: Vec<String> = here
-            .iter()
-            .zip(now.lines())
-            .filter(|(path, id)| id_of(path) == Some(id))
-            .map(|(path, _)| (*path).to_owned())
-            .collect();
-        same.extend(gone.iter().filter(|path| id_of(path).is_none()).map(|path| (*path).to_owned()));
-        files.retain(|(path, ..)| same.contains(path));
-        Ok(Unfinished { before: Some(before.clone()), files })
+        Ok(Unfinished { before: Some(before.clone()), files: same.into_iter().map(lines).collect() })
     }
 }
 

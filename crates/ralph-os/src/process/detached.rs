@@ -1,8 +1,9 @@
-//! A program that outlives us: it is not waited for, and no Ctrl-C reaches it.
+//! A program that outlives us and the terminal: it is not waited for, and no Ctrl-C reaches it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 
 use super::Marker;
+use super::launcher::{LAUNCH, launcher};
 use super::registry::DetachedPid;
 
 /// Time between two checks of a program that may end at once.
@@ -24,7 +26,7 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// Starts `argv` in `directory`, in a group of its own, with both its outputs in `said`.
+    /// Starts `argv` in `directory`, in a session of its own, with both its outputs in `said`.
     pub fn start(argv: &[String], directory: &Utf8Path, said: File) -> io::Result<Self> {
         // A mark that is no session's: a loop must not take it for a stray of its agent's.
         Self::spawn(argv, directory, said, Some("detached"))
@@ -38,8 +40,13 @@ impl Detached {
     fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
-        let mut command = std::process::Command::new(program);
-        command.args(arguments).current_dir(directory).process_group(0);
+        let mut command = std::process::Command::new(launcher().map_or(program.as_ref(), Path::as_os_str));
+        match launcher() {
+            // Its reason, if it cannot start the program, is what the program says.
+            Some(_) => command.args([LAUNCH, "/dev/stderr", program]),
+            None => command.process_group(0),
+        };
+        command.args(arguments).current_dir(directory);
         if let Some(mark) = mark {
             command.env(Marker::VARIABLE, mark);
         }

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -36,9 +36,14 @@ pub fn launch_through_ourselves() {
     }
 }
 
+/// Returns this program, if children are started through it.
+pub(super) fn launcher() -> Option<&'static Path> {
+    LAUNCHER.get().map(PathBuf::as_path).filter(|program| program.exists())
+}
+
 /// Returns true if children are started through this program.
 pub(super) fn launches() -> bool {
-    LAUNCHER.get().is_some_and(|program| program.exists())
+    launcher().is_some()
 }
 
 /// Returns how `program` is started through ours, if [`launches`]. A reason why it cannot be started goes to `failure`.
@@ -47,7 +52,7 @@ pub(super) fn through_ourselves(
     program: &OsStr,
     arguments: impl IntoIterator<Item = impl Into<OsString>>,
 ) -> Option<duct::Expression> {
-    let ourselves = LAUNCHER.get().filter(|_| launches())?;
+    let ourselves = launcher()?;
     let own = [LAUNCH.into(), failure.as_str().into(), program.to_owned()].into_iter();
     Some(duct::cmd(ourselves, own.chain(arguments.into_iter().map(Into::into))))
 }

@@ -9,7 +9,7 @@ use tasklist::{Item, TaskList};
 
 use ralph_core::history::causes::{CauseRecord, solutions};
 use ralph_core::record::{
-    AgentEvent, DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, RecordKind, Session, SessionId,
+    DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, RecordKind, Session, SessionId,
     SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::{Ask, RemoteRun, names};
@@ -260,7 +260,7 @@ pub struct InFlight {
     /// Bytes so far of the agent's stdout and stderr and the validation's; `None` if a stream is not open yet.
     pub lengths: [Option<u64>; 4],
     /// The last thing that the agent did.
-    pub doing: Option<AgentEvent>,
+    pub doing: Option<String>,
 }
 
 impl InFlight {

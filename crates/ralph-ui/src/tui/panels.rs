@@ -9,7 +9,7 @@ use crate::style::{bar, brief_duration, columns, cut, duration, grouped};
 use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
 
 use super::app::App;
-use super::contents::{Scene, Subject, and, brief, doing, usd};
+use super::contents::{Scene, Subject, and, brief, usd};
 use super::layout::{Panel, Shape};
 use super::model::{Feature, Night, TaskState};
 use super::row::{Look, Row};
@@ -51,7 +51,7 @@ pub fn now(frame: &mut Frame<'_>, app: &App, area: Rect) {
         let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
         let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms.validation);
         let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
-        let words = running.doing.as_ref().map_or_else(|| brief(&running.agent), doing);
+        let words = brief(running.doing.as_ref().unwrap_or(&running.agent));
         let is_validating = running.is_validating();
         let second =
             |name: &str, words: String| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words);

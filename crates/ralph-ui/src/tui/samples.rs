@@ -169,10 +169,7 @@ pub fn at_work() -> Sample {
         agent: "claude".to_owned(),
         started_at: Timestamp::from_seconds(START + 93_600),
         lengths: [Some(900), Some(0), None, None],
-        doing: Some(AgentEvent::ToolStarted {
-            tool_name: "Edit".to_owned(),
-            arguments_summary: "src/live/merge.ts".to_owned(),
-        }),
+        doing: Some("Edit src/live/merge.ts".to_owned()),
     };
     let live = Live { pid: 4711, in_flight: Some(running), waiting: None, is_stopping: false };
     sample.overview.live.insert(session_id(1), live);
@@ -340,7 +337,7 @@ fn whole(entry: &LogEntry) -> Iteration {
         cause: entry.cause.clone(),
         model: Some("opus".to_owned()),
         files_changed: vec!["src/live/merge.ts".to_owned(), "src/live/merge.test.ts".to_owned()],
-        tool_calls: vec![call("Read", "/work/src/live/merge.ts", false), call("Bash", "npx jest", is_failed)],
+        tool_calls: vec![call("Read", "src/live/merge.ts", false), call("Bash", "npx jest", is_failed)],
         learnings: vec!["ranks collide".to_owned()],
         approaches: approach.map(str::to_owned).into_iter().collect(),
         restored_to: (outcome == Outcome::Skipped).then(|| commit(7, 7)),

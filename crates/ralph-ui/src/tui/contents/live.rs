@@ -2,8 +2,8 @@
 
 use crate::tui::model::{File, InFlight, Place, Stream};
 use crate::tui::page::{Fold, Page, Section};
-use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{AgentEvent, SessionId};
+use crate::tui::row::{Look, Row};
+use ralph_core::record::SessionId;
 use ralph_store::Ask;
 
 use super::Scene;
@@ -71,21 +71,5 @@ pub fn live_file(session: &SessionId, running: &InFlight, stream: Stream) -> Fil
         place: Place::Spool(session.clone(), running.number),
         stream,
         author: Some((session.clone(), running.agent.clone())),
-    }
-}
-
-/// What the agent did last, in a line.
-pub fn doing(event: &AgentEvent) -> String {
-    match event {
-        AgentEvent::ToolStarted { tool_name, arguments_summary } => {
-            format!("{} {}", shown(tool_name), brief(arguments_summary))
-        }
-        AgentEvent::ToolEnded { tool_name, .. } => shown(tool_name),
-        AgentEvent::Text { text } => {
-            brief(text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default())
-        }
-        AgentEvent::Retry { message } => format!("retrying: {}", brief(message)),
-        AgentEvent::Error { message } => format!("error: {}", brief(message)),
-        AgentEvent::Usage { .. } => String::new(),
     }
 }

@@ -21,7 +21,7 @@ use super::model::{
 use super::page::{Page, Section};
 use super::row::{Look, Row};
 
-pub use live::{doing, live_file};
+pub use live::live_file;
 pub use log::{attempt_of, is_match};
 pub use night::max_cost;
 pub use output::rows_of_part;

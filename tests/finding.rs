@@ -57,8 +57,8 @@ fn an_unknown_iteration_is_an_error_with_a_reason() {
             "show HEAD~1",
             format!("no iteration made commit {} (HEAD~1)\nhint: {id}:1 is the last", &ready[..10]),
         ),
-        ("show HEAD~9", "worked on a task `HEAD~9`, and it names no commit".to_owned()),
-        ("diff 1 deadbeef", "worked on a task `deadbeef`, and it names no commit".to_owned()),
+        ("show HEAD~9", "no such task, attempt or commit in specs/001-login: `HEAD~9`".to_owned()),
+        ("diff 1 deadbeef", "no such task, attempt or commit in specs/001-login: `deadbeef`".to_owned()),
         ("restore 1234567", "has no iteration 1234567, the last is 2".to_owned()),
         ("show HEAD --session 2001", "there is no session 2001".to_owned()),
         ("bisect 2 1 -- true", format!("iteration 1 of session {id} is not after iteration 2")),
@@ -173,7 +173,7 @@ fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
         ),
         ("t005", "T005 was not tried: its box was ticked, and by no recorded iteration"),
         ("T006", "T006 was not tried: the last session ended before T006's turn: stopped (limit reached)"),
-        ("T009", "no iteration of specs/001-login worked on a task `T009`, and it names no commit"),
+        ("T009", "no such task, attempt or commit in specs/001-login: `T009`"),
     ] {
         scene.ralph(&format!("show {task}")).code(1).stdout("").stderr_has(&format!("error: {why}"));
     }
@@ -230,7 +230,7 @@ fn a_filter_that_matches_nothing_says_so() {
     let scene = with_ports();
     let none = "no attempt matches";
     for (words, complaint, hint) in [
-        ("--task T009", "no iteration worked on a task `T009`", "did you mean T001?"),
+        ("--task T009", "no attempt at a task `T009`", "did you mean T001?"),
         ("--since garbage", "`garbage` is not a date", "--since takes what git takes: 2026-11-24,"),
         ("--until 1990-01-01", none, "each filter alone may match some"),
         ("--exit validation=7", none, "each filter alone may match some"),

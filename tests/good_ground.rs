@@ -31,7 +31,7 @@ fn the_changes_of_a_skipped_task_are_taken_back() {
     scene
         .ralph("")
         .code(5)
-        .stdout_has("took back what T002 changed in 5 files  `specify ralph restore --undo 1` brings it back")
+        .stdout_has("reverted T002's changes in 5 files  (undo: `specify ralph restore --undo 1`)")
         .stdout_has("  given up; changes undone");
     assert_eq!(scene.read("kept"), "as it was\n");
     assert_eq!(scene.read("src/T001"), "good\n");
@@ -176,7 +176,7 @@ fn before_a_retry_changes_are_taken_back_where_the_user_wants_that() {
     let once = "if [ $RALPH_ATTEMPT = 1 ]; then echo broken > src/bad; else echo good > src/$RALPH_TASK; fi";
     let scene = scene([GOOD, once, GOOD]);
     scene.config("on-retry = \"restore\"");
-    scene.ralph("").code(0).stdout_has("took back what T002 changed in 1 file");
+    scene.ralph("").code(0).stdout_has("reverted T002's changes in 1 file");
     assert!(!scene.path("src/bad").exists());
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "failure", "success", "success"]);

@@ -90,7 +90,7 @@ fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     std::fs::rename(scene.path("specs"), scene.path("elsewhere")).expect("it is ours");
     scene.write(".specify/init-options.json", r#"{"ai": "some-editor"}"#);
     let said = scene.ralph("doctor").code(1);
-    said.stdout_has("has no directory in it\n               → make one with spec-kit").stdout_has(
+    said.stdout_has("/specs/ contains none\n               → make one with spec-kit").stdout_has(
         "! agents       spec-kit is set up for some-editor (.specify/init-options.json), which is not",
     );
     assert_eq!((&about("permissions")["state"], &about("git")["state"]), (&"fine".into(), &"fine".into()));

@@ -470,7 +470,7 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
         "1 session stays away that was cleaned away here; `specify ralph sync --cleaned` brings it back\n";
     for words in ["sync", "sync --push-only", "sync --fetch-only", "sync"] {
         let run = scene.ralph(words).code(0);
-        let message = if words.contains("push") { "nothing to bring together with origin\n" } else { away };
+        let message = if words.contains("push") { "already in sync with origin\n" } else { away };
         run.stdout(message);
         assert_eq!(note(scene.repo()), all[1..], "{words}");
         assert_eq!(note(&bare), all, "{words}");
@@ -493,7 +493,7 @@ fn lines_of_a_session_that_went_do_not_come_back_and_stay_where_it_is() {
 
     scene.ralph("sync --cleaned").code(0).stdout_has(&format!("fetched  {gone}\n"));
     assert_eq!(note(scene.repo()), expected);
-    scene.ralph("sync").code(0).stdout("nothing to bring together with origin\n");
+    scene.ralph("sync").code(0).stdout("already in sync with origin\n");
 
     // A purge takes them away for all but those who still have the session.
     scene.ralph(["purge", &gone, "--yes"]).code(0);

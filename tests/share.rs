@@ -57,7 +57,7 @@ fn sessions_go_to_the_remote_and_from_there_to_clones() {
     scene.ralph("sync").code(0).stdout(format!("pushed   {id}\n1 session pushed to origin\n")).stderr("");
     assert_eq!(refs(&scene, &bare, "refs/ralph/"), refs(&scene, scene.repo(), "refs/ralph/"));
     assert!(refs(&scene, &bare, "refs/ralph-snap/").is_empty(), "snapshots go where they are asked for");
-    scene.ralph("sync").code(0).stdout("nothing to bring together with origin\n");
+    scene.ralph("sync").code(0).stdout("already in sync with origin\n");
 
     let clone = clone(&scene, "clone");
     scene.call("log").dir(&clone).run().code(0).stdout("").stderr_has("`specify ralph sync` fetches them");
@@ -85,7 +85,7 @@ fn a_session_that_goes_on_goes_on_elsewhere_and_nowhere_backwards() {
     scene.call("sync").dir(&clone).run().code(0);
     let before = refs(&scene, &bare, "refs/ralph/");
     scene.ralph("resume").code(0);
-    scene.ralph("sync --fetch-only").code(0).stdout("nothing to bring together with origin\n");
+    scene.ralph("sync --fetch-only").code(0).stdout("already in sync with origin\n");
     assert_eq!(refs(&scene, &bare, "refs/ralph/"), before);
     scene.ralph("sync --push-only").code(0);
     // A clone that is behind has nothing to push.

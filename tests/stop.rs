@@ -36,7 +36,7 @@ fn a_signal_ends_the_session_and_the_iteration_is_recorded_first() {
         let mut running = begun(&scene);
         running.signal(signal);
         let run = running.wait().code(code);
-        run.stderr_has("stopping after the agent ends; Ctrl-C again kills it\n");
+        run.stderr_has("stopping the agent; Ctrl-C again kills it\n");
         let session = scene.session();
         assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted"]);
         assert_eq!(session.text(1, "agent/stdout"), "I begin.\n");

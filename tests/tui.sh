@@ -106,7 +106,7 @@ wait_for 'a sequence: red'
 wait_for 'following'
 wait_for '0/5'
 keys h
-wait_for 'answer T001'
+wait_for 'hint for T001: '
 keys 'use the fake clock' Enter
 wait_for "sent; T001's next prompt has it"
 keys 4 h 'use the other clock' Enter
@@ -323,6 +323,38 @@ wait_for 'ended with 4'
 tmux resize-window -t main -x 100 -y 30
 picture | grep -qE ' T001 [0-9]+ (s|min)' && fail 'something is left of the line that moves'
 echo '  nothing is left of it in a window that becomes narrower'
+
+echo 'The keys of the loop in its own terminal'
+rm "$work/go-slow"
+keys "$program ralph -n 2 --agent-command 'sh slow.sh'; echo ended with \$?" Enter
+wait_for 's stop · h hint'
+keys h 'use the fakes'
+wait_for 'hint: use the fakes▌'
+keys BSpace Enter
+wait_for 'hint for the next prompt arrived: use the fake'
+keys C-z
+wait_for 'Stopped'
+keys "stty -g > $work/stopped; fg" Enter
+wait_for 's stop · h hint'
+cmp "$work/before" "$work/stopped" || fail 'Ctrl-Z: the settings of the terminal differ'
+keys s
+wait_for 'stop requested: the session ends after this attempt'
+touch "$work/go-slow"
+wait_for 'ended with 0'
+check_clean 'stopping with a key'
+rm "$work/go-slow"
+keys "$program ralph -n 2 --agent-command 'sh slow.sh'; echo ended with \$?" Enter
+wait_for 's stop · h hint'
+keys C-c
+wait_for 'ended with 130'
+check_clean 'Ctrl-C'
+# Killed outright it can do nothing; bash takes its terminal back.
+keys "$program ralph -n 2 --agent-command 'sh slow.sh'; echo ended with \$?" Enter
+wait_for 's stop · h hint'
+kill -s KILL "$(pgrep -P "$(tmux display-message -p -t main '#{pane_pid}')" -f 'ralph -n 2')"
+wait_for 'ended with 137'
+check_clean 'SIGKILL'
+touch "$work/go-slow"
 
 echo 'What cannot be drawn on'
 code=0

@@ -95,7 +95,7 @@ fn a_later_session_knows_what_earlier_ones_did() {
 fn changes_that_the_loop_takes_back_itself_undo_nothing() {
     let scene = scene("echo broken >> app.txt; exit 0");
     scene.validate("! grep -q broken app.txt");
-    scene.ralph("--skip-after 1").code(5).stdout_has("took back what T003 changed").stdout_lacks("undid");
+    scene.ralph("--skip-after 1").code(5).stdout_has("reverted T003's changes").stdout_lacks("undid");
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn the_words_of_a_limit_say_when_it_ends_and_no_time_is_invented() {
             "You have hit your limit · resets 10pm (Atlantis/Capital)",
             "no reset time was given: trying again in 5 min",
         ),
-        ("Usage limit reached. Try again in 3 days 4 hours.", "waits 7"),
+        ("Usage limit reached. Try again in 3 days 4 hours.", "waiting for fake's usage limit until "),
         ("Claude AI usage limit reached|4102444800", "stopped at the limit of waiting"),
     ] {
         let scene = Sandbox::new();

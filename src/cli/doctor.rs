@@ -223,7 +223,7 @@ fn repository(store: &Store, is_bare: bool) -> Result<Vec<Finding>> {
     if logs > 0 {
         let message = format!("{} recorded", Count(logs as u64, "session"));
         findings.push(Finding::fine("records", message).with_hint(
-            format!("`{RALPH} log` lists them, and without us `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
+            format!("`{RALPH} log` lists them, with plain git: `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
     }
     for error in store.replaced_records()?.iter().chain(&store.unusable_sessions()?) {

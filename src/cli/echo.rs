@@ -1,4 +1,5 @@
-//! Shows in the loop's own terminal, at once, what other terminals ask of it: until the agent has ended, minutes can pass.
+//! What people ask of a running loop, shown in its own terminal at once, until the agent has ended minutes can pass; and its
+//! keys, which ask the same.
 
 use std::io::{Write, stderr};
 use std::sync::Arc;
@@ -6,13 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use anyhow::Result;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Hint, join_truncated};
+use ralph_core::record::{Hint, TaskName, join_truncated};
 use ralph_git::worktree::WorkTree;
-use ralph_store::{Control, ControlRequests, Hints, LoopLock, Stop};
-use ralph_ui::live::Moving;
+use ralph_os::clock::Clock;
+use ralph_os::terminal::give_back;
+use ralph_project::feature::Feature;
+use ralph_store::{Control, ControlRequests, Hints, Holder, LoopLock, Stop, Store};
+use ralph_ui::live::{KeyCommand, Keys, Moving};
 use ralph_ui::style::one_line;
+
+use super::hint::asking_task;
 
 /// Time between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -35,7 +42,16 @@ impl Echo {
             let mut state = Heard::default();
             listener.look(&mut state);
             while !seen.load(Ordering::SeqCst) {
-                thread::park_timeout(POLL_INTERVAL);
+                let command = match &listener.keys {
+                    Some(keys) => keys.wait(POLL_INTERVAL),
+                    None => {
+                        thread::park_timeout(POLL_INTERVAL);
+                        None
+                    }
+                };
+                if let Some(Err(error)) = command.map(|command| listener.obey(&command)) {
+                    listener.print(&one_line(&format!("{error:#}")));
+                }
                 for line in listener.look(&mut state) {
                     listener.print(&line);
                 }
@@ -54,17 +70,21 @@ impl Drop for Echo {
             // It holds nothing that its panic could have broken.
             drop(thread.join());
         }
+        give_back();
     }
 }
 
 /// What is looked at, and how it is shown.
 pub struct Listener {
     pub work_tree: WorkTree,
-    /// Path of the feature.
-    pub feature: String,
+    pub feature: Feature,
     /// `None` if the user wants to see everything.
     pub redactor: Option<Redactor>,
     pub moving: Moving,
+    /// Those of the terminal, if they are ours.
+    pub keys: Option<Keys>,
+    pub store: Store,
+    pub clock: Clock,
 }
 
 /// What was there at the last look.
@@ -99,17 +119,37 @@ impl Heard {
 }
 
 impl Listener {
+    /// Does what a key asks, as `stop` and `hint` do it.
+    fn obey(&self, command: &KeyCommand) -> Result<()> {
+        match command {
+            KeyCommand::Stop => {
+                self.control().map_or(Ok(()), |control| control.ask_to_stop(Stop::AfterIteration))
+            }
+            KeyCommand::Hint(text) => {
+                let asking = asking_task(&self.store, &self.feature.path, Some(&self.feature));
+                let names: Vec<TaskName> = asking.into_iter().map(|(task, _)| task).collect();
+                Hints::of(self.store.repository(), &self.feature.path)
+                    .add(text, &names, self.clock.now())
+                    .map(drop)
+            }
+        }
+    }
+
+    /// `None` before the session has begun.
+    fn control(&self) -> Option<Control> {
+        let ours = |holder: &Holder| holder.pid == std::process::id();
+        let holder = LoopLock::holder_here(&self.work_tree).ok().flatten().filter(ours);
+        holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session))
+    }
+
     /// What cannot be read now can be read at the next look.
     fn look(&self, heard: &mut Heard) -> Vec<String> {
-        let mut hints = Hints::of(self.work_tree.repository(), &self.feature).list().unwrap_or_default();
+        let mut hints = Hints::of(self.work_tree.repository(), &self.feature.path).list().unwrap_or_default();
         // Before it becomes one line: signs in place of colours would hide a secret.
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);
         }
-        let ours = |holder: &ralph_store::Holder| holder.pid == std::process::id();
-        let holder = LoopLock::holder_here(&self.work_tree).ok().flatten().filter(ours);
-        let control = holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session));
-        let requests = control.and_then(|control| control.look().ok()).unwrap_or_default();
+        let requests = self.control().and_then(|control| control.look().ok()).unwrap_or_default();
         heard.lines(requests, &hints)
     }
 
@@ -119,7 +159,7 @@ impl Listener {
 
     fn print(&self, line: &str) {
         let line = self.redacted(line);
-        let back = if self.moving == Moving::Stderr { "\r\x1b[K" } else { "" };
+        let back = if self.moving == Moving::Stderr { "\r\x1b[J" } else { "" };
         // If no terminal is left, the record still says what was asked.
         let _closed = stderr().write_all(format!("{back}  {line}\n").as_bytes()).is_err();
     }

@@ -250,7 +250,7 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
         (None, Some(only), _) => format!("they worked on {} alone", one_line(only)),
         (None, None, _) => "no recorded iteration matches".to_owned(),
     };
-    bail!("no iteration worked on a task `{}`\nhint: {hint}", one_line(wanted))
+    bail!("no attempt at a task `{}`\nhint: {hint}", one_line(wanted))
 }
 
 #[cfg(test)]
@@ -274,7 +274,7 @@ mod tests {
             ("T001", &BTreeSet::new(), "no recorded iteration matches"),
         ] {
             let message = named(wanted, known).unwrap_err().to_string();
-            assert_eq!(message, format!("no iteration worked on a task `{wanted}`\nhint: {hint}"));
+            assert_eq!(message, format!("no attempt at a task `{wanted}`\nhint: {hint}"));
         }
     }
 

@@ -315,7 +315,7 @@ fn unknown(
         Some(_) => format!("session {}", log.id()),
         None => one_line(log.feature()),
     };
-    let commit = if name.session.is_none() { ", and it names no commit" } else { "" };
+    let kinds = if name.session.is_none() { "task, attempt or commit" } else { "task or attempt" };
     let task = one_line(task);
-    Ok(anyhow!("no iteration of {scope} worked on a task `{task}`{commit}\nhint: {hint}"))
+    Ok(anyhow!("no such {kinds} in {scope}: `{task}`\nhint: {hint}"))
 }

@@ -1,6 +1,6 @@
 //! `specify ralph run` and `resume`: from settings to a plan, and from the end of a session to an exit code.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -15,7 +15,7 @@ use ralph_project::tasks;
 use ralph_store::{LoopLock, Maintenance};
 use ralph_ui::ending;
 use ralph_ui::json::write_line;
-use ralph_ui::live::{Detail, Live, Moving};
+use ralph_ui::live::{Detail, Keys, Live, Moving};
 use ralph_ui::style::{Count, Paint, one_line};
 
 use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
@@ -262,7 +262,10 @@ fn run_session(
     let plan = Plan { lock, ..ready.plan(store, work_tree, feature, request, &interrupt)? };
     let root = work_tree.top().as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
-    let mut printer = EventPrinter::new(voice, moving, redactor, root);
+    let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);
+    let max_cost = ready.config.settings.max_cost;
+    let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, max_cost);
+    let mut printer = EventPrinter { voice, redactor, live };
     let mut maintenance = Maintenance::default();
     let mut verdict = String::new();
     let mut listener = |event: &Event| {
@@ -279,7 +282,7 @@ fn run_session(
             printer.print(&Event::Warning { message: format!("git's maintenance failed: {error:#}") });
         }
     };
-    let _echo = echo(feature, &ready.config, context, voice, moving)?;
+    let _echo = echo(feature, &ready.config, context, voice, (moving, keys))?;
     let code = match ralph_engine::run(plan, &mut listener)? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
@@ -300,22 +303,25 @@ fn run_session(
     code
 }
 
-/// Shows requests from other terminals, where people look on.
+/// Shows requests from other terminals, where people look on, and listens to the keys of this one.
 fn echo(
     feature: &Feature,
     config: &Config,
     context: &Context,
     voice: Voice,
-    moving: Moving,
+    (moving, keys): (Moving, Option<Keys>),
 ) -> Result<Option<Echo>> {
     if voice.is_json || voice.detail == Detail::Quiet {
         return Ok(None);
     }
     Ok(Some(Echo::start(Listener {
         work_tree: context.work_tree()?.clone(),
-        feature: feature.path.clone(),
+        feature: feature.clone(),
         redactor: terminal_redactor(config)?,
         moving,
+        keys,
+        store: context.store()?.clone(),
+        clock: context.clock()?,
     })))
 }
 
@@ -324,8 +330,8 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     let say = move || {
         interrupt.wait();
         if !interrupt.is_asked() {
-            let back = if moving == Moving::Stderr { "\r\x1b[K" } else { "" };
-            let line = format!("{back}stopping after the agent ends; Ctrl-C again kills it\n");
+            let back = if moving == Moving::Stderr { "\r\x1b[J" } else { "" };
+            let line = format!("{back}stopping the agent; Ctrl-C again kills it\n");
             // If no terminal is left, the record still says how it ended.
             let _closed = stderr().write_all(line.as_bytes()).is_err();
         }
@@ -407,10 +413,6 @@ struct EventPrinter {
 }
 
 impl EventPrinter {
-    fn new(voice: Voice, moving: Moving, redactor: Option<EventRedactor>, root: &str) -> Self {
-        Self { voice, redactor, live: Live::new(stdout(), voice.paint, voice.detail, moving, root) }
-    }
-
     fn print(&mut self, event: &Event) {
         let Some(redactor) = &mut self.redactor else { return self.show(event) };
         // A redaction that fails shows nothing, as it records nothing.

@@ -14,9 +14,10 @@ use redact_stream::Redactor;
 use ralph_core::record::{RALPH, Refusal, Timestamp};
 use ralph_os::clock::Clock;
 use ralph_os::process::{Detached, ShutdownSignal, Tool};
+use ralph_os::terminal::is_in_foreground;
 use ralph_store::{Scratch, SessionQuery, Spool, Store, folders};
 use ralph_ui::style::inert;
-use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Palette, Place, Program, is_in_foreground};
+use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Palette, Place, Program};
 
 use super::own_command::own_program;
 use super::resume::{ResumeArgs, Resumption};

@@ -378,7 +378,7 @@ fn a_file_of_the_project_cannot_choose_an_address_to_sync_with() {
     scene.ralph("sync").code(0);
     assert_eq!(scene.git_in(&evil, "for-each-ref --format=%(refname) refs/ralph/").lines().count(), 1);
     scene.git("config --unset ralph.remote");
-    scene.ralph(["sync", &path]).code(0).stdout_has("nothing to bring together");
+    scene.ralph(["sync", &path]).code(0).stdout_has("already in sync");
     let other = scene.outside("other.git");
     scene.git(["init", "--quiet", "--bare", other.to_str().unwrap()]);
     scene.call("sync").env("SPECKIT_RALPH_REMOTE", &other).run().code(0);

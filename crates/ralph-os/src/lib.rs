@@ -1,4 +1,5 @@
-//! What the system gives: processes and their trees, limits, signals, and the clock.
+//! What the system gives: processes and their trees, limits, signals, the terminal, and the clock.
 
 pub mod clock;
 pub mod process;
+pub mod terminal;

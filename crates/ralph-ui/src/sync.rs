@@ -20,7 +20,7 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     }
     let place = one_line(place);
     match (counted(fetched), counted(pushed)) {
-        (None, None) if is_at_one(exchange) => writeln!(out, "nothing to bring together with {place}")?,
+        (None, None) if is_at_one(exchange) => writeln!(out, "already in sync with {place}")?,
         (None, None) => {}
         (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}")?,
         (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}")?,
@@ -113,7 +113,7 @@ pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
     }
     if !purged_but_there.is_empty() {
         warnings.push(format!(
-            "purged, and still at {place}: {}\nhint: `{RALPH} purge SESSION` tries again to remove it there",
+            "purged, and still at {place}: {}\nhint: `{RALPH} purge SESSION` retries it there",
             purged_but_there.join(", ")
         ));
     }
@@ -135,7 +135,7 @@ mod tests {
         let one = |name: &str| MovedRef { name: name.to_owned(), commit: "0".repeat(40).parse().unwrap() };
         let log = one("refs/ralph/001-login/20261121-204512-3f9a0c1d");
         let snapshot = one("refs/ralph-snap/001-login/20261121-204512-3f9a0c1d");
-        assert_eq!(printed(&Exchange::default()), "nothing to bring together with origin\n");
+        assert_eq!(printed(&Exchange::default()), "already in sync with origin\n");
         let away = Exchange {
             cleaned: vec![snapshot.name.clone(), log.name.clone()],
             lost: vec![log.name.clone()],

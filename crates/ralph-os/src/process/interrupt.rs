@@ -11,6 +11,8 @@ use signal_hook::consts::{SIGINT, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::terminal::{give_back, give_back_while};
+
 use super::{registry, system};
 
 /// The one that was installed.
@@ -77,6 +79,7 @@ impl Interrupt {
                     }
                     if signal == SIGINT && shared.is_urgent() {
                         // Whatever hangs now, the user wants out; the next start finishes the spool.
+                        give_back();
                         signal_hook::low_level::exit(128 + SIGINT);
                     }
                     shared.raise(signal);
@@ -173,8 +176,10 @@ impl Interrupt {
 /// on with both when we are continued.
 fn suspend() {
     registry::signal_running(Signal::STOP);
-    // It comes back when we are continued.
-    let _stopped = emulate_default_handler(SIGTSTP).is_ok();
+    give_back_while(|| {
+        // It comes back when we are continued.
+        let _stopped = emulate_default_handler(SIGTSTP).is_ok();
+    });
     registry::signal_running(Signal::CONT);
 }
 

@@ -191,8 +191,8 @@ impl Search {
                 self.root.join("specs")
             ),
             ([], [], []) => bail!(
-                "there is no feature: {} has no directory in it\n\
-                 hint: make one with spec-kit (`/speckit.specify`), or name a task list with --tasks FILE",
+                "there is no feature: {}/ contains none\n\
+                 hint: make one with spec-kit (`/speckit.specify` or `/speckit-specify`), or name a task list with --tasks FILE",
                 self.root.join("specs")
             ),
             ([], [], _) => bail!("no feature has a task list\n{}", self.candidates_hint()),
@@ -207,7 +207,7 @@ impl Search {
     fn candidates_hint(&self) -> String {
         let names = self.names().unwrap_or_default();
         if names.is_empty() {
-            "hint: make a feature with spec-kit (`/speckit.specify`), or name a task list with --tasks FILE"
+            "hint: make a feature with spec-kit (`/speckit.specify` or `/speckit-specify`), or name a task list with --tasks FILE"
                 .to_owned()
         } else {
             format!("hint: choose with --feature from {}", names.join(", "))

@@ -16,7 +16,7 @@ const NO_BREAKS: &str = "\x1b[?7l";
 /// Has it go on in the next row, as is usual.
 const BREAKS: &str = "\x1b[?7h";
 
-/// Draws on stderr, and leaves the cursor in front of what it drew.
+/// Draws on stderr, and leaves the cursor in front of what it drew, where it stays whatever it is asked to do.
 ///
 /// A terminal that becomes narrower breaks a line in several, and the cursor stays with the part that it is on. From the
 /// first of them all others can be taken away; from behind the last nobody knows how many there are.
@@ -35,7 +35,11 @@ impl Frame {
     fn take(&self) -> String {
         let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         let drawn = std::mem::take(&mut *drawing);
-        if drawn.is_empty() { drawn } else { format!("{NO_BREAKS}{drawn}\r{BREAKS}") }
+        let back = match drawn.matches('\n').count() {
+            0 => String::new(),
+            rows => format!("\x1b[{rows}A"),
+        };
+        if drawn.is_empty() { drawn } else { format!("{NO_BREAKS}{drawn}\r{back}{BREAKS}") }
     }
 }
 
@@ -44,12 +48,12 @@ impl TermLike for Frame {
         columns(stderr()).unwrap_or(COLUMNS)
     }
 
-    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}A") } else { Ok(()) })
+    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+        Ok(())
     }
 
-    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.draw(|drawing| if n > 0 { write!(drawing, "\x1b[{n}B") } else { Ok(()) })
+    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+        Ok(())
     }
 
     fn move_cursor_right(&self, n: usize) -> io::Result<()> {
@@ -99,6 +103,10 @@ mod tests {
     fn the_cursor_waits_in_front_of_the_line_and_all_below_is_taken_away() {
         let frame = Frame::default();
         assert_eq!(frame.take(), "");
+        frame.write_str("one").unwrap();
+        frame.write_line("").unwrap();
+        frame.write_str("two").unwrap();
+        assert_eq!(frame.take(), "\x1b[?7lone\ntwo\r\x1b[1A\x1b[?7h");
         for line in ["one", "two"] {
             frame.clear_line().unwrap();
             frame.write_str(line).unwrap();

@@ -11,7 +11,8 @@ use ralph_core::record::{
 use super::header;
 use crate::evidence::{FLAG, outcome};
 use crate::left_behind::{lost, undone};
-use crate::local_time::{clock, local_minute};
+use crate::local_time::clock;
+use crate::status::waiting_words;
 use crate::style::{
     Count, Look, Paint, brief_duration, columns, cut, duration, hanging, one_line, padded, painted, sign,
 };
@@ -43,9 +44,6 @@ const TASK: usize = 6;
 
 /// Columns in front of what stands below a row.
 const BELOW: usize = 18;
-
-/// In seconds.
-const DAY: u64 = 20 * 3600;
 
 /// Writes a line or two for each event.
 #[derive(Debug)]
@@ -130,8 +128,8 @@ impl<W: Write> Lines<W> {
             }
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
-                    format!("took back what {} changed in {}", one_line(task), Count(*files as u64, "file"));
-                let undo = self.dim(&format!("`{RALPH} restore --undo {restoration}` brings it back"));
+                    format!("reverted {}'s changes in {}", one_line(task), Count(*files as u64, "file"));
+                let undo = self.dim(&format!("(undo: `{RALPH} restore --undo {restoration}`)"));
                 writeln!(self.out, "  {}  {undo}", self.paint.paint(Look::Warn, &what))?;
             }
             Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
@@ -278,7 +276,7 @@ impl<W: Write> Lines<W> {
                 format!("{} failed", one_line(tool_name))
             }
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
-            AgentEvent::Retry { message } => format!("tries again: {}", self.words(message)),
+            AgentEvent::Retry { message } => format!("retrying: {}", self.words(message)),
             AgentEvent::Error { message } => {
                 self.told = Some(message.clone());
                 format!("error: {}", self.words(message))
@@ -292,14 +290,15 @@ impl<W: Write> Lines<W> {
     }
 
     fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
-        let Waiting { agent, class, until, is_guessed, message } = waiting;
+        let Waiting { agent, class, is_guessed, message, .. } = waiting;
         let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
         let line = match (is_guessed, is_limit, class.is_transient()) {
             (true, true, _) => format!("no reset time was given: trying again in {}", pause(seconds)),
             (_, _, false) => format!("trying again in {}", pause(seconds)),
             _ => {
-                let length = duration(seconds.saturating_mul(1000));
-                format!("waits {length} until {}", wall_clock(*until, seconds))
+                let now = waiting.until.ms() / 1000 - i64::try_from(seconds).unwrap_or(i64::MAX);
+                let words = self.words(&waiting_words(waiting, Timestamp::from_seconds(now)));
+                return writeln!(self.out, "\n  {}", self.paint.paint(Look::Warn, &words));
             }
         };
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
@@ -366,11 +365,6 @@ fn pause(seconds: u64) -> String {
         0..=55 => format!("{} s", seconds.next_multiple_of(5)),
         _ => format!("{} min", seconds.div_ceil(60)),
     }
-}
-
-/// A time of this day by the clock alone.
-fn wall_clock(until: Timestamp, seconds: u64) -> String {
-    if seconds < DAY { clock(until) } else { local_minute(until) }
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 mod closing;
 mod frame;
 mod header;
+mod keys;
 mod lines;
 mod now;
 mod spinner;
 
 use std::io::{self, Write};
+use std::time::Instant;
 
 use ralph_core::record::{AgentEvent, Event};
 
@@ -17,6 +19,7 @@ use self::spinner::Spinner;
 use crate::style::Paint;
 
 pub use self::frame::columns as terminal_columns;
+pub use self::keys::{KeyCommand, Keys};
 pub use self::lines::Detail;
 
 /// Where the moving line goes.
@@ -35,6 +38,9 @@ pub struct Live<W> {
     lines: Lines<Vec<u8>>,
     now: Now,
     moving: Moving,
+    /// Those of the terminal, where they are ours.
+    keys: Option<Keys>,
+    started: Instant,
     paint: Paint,
     spinner: Option<Spinner>,
     root: String,
@@ -42,13 +48,23 @@ pub struct Live<W> {
 }
 
 impl<W: Write> Live<W> {
-    /// Paths of the agent below `root` are shown from there.
-    pub fn new(out: W, paint: Paint, detail: Detail, moving: Moving, root: &str) -> Self {
+    /// Paths of the agent below `root` are shown from there. At `max_cost` dollars the session stops.
+    pub fn new(
+        out: W,
+        paint: Paint,
+        detail: Detail,
+        moving: Moving,
+        keys: Option<Keys>,
+        root: &str,
+        max_cost: Option<f64>,
+    ) -> Self {
         Self {
             out,
             lines: Lines::new(Vec::new(), paint, detail),
-            now: Now::default(),
+            now: Now::new(max_cost),
             moving,
+            keys,
+            started: Instant::now(),
             paint,
             spinner: None,
             root: format!("{root}/"),
@@ -71,7 +87,7 @@ impl<W: Write> Live<W> {
         self.write_lines()?;
         match (change, &self.spinner) {
             (Redraw::Begun, _) if self.moving == Moving::Stderr => {
-                self.spinner = Some(Spinner::start(&self.now, self.paint));
+                self.spinner = Some(Spinner::start(&self.now, self.started, self.keys.as_ref(), self.paint));
             }
             (Redraw::Words, Some(spinner)) => spinner.say(&self.now),
             _ => {}
@@ -124,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_an_agent_says_names_files_from_the_projects_root() {
-        let mut live = Live::new(Vec::new(), Paint::Plain, Detail::Verbose, Moving::Nowhere, "/w/app");
+        let mut live =
+            Live::new(Vec::new(), Paint::Plain, Detail::Verbose, Moving::Nowhere, None, "/w/app", None);
         for event in [
             AgentEvent::Text { text: "I read /w/app/src/a.rs and /etc/hosts".to_owned() },
             AgentEvent::ToolStarted {

@@ -1,11 +1,17 @@
 //! What goes on right now, in a few words: the events since the last one that began something.
 
 use crate::local_time::clock;
-use crate::style::{clock_span, cut, one_line, rough};
+use crate::style::{bar, clock_span, columns, cut, one_line, rough};
 use ralph_core::record::{AgentEvent, Cost, Event, Phase};
+
+use super::keys::Keys;
 
 /// Longest piece of somebody's words; the window cuts what does not fit.
 const WIDTH: usize = 200;
+
+/// Between the parts of the second line, and cells of its bar.
+const GAP: &str = "   ";
+const BAR: usize = 9;
 
 /// Fewest tasks of which the pace is known.
 const MIN_CLOSED: usize = 3;
@@ -32,25 +38,76 @@ pub struct Now {
     tasks: (usize, usize),
     /// Of the session so far.
     cost: Cost,
+    /// At which it stops, in dollars.
+    max_cost: Option<f64>,
     /// Tasks that were done before this run.
     done_before: usize,
     /// What its attempts took, in milliseconds.
     took_ms: u64,
 }
 
+/// How far the session is.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    tasks: (usize, usize),
+    cost: Option<String>,
+    left: Option<String>,
+}
+
+impl Progress {
+    /// `   11/35 ━━━╌╌╌╌╌╌   $19.60 of $80.00   1 h 44 min, about 4 h left   s stop · h hint`, in at most `room` columns; or
+    /// the hint that is being typed.
+    pub fn line(&self, elapsed_ms: u64, keys: Option<&Keys>, room: usize) -> String {
+        if let Some(text) = keys.and_then(Keys::typed) {
+            let (lead, help) = (format!("{GAP}hint: "), format!("{GAP}Enter sends · Esc"));
+            let beside = columns(&lead) + columns(&help) + 1;
+            let mut end = one_line(&text);
+            while columns(&end) + beside > room && !end.is_empty() {
+                end.remove(0);
+            }
+            return cut(&format!("{lead}{end}▌{help}"), room);
+        }
+        let (done, all) = self.tasks;
+        let [full, rest] = bar(done, all, BAR);
+        let counts = (all > 0).then(|| format!("{done}/{all}"));
+        let drawn = counts.as_ref().map(|counts| format!("{counts} {full}{rest}"));
+        let left = self.left.as_ref().map_or(String::new(), |left| format!(", {left}"));
+        let time = Some(format!("{}{left}", clock_span(elapsed_ms)));
+        let keys = keys.map(|_| "s stop · h hint".to_owned());
+        let line = |parts: [&Option<String>; 4]| {
+            parts.into_iter().flatten().fold(String::new(), |line, part| line + GAP + part)
+        };
+        // The narrower the window, the less is said.
+        let lines = [
+            line([&drawn, &self.cost, &time, &keys]),
+            line([&counts, &self.cost, &time, &keys]),
+            line([&counts, &self.cost, &time, &None]),
+        ];
+        let fitting = lines.iter().find(|line| columns(line) <= room);
+        fitting.cloned().unwrap_or_else(|| cut(&lines[2], room))
+    }
+}
+
 impl Now {
+    /// The session stops at `max_cost` dollars.
+    pub fn new(max_cost: Option<f64>) -> Self {
+        Self { max_cost, ..Self::default() }
+    }
+
     /// The task, or what else it is at: `T012 2`
     pub fn name(&self) -> &str {
         if self.task.is_empty() { self.phase } else { &self.task }
     }
 
-    /// `12/35  $19.60  about 4 h left  Edit src/lib.rs`
-    pub fn words(&self) -> String {
-        let (done, all) = self.tasks;
-        let progress = if all > 0 { format!("{done}/{all}") } else { String::new() };
-        let cost = self.cost.usd.map_or(String::new(), |usd| Cost::of(usd).to_string());
-        let parts = [progress, cost, self.left().unwrap_or_default(), self.doing.clone()];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    /// What is done about it: `Edit src/lib.rs`
+    pub fn doing(&self) -> &str {
+        &self.doing
+    }
+
+    pub fn progress(&self) -> Progress {
+        let limit = self.max_cost.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
+        let cost = self.cost.usd.map(|usd| format!("{}{limit}", Cost::of(usd)));
+        Progress { tasks: self.tasks, cost, left: self.left() }
     }
 
     /// How long the rest takes at the pace of this run.
@@ -159,7 +216,7 @@ mod tests {
             (phase(Phase::Recording), Redraw::Begun, "recording", "recording"),
         ] {
             assert_eq!(now.take(&event), change, "{event:?}");
-            assert_eq!((now.name(), now.words().as_str()), (name, words), "{event:?}");
+            assert_eq!((now.name(), now.doing()), (name, words), "{event:?}");
         }
     }
 
@@ -172,8 +229,17 @@ mod tests {
         }
         let mut now = Now::default();
         now.take(&event);
-        assert_eq!(now.words(), "19/35  $39.81");
+        assert_eq!(now.progress().line(8_000, None, 80), "   19/35 ━━━━╌╌╌╌╌   $39.81   8 s");
         (now.tasks, now.took_ms) = ((22, 35), 3 * 600_000);
-        assert_eq!(now.words(), "22/35  $39.81  about 2 h left");
+        now.max_cost = Some(80.0);
+        let keys = Keys::default();
+        for (room, expected) in [
+            (90, "   22/35 ━━━━━╌╌╌╌   $39.81 of $80.00   1 h 44 min, about 2 h left   s stop · h hint"),
+            (80, "   22/35   $39.81 of $80.00   1 h 44 min, about 2 h left   s stop · h hint"),
+            (56, "   22/35   $39.81 of $80.00   1 h 44 min, about 2 h left"),
+            (20, "   22/35   $39.81 o…"),
+        ] {
+            assert_eq!(now.progress().line(104 * 60_000, Some(&keys), room), expected);
+        }
     }
 }

@@ -1,14 +1,15 @@
-//! The line that moves: it turns and counts on its own while the loop waits for others.
+//! The lines that move: they turn and count on their own while the loop waits for others.
 
 use std::fmt::Write;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle, TermLike};
 
 use crate::style::{Look, Paint, clock_span};
 
 use super::frame::Frame;
+use super::keys::Keys;
 use super::now::Now;
 
 /// How often it turns.
@@ -19,31 +20,43 @@ const TURN: Duration = Duration::from_millis(120);
 pub struct Spinner(ProgressBar);
 
 impl Spinner {
-    pub fn start(now: &Now, paint: Paint) -> Self {
+    /// `started` is when the session began; `keys` are those of the terminal, if they are ours.
+    pub fn start(now: &Now, started: Instant, keys: Option<&Keys>, paint: Paint) -> Self {
         let bar =
             ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Frame::default())));
         let name = paint.paint(Look::Bold, "{prefix}");
         let time = paint.paint(Look::Dim, "{time}");
-        let style = ProgressStyle::with_template(&format!("  {{spinner}} {name} {time}  {{wide_msg}}"))
-            .expect("the template is well formed")
-            .with_key("time", |state: &ProgressState, line: &mut dyn Write| {
-                // A line that cannot be drawn is drawn again soon.
-                let _drawn = line
-                    .write_str(&clock_span(u64::try_from(state.elapsed().as_millis()).unwrap_or(u64::MAX)))
-                    .is_ok();
-            });
+        let (progress, keys) = (now.progress(), keys.cloned());
+        let below = paint.paint(Look::Dim, "{below}");
+        let style =
+            ProgressStyle::with_template(&format!("  {{spinner}} {name} {time}  {{wide_msg}}\n{below}"))
+                .expect("the template is well formed")
+                .with_key("below", move |_: &ProgressState, line: &mut dyn Write| {
+                    let room = usize::from(Frame::default().width()).saturating_sub(1);
+                    let _drawn = line
+                        .write_str(&progress.line(milliseconds(started.elapsed()), keys.as_ref(), room))
+                        .is_ok();
+                })
+                .with_key("time", |state: &ProgressState, line: &mut dyn Write| {
+                    // A line that cannot be drawn is drawn again soon.
+                    let _drawn = line.write_str(&clock_span(milliseconds(state.elapsed()))).is_ok();
+                });
         let bar = bar.with_style(style).with_finish(ProgressFinish::AndClear);
-        let bar = bar.with_prefix(now.name().to_owned()).with_message(now.words());
+        let bar = bar.with_prefix(now.name().to_owned()).with_message(now.doing().to_owned());
         bar.enable_steady_tick(TURN);
         Self(bar)
     }
 
     pub fn say(&self, now: &Now) {
-        self.0.set_message(now.words());
+        self.0.set_message(now.doing().to_owned());
     }
 
     /// Takes the line away while `write` writes to the same terminal.
     pub fn suspend(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.0.suspend(write)
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

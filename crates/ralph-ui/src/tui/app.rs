@@ -30,7 +30,8 @@ pub enum Mode {
     /// What is looked for in a view is being typed; what it was before.
     Search(String),
     /// A hint is being typed: for this task, or for the next prompt.
-    Hint(Option<TaskName>, String),
+    /// What is typed, for a task or the next prompt; true if it answers the task.
+    Hint(Option<TaskName>, String, bool),
     /// The loop that was started with the screen runs: what shall become of it?
     Leave,
     /// How the session shall stop.

@@ -150,10 +150,10 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
     match &app.mode {
         Mode::Find(_) => return plain(&[("⏎", "keep"), ("Esc", "as before")]),
         Mode::Search(_) => return plain(&[("⏎", "find"), ("Esc", "as before")]),
-        Mode::Hint(Some(task), _) => {
+        Mode::Hint(Some(task), ..) => {
             return vec![("⏎", format!("send to {}", shown(task))), ("Esc", "none".to_owned())];
         }
-        Mode::Hint(None, _) => return plain(&[("⏎", "for the next prompt"), ("Esc", "none")]),
+        Mode::Hint(None, ..) => return plain(&[("⏎", "for the next prompt"), ("Esc", "none")]),
         Mode::Help if help::last_top(app.size) > 0 => {
             return plain(&[("j k", "more"), ("any other key", "back")]);
         }
@@ -243,8 +243,9 @@ fn typed(app: &App) -> Row {
     let (before, text) = match &app.mode {
         Mode::Search(_) => ("/ ".to_owned(), &app.search),
         Mode::Find(_) => ("find / ".to_owned(), &app.filter),
-        Mode::Hint(Some(task), text) => (format!("answer {}: ", shown(task)), text),
-        Mode::Hint(None, text) => ("hint: ".to_owned(), text),
+        Mode::Hint(Some(task), text, true) => (format!("answer {}: ", shown(task)), text),
+        Mode::Hint(Some(task), text, false) => (format!("hint for {}: ", shown(task)), text),
+        Mode::Hint(None, text, _) => ("hint: ".to_owned(), text),
         _ => return Row::new(),
     };
     // The end of a long text is what is being typed.

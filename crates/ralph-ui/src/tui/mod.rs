@@ -32,5 +32,5 @@ pub use model::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Patch, Place, Request,
     SessionDetail, Stream, Unfinished,
 };
-pub use terminal::{Host, Left, is_in_foreground, run};
+pub use terminal::{Host, Left, run};
 pub use window::PART;

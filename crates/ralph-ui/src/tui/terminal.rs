@@ -151,12 +151,6 @@ fn give_back() {
     }
 }
 
-/// Returns false if another program has the terminal: it would stop us, and its keys are not ours.
-pub fn is_in_foreground() -> bool {
-    let foreground = rustix::termios::tcgetpgrp(stdin()).ok();
-    foreground.is_none_or(|group| group == rustix::process::getpgrp())
-}
-
 /// A thread that reads for the screen, one thing after the other.
 struct Reader {
     to: Sender<Request>,

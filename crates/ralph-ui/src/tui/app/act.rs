@@ -41,7 +41,7 @@ impl App {
                 self.type_search(key, before);
                 None
             }
-            Mode::Hint(task, text) => self.type_hint(key, task, text),
+            Mode::Hint(task, text, is_answer) => self.type_hint(key, task, text, is_answer),
             Mode::Leave | Mode::Stop => self.answer(key),
             Mode::Confirm(question) => {
                 self.mode = Mode::Browse;
@@ -362,7 +362,7 @@ impl App {
                 self.say(Look::Dim, "choose a task that is not done: its next prompt has the answer");
             }
             _ if self.night().is_none() => self.say(Look::Dim, "no session is recorded here"),
-            (task, _) => self.mode = Mode::Hint(task, String::new()),
+            (task, _) => self.mode = Mode::Hint(task, String::new(), is_answer),
         }
     }
 

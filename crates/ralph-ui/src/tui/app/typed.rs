@@ -36,9 +36,10 @@ impl App {
         key: KeyEvent,
         task: Option<TaskName>,
         mut text: String,
+        is_answer: bool,
     ) -> Option<Effect> {
         if edit(&mut text, key.code) || !matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
-            self.mode = Mode::Hint(task, text);
+            self.mode = Mode::Hint(task, text, is_answer);
             return None;
         }
         self.mode = Mode::Browse;

@@ -35,11 +35,15 @@ impl Frame {
     fn take(&self) -> String {
         let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         let drawn = std::mem::take(&mut *drawing);
+        if drawn.is_empty() {
+            return drawn;
+        }
+        let drawn = drawn.trim_end_matches('\n');
         let back = match drawn.matches('\n').count() {
             0 => String::new(),
             rows => format!("\x1b[{rows}A"),
         };
-        if drawn.is_empty() { drawn } else { format!("{NO_BREAKS}{drawn}\r{back}{BREAKS}") }
+        format!("{NO_BREAKS}{drawn}\r{back}{BREAKS}")
     }
 }
 
@@ -69,9 +73,9 @@ impl TermLike for Frame {
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
-        // Blanks up to the edge would only be more to break.
+        // Blanks up to the edge end a line, and would only be more to break.
         let is_blank = text.chars().all(|c| c == ' ');
-        self.draw(|drawing| if is_blank { Ok(()) } else { drawing.write_str(text) })
+        self.draw(|drawing| drawing.write_str(if is_blank { "\n" } else { text }))
     }
 
     /// Down to the end of the screen: below the line there is nothing but what became of it.
@@ -104,7 +108,7 @@ mod tests {
         let frame = Frame::default();
         assert_eq!(frame.take(), "");
         frame.write_str("one").unwrap();
-        frame.write_line("").unwrap();
+        frame.write_str("   ").unwrap();
         frame.write_str("two").unwrap();
         assert_eq!(frame.take(), "\x1b[?7lone\ntwo\r\x1b[1A\x1b[?7h");
         for line in ["one", "two"] {

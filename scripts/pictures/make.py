@@ -86,7 +86,7 @@ class Pictures:
             name: Window(f"night-{name}", size, self.folder, [*command, str(self.folder / name)], environment) for name, size in WINDOWS.items()
         }
         for name, window in windows.items():
-            screen = window.wait(r"T01\d[\s\S]*[⠁-⣿] T0\d\d .*\d+/35")
+            screen = window.wait(r"T01\d[\s\S]*[⠁-⣿] T0\d\d .*\n +\d+/35")
             draw(self.to, f"live-{name}", "The live output of a loop", screen)
         for name, window in windows.items():
             window.wait("the night is in")
@@ -107,7 +107,7 @@ class Pictures:
             draw(self.to, f"{words}-{name}", title, window.wait(pattern))
             window.close()
         window = open_window("tui")
-        draw(self.to, f"tui-{name}", "The first view of the terminal UI", window.wait(r"Needs you \d[\s\S]* files "))
+        draw(self.to, f"tui-{name}", "The first view of the terminal UI", window.wait(r" files [\s\S]*Needs you \d|Needs you \d[\s\S]* files "))
         window.keys("Down")
         draw(self.to, f"failure-{name}", "A failure in the terminal UI", window.wait(r"Given up(?![\s\S]*reading)"))
         window.keys("?")

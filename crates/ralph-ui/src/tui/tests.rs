@@ -161,7 +161,7 @@ fn what_is_seen_first_in_every_layout() {
 
 #[test]
 fn views_of_a_task_and_of_its_attempts() {
-    let wide = &[(120, 36)][..];
+    let every = &SIZES[..];
     for (name, keys) in [
         ("given_up", "<Down>"),
         ("diff", "d"),
@@ -171,7 +171,7 @@ fn views_of_a_task_and_of_its_attempts() {
         ("night", "3"),
         ("help", "?"),
     ] {
-        assert_snapshot!(name, pictures(morning, keys, wide));
+        assert_snapshot!(name, pictures(morning, keys, every));
     }
     assert_snapshot!("log", pictures(morning, "L<Down><Space>", &[(120, 36), (80, 24)]));
     assert_snapshot!("tasks", pictures(morning, "2<Down><Enter><Down>", &[(120, 30), (80, 24), (56, 24)]));
@@ -332,7 +332,7 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
     for (keys, words) in [
         ("s", "no session runs there"),
         ("3a", "choose a task that is not done"),
-        ("3R", "nothing of this is unfinished"),
+        ("3R", "nothing of this is left"),
     ] {
         Scene::new(morning(), (120, 36)).keys(keys).shows(words);
     }

@@ -104,7 +104,7 @@ impl App {
             }
             Act::Find => {
                 self.show(View::Log);
-                self.mode = Mode::Find(self.filter.clone());
+                self.mode = Mode::Find(std::mem::take(&mut self.filter));
             }
             Act::FailedOnly => {
                 self.filter = if self.filter == FAILED { String::new() } else { FAILED.to_owned() };
@@ -413,7 +413,7 @@ impl App {
         match question {
             None => self.say(
                 Look::Dim,
-                "nothing of this is unfinished in your work tree; choose a task or an attempt",
+                "nothing of this is left in your work tree; choose another task or an attempt",
             ),
             Some((title, arguments)) => {
                 self.mode = Mode::Confirm(Question {

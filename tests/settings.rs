@@ -65,8 +65,7 @@ fn what_was_meant_is_named_for_keys_tables_values_and_commands() {
         scene.write(".specify/ralph.toml", file);
         scene.ralph("config").code(3).stderr_has(hint);
     }
-    scene.write(".specify/ralph.toml", "agent = 'cluade'");
-    scene.tasks("- [ ] T001 One").ralph("run --dry-run").code(3).stderr_has("hint: did you mean `claude`?");
+    scene.write(".specify/ralph.toml", "");
     for (word, hint) in [
         ("ls", "did you mean `specify ralph log`?"),
         ("stauts", "did you mean `specify ralph status`?"),

@@ -340,7 +340,7 @@ cmp "$work/before" "$work/stopped" || fail 'Ctrl-Z: the settings of the terminal
 keys s
 wait_for 'stop requested: the session ends after this attempt'
 touch "$work/go-slow"
-wait_for 'ended with 0'
+wait_for 'stopped by you'
 check_clean 'stopping with a key'
 rm "$work/go-slow"
 keys "$program ralph -n 2 --agent-command 'sh slow.sh'; echo ended with \$?" Enter

@@ -114,7 +114,7 @@ fn who_looks_sees_what_is_waited_for_and_ctrl_c_ends_it() {
     let scene = Sandbox::new();
     scene.agents_like_claude(&[("fake", &until(1, &out_for(7200)))]);
     let mut running = scene.call("").in_real_time().spawn();
-    running.wait_for_text("waits ");
+    running.wait_for_text("waiting for fake's usage limit until ");
     let status = scene.ralph("status --json").code(0).json();
     assert_eq!(status["session"]["waiting"]["failure_class"], "quota");
     scene

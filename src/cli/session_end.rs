@@ -1,7 +1,6 @@
 //! How a user learns that a session has ended: by the terminal, and by a command of their own, as for a message to the
 //! desktop, a mail, a call of a web hook.
 
-use std::fs::File;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use camino::Utf8Path;
 use ralph_core::config::Notify;
 use ralph_core::record::{Session, Status};
 use ralph_os::process::Tool;
+use ralph_os::terminal::controlling_terminal;
 use ralph_project::feature::Feature;
 use ralph_ui::style::one_line;
 
@@ -27,7 +27,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 pub fn notify(when: Notify, session: &Session, verdict: &str, environment: &Environment) {
     let terminal: Option<Box<dyn Write>> = match when {
         Notify::Auto | Notify::Always if stderr().is_terminal() => Some(Box::new(stderr())),
-        Notify::Always => File::options().write(true).open("/dev/tty").ok().map(|file| Box::new(file) as _),
+        Notify::Always => controlling_terminal().map(|file| Box::new(file) as _),
         Notify::Auto | Notify::Never => None,
     };
     let Some(mut terminal) = terminal else { return };

@@ -1,5 +1,6 @@
 //! The terminal of a loop: its keys one at a time, and back again however we end.
 
+use std::fs::File;
 use std::io::stdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +14,11 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 /// Returns false if another program has the terminal: it would stop us, and its keys are not ours.
 pub fn is_in_foreground() -> bool {
     tcgetpgrp(stdin()).ok().is_none_or(|group| group == getpgrp())
+}
+
+/// Returns the terminal of this process for writing, wherever its output goes; `None` without one.
+pub fn controlling_terminal() -> Option<File> {
+    File::options().write(true).open("/dev/tty").ok()
 }
 
 /// Calls `read` while the terminal gives each key at once and echoes none; Ctrl-C and Ctrl-Z stay signals. `None` if

@@ -72,7 +72,7 @@ fn sessions_go_to_the_remote_and_from_there_to_clones() {
     scene.ralph("sync --snapshots").code(0).stdout("snapshots of 1 session pushed to origin\n");
     scene.call("sync --snapshots").dir(&clone).run().code(0);
     let log = log.lines().filter(|line| !line.starts_with("  ⚑ ")).map(|line| format!("{line}\n"));
-    scene.call("log").dir(&clone).run().code(0).stdout(log.collect::<String>());
+    scene.call("log").dir(&clone).run().code(0).stdout(format!("{}\n", log.collect::<String>().trim_end()));
     assert_eq!(refs(&scene, &clone, "refs/ralph-snap/"), refs(&scene, scene.repo(), "refs/ralph-snap/"));
     scene.store_is_sound(&clone);
 }

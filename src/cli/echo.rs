@@ -42,12 +42,11 @@ impl Echo {
             let mut state = Heard::default();
             listener.look(&mut state);
             while !seen.load(Ordering::SeqCst) {
-                let command = match &listener.keys {
-                    Some(keys) => keys.wait(POLL_INTERVAL),
-                    None => {
-                        thread::park_timeout(POLL_INTERVAL);
-                        None
-                    }
+                let command = if let Some(keys) = &listener.keys {
+                    keys.wait(POLL_INTERVAL)
+                } else {
+                    thread::park_timeout(POLL_INTERVAL);
+                    None
                 };
                 if let Some(Err(error)) = command.map(|command| listener.obey(&command)) {
                     listener.print(&one_line(&format!("{error:#}")));

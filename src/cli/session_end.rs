@@ -21,7 +21,7 @@ use super::{Environment, ExitCode, warn};
 const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
 
 /// Time limit of the hook.
-const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
+const HOOK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
 pub fn notify(when: Notify, session: &Session, verdict: &str, environment: &Environment) {

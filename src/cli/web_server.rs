@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 /// Time for a client to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for a whole connection: to send, to make the page, and to take it.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECTION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Bytes of a request line with its headers.
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 const MAX_HEADERS: usize = 64;

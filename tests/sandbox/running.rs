@@ -12,7 +12,7 @@ use super::sound::Untouched;
 use super::{Run, Sandbox};
 
 /// How long anything may take before the scene has failed. Long: the machine may be busy with other things.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub const PATIENCE: Duration = Duration::from_mins(4);
 
 /// Between two looks at something that is waited for.
 const LOOK: Duration = Duration::from_millis(2);

@@ -65,18 +65,19 @@ pub fn build(settings: &AgentSettings, own_program: &[String], lookup: Lookup<'_
             Box::new(Scripted::new(script.as_deref().unwrap_or_default(), own_program, settings)?)
         }
         (Some(command), _) => Box::new(Command::new(command, settings)?),
-        (None, name) => match known::find(name) {
-            Some(known) => Box::new(Adapter::new(known, settings, lookup)),
-            None => {
+        (None, name) => {
+            if let Some(known) = known::find(name) {
+                Box::new(Adapter::new(known, settings, lookup))
+            } else {
                 let near = did_you_mean(name, names())
                     .map_or(String::new(), |near| format!("did you mean `{near}`? "));
                 bail!(
                     "unknown agent `{name}`\nhint: {near}known agents are {} and scripted; for any other program, \
-                     set `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
+                 set `command` in [agents.{name}] of .specify/ralph.toml, or use --agent-command CMD",
                     known::names().collect::<Vec<_>>().join(", ")
                 )
             }
-        },
+        }
     })
 }
 

@@ -24,10 +24,10 @@ pub struct AgentSettings {
 }
 
 /// How long an agent may be silent if its stream shows when it waits for a tool.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// How long an agent may be silent if its stream does not show that.
-const IDLE_TIMEOUT_OPAQUE: Duration = Duration::from_secs(30 * 60);
+const IDLE_TIMEOUT_OPAQUE: Duration = Duration::from_mins(30);
 
 impl AgentSettings {
     /// Returns the agent of that name with default settings.

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_validation_keeps_code_streams_and_duration() {
         let (validation, stdout, stderr) =
-            validate("echo \"$RALPH_TASK\" && echo bad >&2; exit 101", Duration::from_secs(60));
+            validate("echo \"$RALPH_TASK\" && echo bad >&2; exit 101", Duration::from_mins(1));
         assert_eq!(validation.exit, Exit { code: 101, reason: None });
         assert_eq!((stdout.as_str(), stderr.as_str()), ("T001\n", "bad\n"));
         assert_eq!(validation.duration_ms, 1000);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_command_that_does_not_exist_is_a_result() {
-        let (validation, _, stderr) = validate("no-such-command --at-all", Duration::from_secs(60));
+        let (validation, _, stderr) = validate("no-such-command --at-all", Duration::from_mins(1));
         assert_eq!(validation.exit, Exit { code: 127, reason: None });
         assert!(stderr.contains("no-such-command"), "{stderr}");
     }

@@ -51,10 +51,10 @@ pub use restore::{PathChange, Paths, TreeEntry};
 pub use snapshot::Contents;
 
 /// How long git may take to list what is untracked, or to look into submodules.
-const LISTING_TIMEOUT: Duration = Duration::from_secs(60);
+const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long a git of a snapshot may take. Filters of the user's run in it, the first time for every file.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(600);
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Which tree is worked on: the files, the HEAD and the index of one work tree.
 #[derive(Debug, Clone)]

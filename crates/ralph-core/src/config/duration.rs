@@ -110,7 +110,7 @@ mod tests {
         ] {
             assert_eq!(parse_duration(text), expected.map(Duration::from_millis), "{text:?}");
         }
-        assert_eq!(display_duration(Duration::from_secs(5400)), "1h30m");
+        assert_eq!(display_duration(Duration::from_mins(90)), "1h30m");
         assert_eq!(display_duration(Duration::ZERO), "0s");
     }
 

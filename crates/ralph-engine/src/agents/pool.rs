@@ -8,14 +8,14 @@ use ralph_core::record::{FailureClass, Timestamp};
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The same where a limit of the account is used up, which takes longer.
-const FIRST_QUOTA_PAUSE: Duration = Duration::from_secs(5 * 60);
+const FIRST_QUOTA_PAUSE: Duration = Duration::from_mins(5);
 
 /// The upper bound of these pauses.
-const MAX_PAUSE: Duration = Duration::from_secs(30 * 60);
+const MAX_PAUSE: Duration = Duration::from_mins(30);
 
 /// The first and the longest pause after a reset time that did not hold.
-const FIRST_BROKEN_PAUSE: Duration = Duration::from_secs(60);
-const MAX_BROKEN_PAUSE: Duration = Duration::from_secs(60 * 60);
+const FIRST_BROKEN_PAUSE: Duration = Duration::from_mins(1);
+const MAX_BROKEN_PAUSE: Duration = Duration::from_hours(1);
 
 /// Added to a reset time that an agent reported: its clock is not ours.
 const CLOCK_SKEW_MARGIN: Duration = Duration::from_secs(2);
@@ -403,7 +403,7 @@ mod tests {
         assert!(matches!(pool.next(at(0)), Next::TooLong(0, _)), "in vain from the start");
         pool.interrupt(0, interruption(FailureClass::Quota, Some(at(58))), at(0));
         assert_eq!(wait(&pool, 0), (0, 60));
-        assert_eq!(pool.wait(at(0), 0), Duration::from_secs(60));
+        assert_eq!(pool.wait(at(0), 0), Duration::from_mins(1));
         pool.ran(0);
         let mut ends = Vec::new();
         for _ in 0..3 {

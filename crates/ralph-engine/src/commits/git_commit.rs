@@ -20,7 +20,7 @@ use crate::running::Running;
 use crate::settings::validation_limits;
 
 /// How long a commit may wait for somebody: nobody answers a pinentry, an editor or a question at night.
-const MAX_WAIT: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// So many commits of a session may wait; then it makes no more.
 const MAX_WAITED_COMMITS: u32 = 2;

@@ -100,16 +100,16 @@ mod tests {
     fn it_answers_more_than_once() {
         let mut echo = shell("while read line; do echo got $line; done");
         for line in ["one", "two"] {
-            echo.ask(&format!("{line}\n"), &format!("got {line}"), Duration::from_secs(60)).unwrap();
+            echo.ask(&format!("{line}\n"), &format!("got {line}"), Duration::from_mins(1)).unwrap();
         }
     }
 
     #[test]
     fn one_that_ends_is_an_error_with_its_complaint() {
         let mut dying = shell("read line; echo start: ok; echo 'fatal: no' >&2; exit 7");
-        let error = dying.ask("one\n", "commit: ok", Duration::from_secs(60)).unwrap_err();
+        let error = dying.ask("one\n", "commit: ok", Duration::from_mins(1)).unwrap_err();
         assert_eq!(error.to_string(), "fatal: no");
-        assert!(dying.ask("two\n", "commit: ok", Duration::from_secs(60)).is_err());
+        assert!(dying.ask("two\n", "commit: ok", Duration::from_mins(1)).is_err());
     }
 
     #[test]
@@ -117,6 +117,6 @@ mod tests {
         let mut deaf = shell("exec sleep 1000");
         let error = deaf.ask(&"x".repeat(300_000), "commit: ok", Duration::from_millis(100)).unwrap_err();
         assert_eq!(error.to_string(), "no answer within 100 ms");
-        assert!(deaf.process.handle().wait_timeout(Duration::from_secs(60)).unwrap().is_some());
+        assert!(deaf.process.handle().wait_timeout(Duration::from_mins(1)).unwrap().is_some());
     }
 }

@@ -108,7 +108,7 @@ mod tests {
         said.read_to_string(&mut text).unwrap();
         let numbers: Vec<_> = text.split_whitespace().collect();
         assert_eq!((numbers.len(), numbers[0]), (2, numbers[1]), "{text}");
-        assert_eq!(detached.ended_within(Duration::from_secs(60)), Some(0));
+        assert_eq!(detached.ended_within(Duration::from_mins(1)), Some(0));
         assert!(detached.is_over());
         assert_eq!(detached.code(), Some(0));
     }

@@ -267,7 +267,7 @@ mod tests {
             let other = interrupt.clone();
             scope.spawn(move || other.raise(SIGINT));
             while interrupt.signal().is_none() {
-                interrupt.pause(Duration::from_secs(60));
+                interrupt.pause(Duration::from_mins(1));
             }
         });
         assert!(started.elapsed() < Duration::from_secs(30));

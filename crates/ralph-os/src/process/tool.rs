@@ -14,10 +14,10 @@ use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
 
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The limit of what handles all files or objects of a repository while a user waits, or after everybody's back.
-pub const LONG: Duration = Duration::from_secs(6 * 60 * 60);
+pub const LONG: Duration = Duration::from_hours(6);
 
 /// Bytes that are handed on at once.
 const PIECE: usize = 64 << 10;
@@ -338,7 +338,7 @@ mod tests {
         let tool = Tool::new("sleep", Utf8Path::new("/")).arg("1000").limit(limit);
         let error = tool.run().unwrap_err();
         assert_eq!(format!("{error:#}"), "run `sleep 1000`: no answer within 100 ms");
-        let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_secs(60));
+        let quick = Tool::new("echo", Utf8Path::new("/")).arg("hi").limit(Duration::from_mins(1));
         assert_eq!(quick.line().unwrap(), "hi");
     }
 

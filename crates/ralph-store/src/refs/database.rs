@@ -9,7 +9,7 @@ use ralph_core::record::ObjectId;
 use ralph_os::process::{Coprocess, Tool};
 
 /// How long a transaction may take. Git waits a second for a lock at most, unless its settings say otherwise.
-const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
+const TRANSACTION_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What git answers when a transaction is done.
 const LAST_ANSWER: &str = "commit: ok";

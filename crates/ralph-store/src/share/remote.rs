@@ -16,7 +16,7 @@ use ralph_os::process::{Captured, NO_LAZY_FETCH, Tool};
 const LISTING_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Longest wait for one batch of refs with all that they lead to.
-const TRANSFER: Duration = Duration::from_secs(30 * 60);
+const TRANSFER: Duration = Duration::from_mins(30);
 
 /// Maximum number of refs in one transfer.
 pub(super) const BATCH: usize = 200;

@@ -11,7 +11,7 @@ use ralph_core::record::{SessionId, Timestamp};
 
 const SHORT_GRACE: Grace =
     Grace { interrupt: Duration::from_millis(300), terminate: Duration::from_millis(300), ..GRACE };
-const LONG_TIMEOUT: Duration = Duration::from_secs(60);
+const LONG_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A folder, and a marker that no other test has.
 struct TestDir {

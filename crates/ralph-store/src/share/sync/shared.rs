@@ -17,7 +17,7 @@ use super::{Direction, Sync};
 const MAX_PUSH_ATTEMPTS: u32 = 12;
 
 /// How long it is tried to bring such a ref together while others get through.
-const PUSH_RETRY_TIMEOUT: Duration = Duration::from_secs(120);
+const PUSH_RETRY_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Makes one commit of what is here, if anything, and theirs.
 type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<MergeResult>;

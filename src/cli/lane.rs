@@ -16,7 +16,7 @@ use ralph_core::record::{
     IfThere, ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated,
 };
 use ralph_git::repository::RefFormat;
-use ralph_git::worktree::{Lane, WorkTree};
+use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
@@ -215,7 +215,7 @@ fn refuse_uncommitted(feature: &Feature, settings: &Settings, context: &Context)
 /// Refuses a list of the commit `from` whose tasks cannot be told apart by their ids.
 fn refuse_tasks(feature: &Feature, work_tree: &WorkTree, from: &ObjectId) -> Result<()> {
     let path = work_tree.relative(&feature.tasks_path);
-    let file = work_tree.committed_file(from, &path)?.filter(|file| file.mode.starts_with("100"));
+    let file = work_tree.committed_file(from, &path)?.filter(CommittedFile::is_plain);
     let Some(file) = file else {
         let message = format!("{path} is no file of the commit {} that the lane begins from", from.short());
         return Err(Refusal::new(message).with_hint("commit it as a plain file").into());

@@ -11,7 +11,7 @@ use ralph_core::record::{
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
 use ralph_os::process::create_private_dir;
-use ralph_project::project_files::{MAX_DOCUMENT_BYTES, MAX_TASK_LIST_BYTES};
+use ralph_project::project_files::MAX_DOCUMENT_BYTES;
 use ralph_store::{Begin, Conflict, SessionRefs, Slot};
 
 use super::commits::message::CommitSubject;
@@ -204,11 +204,10 @@ impl Running<'_> {
         let objects = done.slot.objects();
         create_private_dir(&objects)?;
         let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        // From the snapshot: line ends are as git keeps them.
+        let after = work_tree.snapshot_file(private_index, tree, &tasks)?.filter(CommittedFile::is_plain);
         let list = work_tree.committed_file(base, &tasks)?.map(|list| CommittedFile {
-            bytes: match feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES) {
-                Ok(after) => list_to_publish(done.tasks, after, done.closed),
-                Err(_) => list.bytes,
-            },
+            bytes: list_to_publish(list.bytes, after.map(|after| after.bytes), done.closed),
             ..list
         });
         let files = [(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
@@ -320,10 +319,20 @@ fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
 }
 
 /// Returns the task list of a result: with the text that the agent left, and the marks that it found, but for those of the tasks
-/// that it closed and of what is in them. What is new is open.
-fn list_to_publish(before: &TaskList, mut bytes: Vec<u8>, closed: &[TaskName]) -> Vec<u8> {
-    let Ok(after) = TaskList::parse(&bytes) else { return bytes };
-    let pairing = Pairing::similar(before, &after);
+/// that it closed and of what is in them. What is new is open. If a task left the list, the text of `base` stays.
+fn list_to_publish(mut base: Vec<u8>, after: Option<Vec<u8>>, closed: &[TaskName]) -> Vec<u8> {
+    let Ok(before) = TaskList::parse(&base) else { return base };
+    let mut bytes = after.unwrap_or_default();
+    let after = TaskList::parse(&bytes).unwrap_or_default();
+    let pairing = Pairing::similar(&before, &after);
+    if !pairing.lost().is_empty() {
+        for item in before.items.iter().filter(|item| closed.contains(&item.name)) {
+            if let Some(byte) = base.get_mut(item.offset + 1).filter(|_| item.odd_box.is_none()) {
+                *byte = b'x';
+            }
+        }
+        return base;
+    }
     let own = |item: &Item| {
         let mut around = Some(item);
         while let Some(item) = around {
@@ -355,7 +364,6 @@ mod tests {
     #[test]
     fn a_result_has_the_marks_of_its_own_tasks_alone() {
         let list = "- [ ] T001 a\n  - [ ] works\n- [x] T002 b\n- [ ] T003 c\n";
-        let before = TaskList::parse(list.as_bytes()).unwrap();
         for (after, expected) in [
             (list, list),
             (
@@ -363,12 +371,18 @@ mod tests {
                 "- [x] T001 a\n  - [x] works\n- [x] T002 b\n- [ ] T003 c\n- [ ] T009 new\n",
             ),
             (
-                "- [x] T001 a, better\n  - [x] works\n- [~] T002 b\n- [-] T003 c\n",
+                "- [x] T001 a, better\n  - [x] works\n- [X] T002 b\n- [ ] T003 c\n",
                 "- [x] T001 a, better\n  - [x] works\n- [x] T002 b\n- [ ] T003 c\n",
             ),
+            // Marks that no list has, and tasks that are gone.
+            (
+                "- [x] T001 a, better\n- [~] T003 c\n",
+                "- [x] T001 a\n  - [ ] works\n- [x] T002 b\n- [ ] T003 c\n",
+            ),
         ] {
-            let found = list_to_publish(&before, after.as_bytes().to_vec(), &["T001".to_owned()]);
-            assert_eq!(String::from_utf8(found).unwrap(), expected, "{after}");
+            let [base, after] = [list, after].map(|text| text.as_bytes().to_vec());
+            let found = list_to_publish(base, Some(after), &["T001".to_owned()]);
+            assert_eq!(String::from_utf8(found).unwrap(), expected);
         }
     }
 }

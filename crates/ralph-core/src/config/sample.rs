@@ -61,7 +61,8 @@ pub fn sample(has_all: bool, validation: Option<&str>) -> String {
 fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
-        ValueKind::Words(_) => format!("[\"{}\"]", key.default.replace(", ", "\", \"")),
+        ValueKind::Names if !key.default.contains(", ") => format!("\"{}\"", key.default),
+        ValueKind::Names | ValueKind::Words(_) => format!("[\"{}\"]", key.default.replace(", ", "\", \"")),
         _ if key.default == "none" => format!("\"{}\"", key.unset),
         ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
             key.default.to_owned()

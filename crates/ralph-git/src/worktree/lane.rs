@@ -63,6 +63,13 @@ pub struct CommittedFile {
     pub bytes: Vec<u8>,
 }
 
+impl CommittedFile {
+    /// Returns true if it is no link.
+    pub fn is_plain(&self) -> bool {
+        self.mode.starts_with("100")
+    }
+}
+
 impl Lane {
     /// Returns the name by which its lock and its spools are known.
     pub fn name(&self) -> String {
@@ -354,16 +361,18 @@ impl WorkTree {
 
     /// Returns a file of a commit or tree, by its path from the top; `None` if there is no such file.
     pub fn committed_file(&self, treeish: &ObjectId, path: &str) -> Result<Option<CommittedFile>> {
-        let git =
-            || Tool::git(&self.repository.common_dir).env("GIT_DIR", self.repository.common_dir.as_str());
-        let listed = git().args(["ls-tree", "-z", "--full-tree", treeish.as_str(), "--", path]).read()?;
-        let listed = String::from_utf8_lossy(split(&listed).next().unwrap_or_default()).into_owned();
-        let mut words = listed.split([' ', '\t']);
-        let (Some(mode), Some("blob"), Some(id)) = (words.next(), words.next(), words.next()) else {
-            return Ok(None);
-        };
-        let bytes = git().env(NO_LAZY_FETCH, "0").args(["cat-file", "blob", id]).read()?;
-        Ok(Some(CommittedFile { mode: mode.to_owned(), bytes }))
+        let common = &self.repository.common_dir;
+        file_in(&|| Tool::git(common).env("GIT_DIR", common.as_str()), treeish, path)
+    }
+
+    /// Returns a file of a tree that was written with `private_index`.
+    pub fn snapshot_file(
+        &self,
+        private_index: PrivateIndex<'_>,
+        tree: &ObjectId,
+        path: &str,
+    ) -> Result<Option<CommittedFile>> {
+        file_in(&|| self.git_private(private_index), tree, path)
     }
 
     /// Writes `tree` with other contents of some files, or without them. The index of `private_index` is used up for it.
@@ -432,6 +441,17 @@ fn copy(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
         fs::copy(from, to)?;
     }
     Ok(())
+}
+
+fn file_in(git: &dyn Fn() -> Tool, treeish: &ObjectId, path: &str) -> Result<Option<CommittedFile>> {
+    let listed = git().args(["ls-tree", "-z", "--full-tree", treeish.as_str(), "--", path]).read()?;
+    let listed = String::from_utf8_lossy(split(&listed).next().unwrap_or_default()).into_owned();
+    let mut words = listed.split([' ', '\t']);
+    let (Some(mode), Some("blob"), Some(id)) = (words.next(), words.next(), words.next()) else {
+        return Ok(None);
+    };
+    let bytes = git().env(NO_LAZY_FETCH, "0").args(["cat-file", "blob", id]).read()?;
+    Ok(Some(CommittedFile { mode: mode.to_owned(), bytes }))
 }
 
 /// Removes what has that name: a folder with all that is in it, or a file or a link.

@@ -296,7 +296,9 @@ fn each_attempt_begins_at_the_tip_and_ignored_files_stay() {
         ),
     );
     scene.write(".gitignore", "*.o\n").commit("Ignore");
-    scene.ralph("run --lane").code(0);
+    let run = scene.ralph("run --lane -n 1").code(4);
+    run.stdout_lacks("in your work tree");
+    scene.ralph("resume").code(0);
     assert_eq!(files_of(&scene, BRANCH), ["seen-2", "specs/001-login/tasks.md", "work-T001"]);
     let seen = scene.git(["show", &format!("{BRANCH}:seen-2")]);
     assert_eq!(seen.lines().collect::<Vec<_>>(), ["agent.sh", "build.o", "seen-2", "specs"]);

@@ -95,6 +95,11 @@ impl Running<'_> {
                 found.tried.push(item.clone());
             }
         }
+        if self.plan.work_tree.lane().is_some() {
+            // What it left is not in the user's work tree, and goes before the next attempt.
+            found.is_taken_back = true;
+            return Ok(found);
+        }
         let (Some(now), None) = self.recorder.last_contents() else { return Ok(found) };
         let Some(last) = failed().next_back().and_then(|record| record.snapshot.as_ref()) else {
             return Ok(found);

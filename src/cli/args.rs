@@ -49,6 +49,9 @@ pub struct SettingArgs {
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = command_line)]
     agent_command: Option<String>,
+    /// Run the agent and all commands without a sandbox, whatever the settings say
+    #[arg(long, conflicts_with = "sandbox")]
+    no_sandbox: bool,
     /// Do not run the validation before the first iteration
     #[arg(long)]
     no_baseline: bool,
@@ -109,6 +112,7 @@ impl<const OF_HISTORY: bool> Args for KeyFlags<OF_HISTORY> {
                 "agent" => argument.action(ArgAction::Append).visible_alias("agent-cli"),
                 "max-iterations" => argument.short('n'),
                 "model" => argument.short('m'),
+                "sandbox.mechanism" => argument.num_args(0..=1).default_missing_value("auto"),
                 _ => argument,
             })
         })
@@ -155,6 +159,7 @@ impl SettingArgs {
             self.no_baseline.then(|| FlagInput::new("--no-baseline", "validation.baseline", "false")),
         );
         settings.extend(self.lane.then(|| FlagInput::new("--lane", "lane", "true")));
+        settings.extend(self.no_sandbox.then(|| FlagInput::new("--no-sandbox", "sandbox.mechanism", "none")));
         settings.extend(self.trust.then(|| FlagInput::new("--trust", "trust", "always")));
         Flags { settings, agent_command: self.agent_command.clone(), loop_type: None }
     }

@@ -47,10 +47,14 @@ pub struct AgentSettings {
     pub model: Option<String>,
     /// A regular expression that its output matches if it met a limit.
     pub limit_pattern: Option<String>,
+    /// Files and folders of the home folder that it gets copies of in a sandbox, and those that are written back.
+    pub state: Vec<String>,
+    pub credentials: Vec<String>,
     /// May hold secrets: never to be shown or recorded.
     pub env: BTreeMap<String, String>,
 }
 
 impl AgentSettings {
-    pub(super) const FIELDS: &[&str] = &["command", "prompt", "parser", "model", "limit-pattern", "env"];
+    pub(super) const FIELDS: &[&str] =
+        &["command", "prompt", "parser", "model", "limit-pattern", "state", "credentials", "env"];
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use anyhow::{Error, Result};
-use camino::Utf8Path;
+use camino::{Utf8Component, Utf8Path};
 use strum::VariantNames;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -96,14 +96,16 @@ impl Source<'_> {
         settings: &mut Vec<Setting>,
     ) -> Result<()> {
         let full = format!("{prefix}{}", name.get_ref());
-        if let Some(key) = settings::find(&full) {
+        // A table of that name is a section, as `[sandbox]`.
+        let is_table = matches!(value.get_ref(), DeValue::Table(_));
+        if let Some(key) = settings::find(&full).filter(|_| !is_table || settings::canonical(&full) == full) {
             let origin = self.origin(&value.span());
             if !key.in_file {
                 return Err(mistake::never_in_file(&origin, key));
             }
             let read = key.read(&raw(value.get_ref()));
             let value = read.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
-            settings.push(Setting { key: full, value, origin });
+            settings.push(Setting { key: settings::canonical(&full).to_owned(), value, origin });
             return Ok(());
         }
         let section = format!("{full}.");
@@ -146,6 +148,14 @@ impl Source<'_> {
                     "limit-pattern" => {
                         let pattern = regular_expression(&raw).map_err(wrong)?;
                         agent.limit_pattern.insert(pattern).as_str().into()
+                    }
+                    "state" => {
+                        agent.state = home_paths(&raw).map_err(wrong)?;
+                        agent.state.as_slice().into()
+                    }
+                    "credentials" => {
+                        agent.credentials = home_paths(&raw).map_err(wrong)?;
+                        agent.credentials.as_slice().into()
                     }
                     "env" => {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
@@ -262,6 +272,18 @@ fn regular_expression(raw: &Raw) -> Result<String, InvalidValue> {
     let invalid = |detail| InvalidValue { expected: "a regular expression".to_owned(), detail };
     let pattern = raw.line().ok_or_else(|| invalid(None))?;
     pattern_error(pattern).map_or_else(|| Ok(pattern.to_owned()), |error| Err(invalid(Some(error))))
+}
+
+/// Returns paths below the user's home folder, from there.
+fn home_paths(raw: &Raw) -> Result<Vec<String>, InvalidValue> {
+    let texts = raw.list().map(<[String]>::to_vec).or_else(|| Some(vec![raw.line()?.to_owned()]));
+    let below = |text: &String| {
+        let path = Utf8Path::new(text.strip_prefix("~/")?);
+        let is_below = path.components().all(|part| matches!(part, Utf8Component::Normal(_)));
+        (is_below && !path.as_str().is_empty()).then(|| path.to_string())
+    };
+    let paths = texts.and_then(|texts| texts.iter().map(below).collect::<Option<Vec<_>>>());
+    paths.ok_or_else(|| InvalidValue::expected("a list of paths such as \"~/.agent/settings.json\""))
 }
 
 fn path(raw: &Raw) -> Result<String, InvalidValue> {

@@ -43,7 +43,9 @@ pub(super) fn commands_of(contents: &Contents) -> Vec<Command> {
         );
     }
     for (name, AgentSettings { env, .. }) in &contents.agents {
-        commands.extend(find(&format!("agents.{name}.command")).map(Command::of));
+        for field in ["command", "state", "credentials"] {
+            commands.extend(find(&format!("agents.{name}.{field}")).map(Command::of));
+        }
         for (variable, value) in env {
             let set = find(&format!("agents.{name}.env.{variable}"));
             commands.extend(set.map(|setting| Command { value: value.clone(), ..Command::of(setting) }));

@@ -36,6 +36,8 @@ pub enum ValueKind {
     /// A word too, but an unknown one costs a warning alone.
     Strategy(&'static [&'static str]),
     Text,
+    /// What keeps commands in their place: a word, or a command with `{command}`.
+    Mechanism,
     /// Names, the first preferred.
     Names,
     Pattern,

@@ -68,7 +68,11 @@ impl FlagInput {
             (Json::Null, _) => "none".to_owned(),
             (Json::Array(list), kind) => {
                 let texts: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
-                texts.join(if kind == ValueKind::Patterns { "\n" } else { "," })
+                texts.join(match kind {
+                    ValueKind::Patterns => "\n",
+                    ValueKind::Mechanism => " ",
+                    _ => ",",
+                })
             }
             (Json::String(text), _) => text.clone(),
             (other, _) => other.to_string(),
@@ -232,7 +236,7 @@ impl Layers {
             let Some(key) = settings::find(name) else {
                 return Err(mistake::unknown(&origin, name, &[]));
             };
-            self.put(key, name.clone(), value, origin)?;
+            self.put(key, settings::canonical(name).to_owned(), value, origin)?;
         }
         Ok(())
     }

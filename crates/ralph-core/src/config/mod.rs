@@ -32,4 +32,6 @@ pub use sample::sample;
 pub use settings::{KEYS, Settings};
 pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
-pub use typed::{Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, Trust, Unit};
+pub use typed::{
+    Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, SandboxChoice, Trust, Unit,
+};

@@ -25,6 +25,8 @@ const TAIL: &str = r#"
 # prompt = "stdin"                               # or "file": {prompt_file}; or "arg": {prompt}
 # parser = "text"                                # or the agent whose output it prints
 # env = { MY_AGENT_QUIET = "1" }
+# state = ["~/.mine/settings.json"]              # what it gets copies of in a sandbox
+# credentials = ["~/.mine/login.json"]           # the same, and written back if it renews them
 
 # What `--loop docs` would do: any of the settings above, and these.
 # [loop.docs]
@@ -61,9 +63,9 @@ pub fn sample(has_all: bool, validation: Option<&str>) -> String {
 fn literal(key: &Key) -> String {
     match key.kind {
         ValueKind::Patterns => "[]".to_owned(),
+        _ if key.default == "none" => format!("\"{}\"", key.unset),
         ValueKind::Names if !key.default.contains(", ") => format!("\"{}\"", key.default),
         ValueKind::Names | ValueKind::Words(_) => format!("[\"{}\"]", key.default.replace(", ", "\", \"")),
-        _ if key.default == "none" => format!("\"{}\"", key.unset),
         ValueKind::Count { .. } | ValueKind::Ratio | ValueKind::Money | ValueKind::Switch => {
             key.default.to_owned()
         }

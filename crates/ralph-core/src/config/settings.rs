@@ -12,7 +12,8 @@ use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
 use super::origin::Setting;
 use super::typed::{
-    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Trust, Unit,
+    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, SandboxChoice,
+    Trust, Unit,
 };
 
 /// Codes of flags that may refuse a success.
@@ -176,6 +177,34 @@ settings! {
         Key::new("validation.timeout", Plain, ValueKind::Duration, "30m",
             "Longest run of the validation")
             .or_zero();
+    sandbox: Option<SandboxChoice> =
+        Key::new("sandbox.mechanism", Approved, ValueKind::Mechanism, "none",
+            "What keeps the agent and all commands from the rest of the machine: bwrap, srt, or auto for one of them")
+            .or_none().flag("sandbox", "MECHANISM");
+    sandbox_write: Vec<String> =
+        Key::new("sandbox.write", Approved, ValueKind::Names, "none",
+            "Further files and folders that commands in the sandbox may write")
+            .or_none();
+    sandbox_hide: Vec<String> =
+        Key::new("sandbox.hide", Plain, ValueKind::Names, "none",
+            "Files and folders that they cannot read, beside credentials and browsers' profiles in the home folder")
+            .or_none();
+    sandbox_show: Vec<String> =
+        Key::new("sandbox.show", Approved, ValueKind::Names, "none",
+            "Files and folders that they can read though they are hidden")
+            .or_none();
+    sandbox_env: Vec<String> =
+        Key::new("sandbox.env", Approved, ValueKind::Names, "none",
+            "Variables that they get though they look like credentials")
+            .or_none();
+    sandbox_network: Vec<String> =
+        Key::new("sandbox.network", Approved, ValueKind::Names, "all",
+            "Hosts that the agent in the sandbox can reach: all, none or their names")
+            .or_none();
+    sandbox_validation_network: Vec<String> =
+        Key::new("sandbox.validation-network", Approved, ValueKind::Names, "same",
+            "Hosts that the validation and other commands in the sandbox can reach: same as the agent, all, none or names")
+            .or_none();
     progress_strategy: Strategy =
         Key::new("progress.strategy", Plain, ValueKind::Strategy(Strategy::VARIANTS), "system-captured",
             "Form of the newest iterations in the prompt");
@@ -274,8 +303,14 @@ const CAPTURES: Key =
 /// The name before the one free part of a key: `capture.` of `capture.<name>`.
 pub(super) const CAPTURE: &str = "capture.";
 
+/// Returns the name of a setting that has a short one, which is that of its section.
+pub(super) fn canonical(name: &str) -> &str {
+    if name == "sandbox" { "sandbox.mechanism" } else { name }
+}
+
 /// Finds the setting called `name` in the file's spelling.
 pub(super) fn find(name: &str) -> Option<&'static Key> {
+    let name = canonical(name);
     let is_capture = name.strip_prefix(CAPTURE).is_some_and(|rest| !rest.is_empty());
     KEYS.iter().find(|key| key.name == name || (is_capture && key.name.starts_with(CAPTURE)))
 }

@@ -13,7 +13,9 @@ pub fn side(key: &str) -> Side {
     let table = |name: &str| key.strip_prefix(name);
     match (table("agents."), table("loop."), find(key)) {
         (Some(rest), ..) => match rest {
-            rest if has_field(rest, "command") || has_field(rest, "env") => Approved,
+            rest if ["command", "env", "state", "credentials"].iter().any(|field| has_field(rest, field)) => {
+                Approved
+            }
             rest if ["limit-pattern", "parser", "prompt"].iter().any(|field| has_field(rest, field)) => {
                 Widens
             }
@@ -56,6 +58,8 @@ mod tests {
         for (key, expected) in [
             ("agents.fake.command", Approved),
             ("agents.a.b.env.X.Y", Approved),
+            ("agents.fake.state", Approved),
+            ("sandbox", Approved),
             ("agents.fake.model", Plain),
             ("agents.model.parser", Widens),
             ("loop.review.template", Widens),

@@ -48,6 +48,7 @@ pub(super) fn from_git(key: &str) -> Option<(String, &'static Key)> {
     if let Some(rest) = name.strip_prefix(CAPTURE) {
         return settings::find(name).map(|key| (format!("{CAPTURE}{rest}"), key));
     }
+    let name = settings::canonical(name);
     let key = KEYS.iter().find(|key| git_name(key.name)[GIT_PREFIX.len()..].to_ascii_lowercase() == name)?;
     Some((key.name.to_owned(), key))
 }
@@ -60,7 +61,11 @@ pub(super) fn from_variable(variable: &str) -> Option<(String, &'static Key)> {
         return settings::find(&name).map(|key| (name, key));
     }
     // Spec-kit's own loop extension has this name for it.
-    let name = if name == "AGENT_CLI" { "AGENT" } else { name };
+    let name = match name {
+        "AGENT_CLI" => "AGENT",
+        "SANDBOX" => "SANDBOX_MECHANISM",
+        name => name,
+    };
     let key = KEYS.iter().find(|key| &variable_name(key.name)[VARIABLE_PREFIX.len()..] == name)?;
     Some((key.name.to_owned(), key))
 }
@@ -89,5 +94,7 @@ mod tests {
         assert_eq!(name(from_variable("SPECKIT_RALPH_CAPTURE_MY_PORT")), Some("capture.my-port".into()));
         assert_eq!(name(from_variable("SPECKIT_RALPH_AGENT_CLI")), Some("agent".into()));
         assert_eq!(name(from_variable("SPECKIT_RALPH_SPEED")), None);
+        assert_eq!(name(from_variable("SPECKIT_RALPH_SANDBOX")), Some("sandbox.mechanism".into()));
+        assert_eq!(name(from_git("ralph.sandbox")), Some("sandbox.mechanism".into()));
     }
 }

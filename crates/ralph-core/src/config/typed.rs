@@ -90,6 +90,17 @@ pub enum Notify {
     Never,
 }
 
+/// What keeps the commands of a loop from the rest of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SandboxChoice {
+    /// The first of the others that is installed and can do what is asked.
+    Auto,
+    Srt,
+    Bwrap,
+    /// A command of the user's.
+    Command(Vec<String>),
+}
+
 /// Whether commands of the project's file need an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -140,6 +151,13 @@ from_value! {
     Strategy: |value| value.as_str()?.parse().ok();
     Trust: |value| value.as_str()?.parse().ok();
     Notify: |value| Some(value.as_bool().map_or(Notify::Auto, |on| if on { Notify::Always } else { Notify::Never }));
+    SandboxChoice: |value| Some(match value.as_str() {
+        Some("auto") => SandboxChoice::Auto,
+        Some("srt") => SandboxChoice::Srt,
+        Some("bwrap") => SandboxChoice::Bwrap,
+        Some(_) => return None,
+        None => SandboxChoice::Command(Some(Vec::from_value(value)).filter(|words| !words.is_empty())?),
+    });
 }
 
 impl FromValue for Vec<String> {

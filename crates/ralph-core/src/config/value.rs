@@ -91,6 +91,7 @@ impl Key {
             ValueKind::Word(words) | ValueKind::Strategy(words) => words.join(", "),
             ValueKind::Words(words) => format!("a list of {}", words.join(", ")),
             ValueKind::Text => "text".to_owned(),
+            ValueKind::Mechanism => format!("{}, or a command with {{command}}", MECHANISMS.join(", ")),
             ValueKind::Names => "a name or a list of names".to_owned(),
             ValueKind::Pattern => "a regular expression".to_owned(),
             ValueKind::Patterns => "a list of regular expressions".to_owned(),
@@ -136,6 +137,11 @@ impl Key {
                 words.contains(&text.trim()).then(|| text.trim().into())
             }
             (ValueKind::Text | ValueKind::Strategy(_), raw) => raw.line().map(Value::from),
+            (ValueKind::Mechanism, Raw::Bare(text) | Raw::Text(text)) => match text.trim() {
+                word if MECHANISMS.contains(&word) => Some(word.into()),
+                line => command_words(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
+            },
+            (ValueKind::Mechanism, Raw::List(words)) => command_words(words),
             (ValueKind::Names, raw) => raw.names().map(Value::from),
             (ValueKind::Words(words), raw) => {
                 let listed = raw.names();
@@ -192,6 +198,16 @@ impl Key {
     fn invalid(&self, detail: Option<String>) -> InvalidValue {
         InvalidValue { expected: self.expected(), detail }
     }
+}
+
+/// What can keep commands in their place.
+const MECHANISMS: &[&str] = &["auto", "srt", "bwrap"];
+
+/// Returns a command that has a place for another.
+fn command_words(words: &[String]) -> Option<Value> {
+    let has_place = words.iter().skip(1).any(|word| word == "{command}");
+    let are_words = words.iter().all(|word| !word.is_empty() && !word.contains('\0'));
+    (has_place && are_words).then(|| words.into())
 }
 
 /// Returns why `text` is no regular expression, in a line; `None` if it is one.
@@ -281,6 +297,12 @@ mod tests {
         case("redaction.rules", bare("a,b\nc+"), Some(json!(["a,b", "c+"])));
         case("redaction.rules", bare("("), None);
         case("capture.port", bare(r"port (\d+)"), Some(json!(r"port (\d+)")));
+        case("sandbox", bare("bwrap"), Some(json!("bwrap")));
+        case("sandbox", bare("none"), Some(Value::Null));
+        case("sandbox", bare("podman run x {command}"), Some(json!(["podman", "run", "x", "{command}"])));
+        case("sandbox", bare("podman"), None);
+        case("sandbox.network", bare("none"), Some(Value::Null));
+        case("sandbox.network", bare("a.example, b.example"), Some(json!(["a.example", "b.example"])));
     }
 
     #[test]
@@ -310,5 +332,12 @@ mod tests {
         case("agent", Raw::List(vec![]), Some(Value::Null));
         case("agent", Raw::Text("a, b".into()), Some(json!(["a, b"])));
         case("agent", Raw::Other, None);
+        case(
+            "sandbox",
+            Raw::List(vec!["podman".into(), "{command}".into()]),
+            Some(json!(["podman", "{command}"])),
+        );
+        case("sandbox", Raw::List(vec!["{command}".into()]), None);
+        case("sandbox", Raw::Switch(true), None);
     }
 }

@@ -394,6 +394,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         artifact: Artifact { path: format!("{FEATURE}/tasks.md"), status: ArtifactStatus::Draft },
         agent: "claude".to_owned(),
         agent_version: Some("2.0.1".to_owned()),
+        sandbox: None,
         configuration: serde_json::json!({"max-iterations": 1_000_000}),
         hints: Vec::new(),
         baseline: None,

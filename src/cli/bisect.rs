@@ -200,6 +200,7 @@ impl<'a> Trial<'a> {
             stderr: stream("ralph-stderr"),
             marker: self.marker.clone(),
             limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
+            fence: None,
         };
         for path in [&child.stdout, &child.stderr] {
             // Streams are appended to, and what an earlier run said was shown then.

@@ -11,6 +11,7 @@ use ralph_core::record::RALPH;
 use ralph_os::process::{
     LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children,
 };
+use ralph_os::sandbox::{PROBE, probe};
 
 use super::context::paint;
 use super::forward::forward;
@@ -35,6 +36,12 @@ pub(super) fn main(arguments: &[OsString]) -> ExitCode {
     // Before anything else: every child of a loop begins here.
     if let Some((_, arguments)) = rest.split_first().filter(|(first, _)| *first == LAUNCH) {
         return ExitCode::Passed(launch(arguments));
+    }
+    if let [first, port] = rest
+        && *first == PROBE
+    {
+        let _is_open = port.to_str().is_some_and(probe);
+        return ExitCode::Done;
     }
     launch_through_ourselves();
     let environment = Environment::read();

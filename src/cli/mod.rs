@@ -57,6 +57,7 @@ mod restore;
 mod resume;
 mod resumption;
 mod run;
+mod sandbox;
 mod session_changes;
 mod session_end;
 mod sessions;

@@ -36,7 +36,7 @@ impl Ready {
             }
             warn(&format!("continuing anyway (--force): {}", first_line(&error)));
         }
-        let lookup = context.lookup();
+        let lookup = self.lookup(context);
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         // A list is for a team, of whom not everybody has every agent. One alone works: it is no obstacle.
         let is_list = self.agents.len() > 1;
@@ -111,8 +111,18 @@ impl Ready {
     }
 
     /// Refuses if none of the agents can work.
+    /// Returns what looks up variables for an agent, as it will have them.
+    fn lookup(&self, context: &Context) -> impl Fn(&str) -> Option<String> + use<> {
+        let is_fenced = self.config.settings.sandbox.is_some();
+        let environment = context.environment.clone();
+        move |name| match name {
+            "IS_SANDBOX" if is_fenced => Some("1".to_owned()),
+            name => environment.owned(name),
+        }
+    }
+
     fn check_agents(&self, context: &Context) -> Result<()> {
-        let lookup = context.lookup();
+        let lookup = self.lookup(context);
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         let mut checked = Ok(());
         for prepared in &self.agents {

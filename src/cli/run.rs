@@ -257,6 +257,7 @@ fn run_session(
     if !is_finished {
         ready.check(feature, context, request.is_forced)?;
     }
+    ready.set_up_sandbox(context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let plan = Plan { lock, ..ready.plan(store, work_tree, feature, request, &interrupt)? };

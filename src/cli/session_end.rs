@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use ralph_core::config::Notify;
 use ralph_core::record::{Session, Status};
 use ralph_os::process::Tool;
+use ralph_os::sandbox::Fence;
 use ralph_os::terminal::controlling_terminal;
 use ralph_project::feature::Feature;
 use ralph_ui::style::one_line;
@@ -49,17 +50,34 @@ fn sequences(session: &Session, verdict: &str, program: Option<&str>) -> String 
 }
 
 /// Runs it with the outcome in its environment. However it ends, the session's own end stands.
-pub fn run_hook(command: &str, root: &Utf8Path, feature: &Feature, session: &Session, code: ExitCode) {
-    if let Err(error) = try_run(command, root, &variables(feature, session, code)) {
+pub fn run_hook(
+    command: &str,
+    root: &Utf8Path,
+    feature: &Feature,
+    session: &Session,
+    code: ExitCode,
+    fence: Option<&Fence>,
+) {
+    if let Err(error) = try_run(command, root, &variables(feature, session, code), fence) {
         warn(&format!("hooks.on-finish: {error:#}"));
     }
 }
 
-fn try_run(command: &str, root: &Utf8Path, variables: &[(&str, String)]) -> Result<()> {
+fn try_run(
+    command: &str,
+    root: &Utf8Path,
+    variables: &[(&str, String)],
+    fence: Option<&Fence>,
+) -> Result<()> {
     let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
     for (name, value) in variables {
         tool = tool.env(name, value);
     }
+    // It may run a script of the project's, which an agent may have written.
+    let tool = match fence {
+        Some(fence) => tool.inside(fence),
+        None => tool,
+    };
     let ended = tool.run()?;
     if !ended.is_success() {
         bail!("`{command}` exited {}: {}", ended.code, ended.complaint());

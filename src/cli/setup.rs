@@ -1,5 +1,7 @@
 //! From flags and settings to everything that a session needs, checked before anything is begun.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 
@@ -14,6 +16,7 @@ use ralph_engine::{
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::process::Interrupt;
+use ralph_os::sandbox::Sandbox;
 use ralph_project::feature::{Feature, without_dots};
 use ralph_project::prompt::Template;
 use ralph_project::tasks;
@@ -23,7 +26,7 @@ use super::lane::LaneArgs;
 use super::own_command::own_program;
 use super::resumption::Kept;
 use super::settings::{Layers, layers_in, project_in};
-use super::{Context, ExitCode, Flags, Project, session_end};
+use super::{Context, ExitCode, Flags, Project, sandbox, session_end};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -202,6 +205,7 @@ pub struct Ready {
     pub(super) template: Template,
     job: Job,
     clock: Clock,
+    sandbox: Option<Arc<Sandbox>>,
     /// What a resumption begins with.
     kept: Vec<u8>,
 }
@@ -225,6 +229,7 @@ impl Ready {
             template,
             job,
             clock: context.clock()?,
+            sandbox: None,
             kept: Vec::new(),
         };
         if needs_agents {
@@ -255,6 +260,13 @@ impl Ready {
         Ok(())
     }
 
+    /// Puts up what keeps all commands in their place, if the settings ask for it.
+    pub fn set_up_sandbox(&mut self, context: &Context) -> Result<()> {
+        let states: Vec<_> = self.agents.iter().map(|prepared| prepared.agent.state().clone()).collect();
+        self.sandbox = sandbox::set_up(&self.config.settings, &self.project, &states, context)?;
+        Ok(())
+    }
+
     /// Notifies the user that the session is over, in the ways that are configured.
     pub fn finish(
         &self,
@@ -266,7 +278,8 @@ impl Ready {
     ) {
         session_end::notify(self.config.settings.notify, session, verdict, &context.environment);
         if let Some(command) = &self.config.settings.on_finish {
-            session_end::run_hook(command, &self.project.root, feature, session, code);
+            let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
+            session_end::run_hook(command, &self.project.root, feature, session, code, fence.as_ref());
         }
     }
 
@@ -309,6 +322,7 @@ impl Ready {
             resume: request.resume,
             retries_skipped: request.retries_skipped,
             project_root: self.project.root.clone(),
+            sandbox: self.sandbox.clone(),
             clock: &self.clock,
             interrupt,
             lock: None,
@@ -328,6 +342,8 @@ pub fn agent_settings(config: &Config, name: &str) -> AgentSettings {
         settings.prompt = configured.prompt.unwrap_or_default();
         settings.parser = configured.parser.unwrap_or_default();
         settings.limit_pattern.clone_from(&configured.limit_pattern);
+        settings.state.clone_from(&configured.state);
+        settings.credentials.clone_from(&configured.credentials);
         settings.env = configured.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     }
     // A model is one agent's own: those after the first know other ones.

@@ -105,11 +105,13 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         same.is_ok_and(|same| same.len() == files.len())
     };
     let lines = changed.as_ref().map(|files| changed_lines(files, context));
+    let begun = shown.log.entries.first().and_then(|entry| store.readable_session(entry));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
         final_message: &final_message(store, entry, &iteration)?,
         iteration: &iteration,
         entry: &text,
+        sandbox: begun.as_ref().and_then(|session| session.sandbox.as_ref()),
         session: (!is_newest).then_some(shown.log.id()),
         attempts: shown.log.iterations().filter(of_task).count(),
         earlier: &earlier,

@@ -15,6 +15,7 @@ use super::programs::on_path;
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
 use ralph_os::process::{self, Interrupt, Tool};
+use ralph_os::sandbox::AgentState;
 
 /// What to do where Claude Code refuses to run as root.
 const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \
@@ -61,6 +62,7 @@ impl Adapter {
             model: settings.model.clone(),
             codex_home: (known.name == "codex").then(|| codex_home(settings, lookup)).flatten(),
             limit_pattern: settings.limit_pattern(),
+            state: state(known, settings, lookup),
         };
         Self { known, launch, permissions: settings.permissions, asked: OnceLock::new() }
     }
@@ -143,11 +145,32 @@ impl Adapter {
     }
 }
 
-fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
-    let variable = |name: &str| {
-        let set = settings.env.iter().rfind(|(set, _)| set == name);
-        set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
+/// Returns what an agent has of the home folder, and where.
+fn state(known: &Known, settings: &AgentSettings, lookup: Lookup<'_>) -> AgentState {
+    let own = settings.agent_state();
+    let paths = |names: &[&str], own: Vec<Utf8PathBuf>| names.iter().map(Into::into).chain(own).collect();
+    // The base directories of XDG, which agents that keep to them may have elsewhere too.
+    let folders =
+        known.folder.into_iter().chain([("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")]);
+    let folder = |(name, usual): (&str, &str)| {
+        let set = variable(name, settings, lookup).filter(|set| set.starts_with('/'));
+        (name.to_owned(), usual.into(), set.map(Into::into))
     };
+    AgentState {
+        copies: paths(known.state, own.copies),
+        credentials: paths(known.credentials, own.credentials),
+        folders: folders.map(folder).collect(),
+        variables: known.keys.iter().map(|name| (*name).to_owned()).collect(),
+    }
+}
+
+fn variable(name: &str, settings: &AgentSettings, lookup: Lookup<'_>) -> Option<String> {
+    let set = settings.env.iter().rfind(|(set, _)| set == name);
+    set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
+}
+
+fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
+    let variable = |name: &str| variable(name, settings, lookup);
     let own = variable("CODEX_HOME").map(Utf8PathBuf::from);
     own.or_else(|| variable("HOME").map(|home| Utf8Path::new(&home).join(".codex")))
 }
@@ -185,6 +208,10 @@ impl Agent for Adapter {
         let privilege = if process::is_root() { Privilege::Root } else { Privilege::User };
         self.check_as(privilege, surroundings)?;
         self.check_answer()
+    }
+
+    fn state(&self) -> &AgentState {
+        &self.launch.state
     }
 
     fn run(

@@ -10,6 +10,7 @@ use super::programs::{check_program, on_path};
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
 use ralph_os::process::{Interrupt, Tool};
+use ralph_os::sandbox::AgentState;
 
 /// How long a shell may take to say whether it knows a word.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,6 +63,7 @@ impl Command {
             model: settings.model.clone(),
             codex_home: None,
             limit_pattern: settings.limit_pattern(),
+            state: settings.agent_state(),
         };
         Ok(Self { name: name.clone(), launch })
     }
@@ -108,6 +110,10 @@ impl Agent for Command {
             }
             _ => Ok(()),
         }
+    }
+
+    fn state(&self) -> &AgentState {
+        &self.launch.state
     }
 
     fn run(

@@ -1,5 +1,7 @@
 //! What every agent can do, and what it gets for that.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use camino::Utf8Path;
 use redact_stream::Redactor;
@@ -8,6 +10,7 @@ use super::hint;
 use ralph_core::record::{AgentEvent, AgentRun, FailureClass};
 use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits, Marker};
+use ralph_os::sandbox::{AgentState, Sandbox};
 
 /// An agent that can be run.
 pub trait Agent {
@@ -24,6 +27,9 @@ pub trait Agent {
     fn hint(&self, class: FailureClass) -> String {
         hint::for_failure(class)
     }
+
+    /// Returns what it needs of the user's home folder, where it has another.
+    fn state(&self) -> &AgentState;
 
     /// Runs it with one prompt, and waits for its end. Its events are passed on meanwhile, as far as it reports any.
     fn run(
@@ -51,6 +57,8 @@ pub struct AgentInput<'a> {
     pub clock: &'a Clock,
     /// Takes the secrets out of what is told of the run.
     pub redactor: &'a Redactor,
+    /// What keeps it in its place, if anything does.
+    pub sandbox: Option<&'a Arc<Sandbox>>,
 }
 
 /// Asks for a variable of the environment that children inherit.

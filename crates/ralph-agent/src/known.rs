@@ -28,7 +28,29 @@ pub(super) struct Known {
     pub set: &'static [(&'static str, &'static str)],
     /// Variables that are set unless the user set them.
     pub defaults: &'static [(&'static str, &'static str)],
+    /// What it gets copies of in a sandbox, from the home folder: settings, and what the user taught it.
+    pub state: &'static [&'static str],
+    /// The same for its login, which it may renew.
+    pub credentials: &'static [&'static str],
+    /// The variable that names its own folder, and which that is without it.
+    pub folder: Option<(&'static str, &'static str)>,
+    /// Variables with its keys.
+    pub keys: &'static [&'static str],
 }
+
+/// Variables with keys for agents that work with any provider.
+const PROVIDER_KEYS: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "XAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+];
 
 /// Variables that agents set for their child processes. An agent that inherited one would take itself for a sub-agent.
 pub(super) const LEAKING: &[&str] = &[
@@ -63,6 +85,21 @@ pub(super) static KNOWN: &[Known] = &[
         set: &[("DISABLE_AUTOUPDATER", "1")],
         // By default it retries a wrong key for three minutes. Waiting is the loop's job.
         defaults: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
+        state: &[
+            ".claude.json",
+            ".claude/.claude.json",
+            ".claude/settings.json",
+            ".claude/CLAUDE.md",
+            ".claude/commands",
+            ".claude/agents",
+            ".claude/skills",
+            ".claude/plugins",
+            ".claude/hooks",
+            ".claude/output-styles",
+        ],
+        credentials: &[".claude/.credentials.json"],
+        folder: Some(("CLAUDE_CONFIG_DIR", ".claude")),
+        keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     },
     Known {
         name: "codex",
@@ -80,6 +117,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Codex,
         set: &[],
         defaults: &[],
+        state: &[".codex/config.toml", ".codex/AGENTS.md", ".codex/prompts", ".codex/skills", ".codex/rules"],
+        credentials: &[".codex/auth.json"],
+        folder: Some(("CODEX_HOME", ".codex")),
+        keys: &["CODEX_API_KEY", "OPENAI_API_KEY"],
     },
     Known {
         name: "copilot",
@@ -106,6 +147,15 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Copilot,
         set: &[("COPILOT_AUTO_UPDATE", "false")],
         defaults: &[],
+        state: &[
+            ".copilot/config.json",
+            ".copilot/mcp-config.json",
+            ".copilot/agents",
+            ".copilot/copilot-instructions.md",
+        ],
+        credentials: &[],
+        folder: Some(("COPILOT_HOME", ".copilot")),
+        keys: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
     },
     Known {
         name: "gemini",
@@ -123,6 +173,17 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Gemini,
         set: &[("NO_COLOR", "1")],
         defaults: &[],
+        state: &[
+            ".gemini/settings.json",
+            ".gemini/GEMINI.md",
+            ".gemini/google_accounts.json",
+            ".gemini/installation_id",
+            ".gemini/commands",
+            ".gemini/extensions",
+        ],
+        credentials: &[".gemini/oauth_creds.json"],
+        folder: None,
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     },
     Known {
         name: "opencode",
@@ -139,6 +200,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Opencode,
         set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
         defaults: &[],
+        state: &[".config/opencode"],
+        credentials: &[".local/share/opencode/auth.json"],
+        folder: None,
+        keys: PROVIDER_KEYS,
     },
     Known {
         name: "kilo",
@@ -155,6 +220,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Opencode,
         set: &[("KILO_DISABLE_AUTOUPDATE", "1")],
         defaults: &[],
+        state: &[".config/kilo"],
+        credentials: &[".local/share/kilo/auth.json"],
+        folder: None,
+        keys: PROVIDER_KEYS,
     },
     Known {
         name: "qwen",
@@ -171,6 +240,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Qwen,
         set: &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")],
         defaults: &[],
+        state: &[".qwen/settings.json", ".qwen/QWEN.md", ".qwen/commands", ".qwen/skills"],
+        credentials: &[".qwen/oauth_creds.json"],
+        folder: None,
+        keys: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
     },
     Known {
         name: "pi",
@@ -188,6 +261,17 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Pi,
         set: &[("PI_SKIP_VERSION_CHECK", "1")],
         defaults: &[],
+        state: &[
+            ".pi/agent/settings.json",
+            ".pi/agent/models.json",
+            ".pi/agent/AGENTS.md",
+            ".pi/agent/extensions",
+            ".pi/agent/skills",
+            ".pi/agent/prompts",
+        ],
+        credentials: &[".pi/agent/auth.json"],
+        folder: Some(("PI_CODING_AGENT_DIR", ".pi/agent")),
+        keys: PROVIDER_KEYS,
     },
     Known {
         name: "droid",
@@ -205,6 +289,18 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Droid,
         set: &[("FACTORY_DROID_AUTO_UPDATE_ENABLED", "false")],
         defaults: &[],
+        state: &[
+            ".factory/settings.json",
+            ".factory/config.json",
+            ".factory/mcp.json",
+            ".factory/AGENTS.md",
+            ".factory/commands",
+            ".factory/droids",
+            ".factory/skills",
+        ],
+        credentials: &[".factory/auth.json", ".factory/auth.encrypted"],
+        folder: None,
+        keys: &["FACTORY_API_KEY"],
     },
     Known {
         name: "cline",
@@ -222,6 +318,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Cline,
         set: &[],
         defaults: &[],
+        state: &[".cline/data/globalState.json", ".cline/data/settings"],
+        credentials: &[".cline/data/secrets.json"],
+        folder: None,
+        keys: PROVIDER_KEYS,
     },
     Known {
         name: "aider",
@@ -245,6 +345,10 @@ pub(super) static KNOWN: &[Known] = &[
         parser: Parser::Aider,
         set: &[],
         defaults: &[],
+        state: &[".aider.conf.yml", ".aider.model.settings.yml"],
+        credentials: &[],
+        folder: None,
+        keys: PROVIDER_KEYS,
     },
 ];
 

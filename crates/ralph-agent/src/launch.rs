@@ -17,6 +17,7 @@ use ralph_core::record::{
     summary, without_escapes,
 };
 use ralph_os::process::{Child, ChildExit, Interrupt, Pulse};
+use ralph_os::sandbox::{AgentState, SeededState};
 
 /// Bytes at the end of stderr that may contain the reason of a failure.
 const MAX_LAST_WORDS_BYTES: u64 = 8 << 10;
@@ -33,6 +34,9 @@ const LIMIT_CODE: i32 = 75;
 /// A run that ended within this time did no work before it failed to start a program.
 const AT_ONCE_MS: u64 = 5_000;
 
+/// The file in its private home folder in which an agent counts tokens.
+const USAGE_FILE: &str = ".ralph-usage.json";
+
 /// A command, and how to talk to it.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
@@ -48,6 +52,8 @@ pub(super) struct Launch {
     pub codex_home: Option<Utf8PathBuf>,
     /// What its output contains if it met a limit.
     pub limit_pattern: Option<Regex>,
+    /// What it has of the user's home folder.
+    pub state: AgentState,
 }
 
 /// A finished run.
@@ -95,7 +101,15 @@ impl Launch {
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
-        let run = self.follow(turn, interrupt, say)?;
+        let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
+        let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
+        if let Some(seeded) = seeded {
+            for file in seeded.give_back()? {
+                let message =
+                    format!("{file} was changed meanwhile, and the login that the agent renewed is lost");
+                say(AgentEvent::Error { message });
+            }
+        }
         let limit = self.limit(&run, turn)?;
         let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
         let has_ended_well = run.ended.exit.is_success() || has_lingered;
@@ -131,10 +145,11 @@ impl Launch {
     fn follow(
         &self,
         turn: &AgentInput<'_>,
+        seeded: Option<&SeededState>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<FollowedRun> {
-        let child = self.child(turn)?;
+        let child = self.child(turn, seeded)?;
         // A file that an earlier run left would be taken for this run's.
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = StreamReader::new(self.parser, turn.redactor);
@@ -163,6 +178,10 @@ impl Launch {
             }
         })?;
         let duration_ms = stopwatch.elapsed_ms();
+        let counted = turn.sandbox.and_then(|sandbox| sandbox.read_from_home(USAGE_FILE).transpose());
+        if let Some(counted) = counted {
+            std::fs::write(usage_file(turn.stdout), counted?).context("keep the agent's count of tokens")?;
+        }
         if let Some(error) = failure {
             return Err(error.context("follow the agent's output"));
         }
@@ -175,7 +194,8 @@ impl Launch {
         let code = if ended.exit.reason == Some(ExitReason::Lingered) { 0 } else { ended.exit.code };
         let mut report = stream.finish(&End { code, stdout: turn.stdout })?;
         if let (Some(home), Some(thread)) = (&self.codex_home, &report.thread) {
-            let rollout = rollout::of_thread(home, thread);
+            let private = turn.sandbox.map(|sandbox| sandbox.home().join(".codex"));
+            let rollout = rollout::of_thread(private.as_ref().unwrap_or(home), thread);
             report.model = report.model.or(rollout.model);
             // The stream has them only of a run that came to its end.
             report.tokens = if report.tokens.is_unknown() { rollout.tokens } else { report.tokens };
@@ -262,39 +282,49 @@ impl Launch {
         }
     }
 
-    fn child(&self, turn: &AgentInput<'_>) -> Result<Child> {
+    fn child(&self, turn: &AgentInput<'_>, seeded: Option<&SeededState>) -> Result<Child> {
         let mut environment = self.environment.clone();
         environment.extend_from_slice(turn.environment);
+        environment.extend(seeded.into_iter().flat_map(SeededState::variables));
+        let prompt = match turn.sandbox {
+            // It could write the original through the file that it reads from.
+            Some(sandbox) => sandbox.copy_inside(turn.prompt)?,
+            None => turn.prompt.to_owned(),
+        };
         Ok(Child {
-            argv: self.argv(turn)?,
+            argv: self.argv(turn, &prompt)?,
             directory: turn.directory.to_owned(),
             environment,
             defaults: self.defaults.clone(),
             removed: self.removed.clone(),
-            stdin: (self.prompt == PromptVia::Stdin).then(|| turn.prompt.to_owned()),
+            stdin: (self.prompt == PromptVia::Stdin).then_some(prompt),
             stdout: turn.stdout.to_owned(),
             stderr: turn.stderr.to_owned(),
             marker: turn.marker.clone(),
             limits: turn.limits,
+            fence: turn.sandbox.map(|sandbox| sandbox.for_agent(&self.state)),
         })
     }
 
-    fn argv(&self, turn: &AgentInput<'_>) -> Result<Vec<String>> {
+    fn argv(&self, turn: &AgentInput<'_>, prompt_file: &Utf8Path) -> Result<Vec<String>> {
         let prompt = match self.prompt {
             PromptVia::Arg => {
                 let bytes = std::fs::read(turn.prompt).with_context(|| format!("read {}", turn.prompt))?;
                 if bytes.len() > MAX_ARGUMENT_BYTES || bytes.contains(&0) {
-                    format!("Read {} and do exactly what it says.", turn.prompt)
+                    format!("Read {prompt_file} and do exactly what it says.")
                 } else {
                     String::from_utf8_lossy(&bytes).into_owned()
                 }
             }
             PromptVia::Stdin | PromptVia::File => String::new(),
         };
-        let usage_file = usage_file(turn.stdout);
+        let usage_file = match turn.sandbox {
+            Some(sandbox) => sandbox.home().join(USAGE_FILE),
+            None => usage_file(turn.stdout),
+        };
         let values = [
             ("{usage_file}", usage_file.as_str()),
-            ("{prompt_file}", turn.prompt.as_str()),
+            ("{prompt_file}", prompt_file.as_str()),
             ("{prompt}", prompt.as_str()),
             ("{model}", self.model.as_deref().unwrap_or_default()),
         ];

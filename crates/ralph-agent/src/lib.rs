@@ -86,6 +86,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     known::names().chain([SCRIPTED])
 }
 
+/// Returns the files with logins of all known agents, from the home folder.
+pub fn credentials() -> impl Iterator<Item = &'static str> {
+    known::KNOWN.iter().flat_map(|known| known.credentials.iter().copied())
+}
+
 /// Returns true if `name` needs no command in the configuration.
 pub fn is_known(name: &str) -> bool {
     known::find(name).is_some()

@@ -10,6 +10,7 @@ use super::script;
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
 use ralph_os::process::Interrupt;
+use ralph_os::sandbox::AgentState;
 
 /// Plays the script by our own hidden sub-command `play-script`.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ impl Scripted {
             model: settings.model.clone(),
             codex_home: None,
             limit_pattern: settings.limit_pattern(),
+            state: settings.agent_state(),
         };
         Ok(Self { script: Utf8Path::new(script).to_owned(), launch })
     }
@@ -55,6 +57,10 @@ impl Agent for Scripted {
 
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
         script::load(&surroundings.directory.join(&self.script)).map(|_| ())
+    }
+
+    fn state(&self) -> &AgentState {
+        &self.launch.state
     }
 
     fn run(

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::known::{self, SCRIPTED};
 use ralph_core::record::{Parser, Permissions, PromptVia};
+use ralph_os::sandbox::AgentState;
 
 /// How an agent is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub struct AgentSettings {
     pub permissions: Permissions,
     /// A regular expression that its output matches if it met a limit. One that is valid: who sets it checks that.
     pub limit_pattern: Option<String>,
+    /// What else it gets copies of in a sandbox, from the home folder.
+    pub state: Vec<String>,
+    pub credentials: Vec<String>,
 }
 
 /// How long an agent may be silent if its stream shows when it waits for a tool.
@@ -41,11 +45,23 @@ impl AgentSettings {
             model: None,
             permissions: Permissions::default(),
             limit_pattern: None,
+            state: Vec::new(),
+            credentials: Vec::new(),
         }
     }
 
     pub(super) fn limit_pattern(&self) -> Option<Regex> {
         self.limit_pattern.as_deref().and_then(|pattern| Regex::new(pattern).ok())
+    }
+
+    /// Returns what a program of the user's has of the home folder.
+    pub(super) fn agent_state(&self) -> AgentState {
+        let paths = |names: &[String]| names.iter().map(Into::into).collect();
+        AgentState {
+            copies: paths(&self.state),
+            credentials: paths(&self.credentials),
+            ..AgentState::default()
+        }
     }
 
     /// Returns an agent that is a shell command, as given by `--agent-command`.

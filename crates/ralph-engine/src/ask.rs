@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
+use ralph_os::sandbox::Fence;
 
 /// Longest answer; what says more is stopped.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
@@ -27,6 +28,7 @@ pub(super) struct CommandContext<'a> {
     pub scratch: Utf8PathBuf,
     pub marker: Marker,
     pub interrupt: &'a Interrupt,
+    pub fence: Option<Fence>,
 }
 
 impl Summarizer {
@@ -46,6 +48,7 @@ impl Summarizer {
             stderr: stderr.clone(),
             marker: room.marker.clone(),
             limits: Limits { wall: self.timeout, idle: None, output: MAX_ANSWER_BYTES },
+            fence: room.fence.clone(),
         };
         let ended = child
             .run(room.interrupt, &mut || Pulse::Alive)

@@ -1,5 +1,7 @@
 //! What is decided before a session starts.
 
+use std::sync::Arc;
+
 use camino::Utf8PathBuf;
 
 use crate::validate::ValidationContext;
@@ -11,6 +13,7 @@ use ralph_core::record::{Scope, SessionId};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits as ChildLimits, Marker};
+use ralph_os::sandbox::{Fence, Sandbox};
 use ralph_project::feature::Feature;
 use ralph_project::prompt::Template;
 use ralph_store::{LoopLock, SessionRefs, Slot, Spool, Store, names};
@@ -43,6 +46,8 @@ pub struct Plan<'a> {
     pub retries_skipped: bool,
     /// The folder in which children run: where `.specify/` is, else the top of the work tree.
     pub project_root: Utf8PathBuf,
+    /// What keeps all commands in their place; `None` if they may do all that we may.
+    pub sandbox: Option<Arc<Sandbox>>,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
     /// The lock of the work tree, where it is held already.
@@ -99,6 +104,11 @@ impl Plan<'_> {
         lane.variables().into_iter().chain(of_spec_kit).collect()
     }
 
+    /// Returns what keeps a command of the project's in its place.
+    pub(super) fn fence(&self) -> Option<Fence> {
+        self.sandbox.as_ref().map(Sandbox::for_checks)
+    }
+
     /// Returns where a validation runs whose output goes into `slot`.
     pub(super) fn validation_context(
         &self,
@@ -114,6 +124,7 @@ impl Plan<'_> {
             marker,
             limits: validation_limits(&self.config.settings),
             clock: self.clock,
+            fence: self.fence(),
         }
     }
 

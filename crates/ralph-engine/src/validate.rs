@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use ralph_core::record::Validation;
 use ralph_os::clock::Clock;
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse, Tool};
+use ralph_os::sandbox::Fence;
 
 /// Where a validation runs, and what it may do.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct ValidationContext<'a> {
     pub marker: Marker,
     pub limits: Limits,
     pub clock: &'a Clock,
+    pub fence: Option<Fence>,
 }
 
 /// Runs the command. However it ends, even if it cannot be started, is a result.
@@ -35,6 +37,7 @@ pub fn run(command: &str, bench: &ValidationContext<'_>, interrupt: &Interrupt) 
         stderr: bench.stderr.clone(),
         marker: bench.marker.clone(),
         limits: bench.limits,
+        fence: bench.fence.clone(),
     };
     let stopwatch = bench.clock.stopwatch();
     let ended = child
@@ -94,6 +97,7 @@ mod tests {
             marker: Marker::new(&session),
             limits: Limits { wall, idle: None, output: u64::MAX },
             clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
+            fence: None,
         };
         let validation = run(command, &bench, &Interrupt::none()).unwrap();
         let read = |path: &Utf8Path| std::fs::read_to_string(path).unwrap();

@@ -40,6 +40,7 @@ pub fn session() -> Session {
         artifact: Artifact { path: "specs/001-login/tasks.md".into(), status: ArtifactStatus::Draft },
         agent: "claude".into(),
         agent_version: None,
+        sandbox: None,
         configuration: serde_json::Value::Null,
         hints: Vec::new(),
         baseline: None,

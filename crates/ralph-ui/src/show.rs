@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use ralph_core::record::{
-    Claim, ExitReason, FailureClass, Iteration, LeftOut, Outcome, RALPH, SecondRun, SessionId, StreamCounts,
-    Timestamp, hint_command, join_truncated,
+    Claim, ExitReason, FailureClass, Iteration, LeftOut, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
+    StreamCounts, Timestamp, hint_command, join_truncated,
 };
 
 use super::ending::capital;
@@ -39,6 +39,8 @@ pub struct ShownAttempt<'a> {
     pub final_message: &'a str,
     /// The session, where commands do not mean it by themselves.
     pub session: Option<&'a SessionId>,
+    /// What its commands ran in.
+    pub sandbox: Option<&'a SandboxFacts>,
     /// How many attempts at its task the session has; 0 if it is none.
     pub attempts: usize,
     /// The attempts at its task before it, with their causes; true if that is the cause of this one.
@@ -173,7 +175,7 @@ fn interruption(iteration: &Iteration) -> String {
 
 /// What is known of an attempt in a line each.
 fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
-    let ShownAttempt { iteration, earlier, changed, is_in_tree, .. } = *shown;
+    let ShownAttempt { iteration, earlier, changed, is_in_tree, sandbox, .. } = *shown;
     let mut facts = Facts::new();
     if iteration.validation_command.is_some() {
         facts.push(("validation", validation(iteration)));
@@ -185,6 +187,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         let files = if files.is_empty() { "no file".to_owned() } else { join_truncated(&files, MAX_NAMED) };
         facts.push(("changed", format!("{files}{place}")));
     }
+    facts.extend(sandbox.map(|facts| ("sandbox", one_line(&facts.text()))));
     facts.push(("took", took(iteration, now)));
     if iteration.exit_reason == Some(ExitReason::Lingered) {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));
@@ -462,6 +465,7 @@ mod tests {
             entry: "",
             final_message: "",
             session: None,
+            sandbox: None,
             attempts: 1,
             earlier: &[],
             afterwards: None,

@@ -35,6 +35,7 @@ impl TestDir {
             marker: &self.marker,
             clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
             redactor: &Redactor::default(),
+            sandbox: None,
         };
         let mut said = Vec::new();
         let run = agent.run(&turn, &Interrupt::none(), &mut |event| said.push(event)).unwrap();

@@ -4,8 +4,8 @@ use failure_excerpt::Tally;
 use serde::Serialize;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, Scope, Session,
-    SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, SandboxFacts,
+    Scope, Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
 };
 
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
@@ -36,6 +36,8 @@ pub enum Event {
         agent_version: Option<String>,
         /// What the agent may do: `full`, `default` or `read-only`.
         permissions: &'static str,
+        /// What its commands run in; null if they can do all that the user can.
+        sandbox: Option<SandboxFacts>,
         /// The command that must pass; null if nothing checks the agent's word.
         validation: Option<String>,
         /// How it went before the first iteration; null if it did not run.
@@ -178,6 +180,7 @@ impl Event {
                 cost: _,
                 agent_version,
                 permissions: _,
+                sandbox,
                 validation,
                 baseline,
                 is_known_to_pass: _,
@@ -197,6 +200,9 @@ impl Event {
                 if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause, tests: _ }) = baseline
                 {
                     cause.iter_mut().for_each(&mut *visit);
+                }
+                if let Some(SandboxFacts { mechanism, version: _, settings: _, network }) = sandbox {
+                    [mechanism, network].into_iter().for_each(&mut *visit);
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
                 let texts = texts.chain(agent_version).chain(validation).chain(given_up);
@@ -395,6 +401,12 @@ mod tests {
                 cost: Cost::default(),
                 agent_version: Some(x()),
                 permissions: "full",
+                sandbox: Some(SandboxFacts {
+                    mechanism: x(),
+                    version: None,
+                    settings: "0".to_owned(),
+                    network: x(),
+                }),
                 validation: Some(x()),
                 baseline: Some(baseline),
                 is_known_to_pass: false,

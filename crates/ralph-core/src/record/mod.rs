@@ -68,7 +68,7 @@ pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHE
 pub use quoted_for_shell::quoted_for_shell;
 pub use refusal::Refusal;
 pub use scope::Scope;
-pub use session::{Artifact, Session};
+pub use session::{Artifact, SandboxFacts, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{

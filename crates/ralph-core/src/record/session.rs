@@ -18,6 +18,26 @@ pub struct Artifact {
     pub status: ArtifactStatus,
 }
 
+/// The fence around the commands of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxFacts {
+    /// `srt`, `bwrap`, or the program of a command of the user's.
+    pub mechanism: String,
+    pub version: Option<String>,
+    /// A hash of all that it was told, to compare sessions by.
+    pub settings: String,
+    /// The hosts that the agent can reach: `all`, `none` or their names.
+    pub network: String,
+}
+
+impl SandboxFacts {
+    /// Returns `bwrap 0.8.0, network all`.
+    pub fn text(&self) -> String {
+        let version = self.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+        format!("{}{version}, network {}", self.mechanism, self.network)
+    }
+}
+
 /// `session.json`, version 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
@@ -62,6 +82,9 @@ pub struct Session {
     pub artifact: Artifact,
     pub agent: String,
     pub agent_version: Option<String>,
+    /// What its commands ran in. `None` if they could do all that the user can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxFacts>,
     /// Every effective setting.
     pub configuration: Value,
     /// Hints of the user's that no prompt took.

@@ -154,6 +154,7 @@ impl Running<'_> {
             marker: self.marker(),
             // Hooks may run the tests.
             limits: Limits { idle: Some(patience), ..validation_limits(&self.plan.config.settings) },
+            fence: self.plan.fence(),
         };
         let mut activity = Activity::of(&child.marker, patience);
         let ended = child.run_with_hooks(self.plan.interrupt, &mut || activity.pulse());

@@ -64,6 +64,7 @@ impl Running<'_> {
             marker: &self.marker(),
             clock: self.plan.clock,
             redactor: self.recorder.redactor(),
+            sandbox: self.plan.sandbox.as_ref(),
         };
         let say = &mut *self.say;
         agent

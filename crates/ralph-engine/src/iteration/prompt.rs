@@ -92,6 +92,7 @@ impl Running<'_> {
             scratch,
             marker: self.marker(),
             interrupt: self.plan.interrupt,
+            fence: self.plan.fence(),
         })
     }
 

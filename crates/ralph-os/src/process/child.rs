@@ -1,5 +1,6 @@
 //! Children that run long: agents and validations, with their streams in files.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -15,6 +16,7 @@ use super::limits::{Limits, Pulse, Watch};
 use super::process_tree::ProcessTree;
 use super::started::ChildProcess;
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
+use crate::sandbox::Fence;
 use ralph_core::record::{Exit, ExitReason};
 
 /// A program to run, and all that it may see and do. It gets a session and a process group of its own, and no terminal.
@@ -34,6 +36,8 @@ pub struct Child {
     pub stderr: Utf8PathBuf,
     pub marker: Marker,
     pub limits: Limits,
+    /// What keeps it in its place; `None` if it may do all that we may.
+    pub fence: Option<Fence>,
 }
 
 /// How a child ended, and what it left running.
@@ -144,6 +148,11 @@ impl Child {
         // A path is meant from where the child runs, not from where the user stands.
         let is_path = program.contains('/');
         let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
+        let mut words: Vec<String> = [found].into_iter().chain(arguments.iter().cloned()).collect();
+        if let Some(fence) = &self.fence {
+            words = fence.wrap(&words, &self.directory);
+        }
+        let (found, arguments) = (&words[0], &words[1..]);
         let launched = through_ourselves(&failure_file(&self.stderr), found.as_ref(), arguments);
         let is_launched = launched.is_some();
         let mut expression = launched
@@ -171,21 +180,25 @@ impl Child {
     }
 
     fn set_variables(&self, command: &mut Command) {
-        let inherited: Vec<String> = command
+        let inherited: BTreeMap<String, String> = command
             .get_envs()
-            .filter_map(|(name, value)| value.and(name.to_str().map(str::to_owned)))
+            .filter_map(|(name, value)| {
+                Some((name.to_str()?.to_owned(), value?.to_string_lossy().into_owned()))
+            })
             .collect();
-        for name in &inherited {
-            if is_local_to_git(name) || self.removed.contains(name) {
+        for (name, value) in &inherited {
+            let is_dropped = self.fence.as_ref().is_some_and(|fence| fence.drops(name, value));
+            if is_local_to_git(name) || self.removed.contains(name) || is_dropped {
                 command.env_remove(name);
             }
         }
         for (name, value) in &self.defaults {
-            if !inherited.contains(name) {
+            if !inherited.contains_key(name) {
                 command.env(name, value);
             }
         }
         command.env("GIT_TERMINAL_PROMPT", "0");
+        command.envs(self.fence.iter().flat_map(Fence::variables));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.marker.variables());
     }

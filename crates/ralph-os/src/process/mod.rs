@@ -76,6 +76,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Returns true if a process of this number is there.
+pub fn is_running(pid: i32) -> bool {
+    system::process(pid).is_some()
+}
+
 /// Runs a shell command with our own streams and waits for it: for programs that are themselves children.
 pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Result<i32> {
     let output = duct::cmd("sh", ["-c", command]).dir(directory.as_std_path()).unchecked().run()?;

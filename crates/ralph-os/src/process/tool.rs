@@ -12,6 +12,7 @@ use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
+use crate::sandbox::Fence;
 
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
@@ -223,6 +224,23 @@ impl Tool {
             Some(value) => call.env(name, value),
             None => call.env_remove(name),
         })
+    }
+
+    /// Runs it inside of a fence.
+    #[must_use]
+    pub fn inside(mut self, fence: &Fence) -> Self {
+        let words = [&self.program].into_iter().chain(&self.arguments);
+        let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let directory = self.directory.to_string_lossy().into_owned();
+        let mut words = fence.wrap(&words, Utf8Path::new(&directory)).into_iter();
+        self.program = words.next().unwrap_or_default().into();
+        self.arguments = words.map(Into::into).collect();
+        let dropped = std::env::vars_os()
+            .filter(|(name, value)| fence.drops(&name.to_string_lossy(), &value.to_string_lossy()));
+        let dropped: Vec<_> = dropped.map(|(name, _)| (name, None)).collect();
+        let set = fence.variables().into_iter().map(|(name, value)| (name.into(), Some(value.into())));
+        self.environment = dropped.into_iter().chain(self.environment).chain(set).collect();
+        self
     }
 
     /// Runs to the end, whatever the exit code; an error only where the program cannot be started, or takes longer

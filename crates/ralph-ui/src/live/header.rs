@@ -6,6 +6,9 @@ use ralph_core::record::{Baseline, Event, join_truncated};
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
 
+/// What is said in amber where the agent can do all that the user can.
+pub const NO_SANDBOX: &str = "no sandbox";
+
 /// Most tasks that a line names.
 const MAX_GIVEN_UP: usize = 8;
 
@@ -24,6 +27,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         is_resumed,
         agent_version,
         permissions,
+        sandbox,
         validation,
         baseline,
         is_known_to_pass,
@@ -55,7 +59,11 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         add("only", &format!("{scope}: {} of {all} done", tasks.done));
     }
     let version = agent_version.as_ref().map_or(String::new(), |version| format!(" {}", one_line(version)));
-    add("agent", &format!("{}{version}, {permissions} permissions, no sandbox", one_line(agent)));
+    let fence = match sandbox {
+        Some(facts) => format!("sandbox {}", cut(&one_line(&facts.text()), width)),
+        None => NO_SANDBOX.to_owned(),
+    };
+    add("agent", &format!("{}{version}, {permissions} permissions, {fence}", one_line(agent)));
     let checked = validation.as_ref().map(|command| {
         let command = cut(&one_line(command), width);
         format!("{command}{}", baseline_words(baseline.as_ref(), *is_known_to_pass))
@@ -114,7 +122,7 @@ fn stops(max_iterations: u32, open: usize) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use ralph_core::record::{Cost, SessionId, TaskCounts, Timestamp};
+    use ralph_core::record::{Cost, SandboxFacts, SessionId, TaskCounts, Timestamp};
 
     pub fn started() -> Event {
         Event::SessionStarted {
@@ -129,6 +137,7 @@ pub mod tests {
             cost: Cost::default(),
             agent_version: Some("2.1.330".to_owned()),
             permissions: "full",
+            sandbox: None,
             validation: Some("pytest -q".to_owned()),
             baseline: Some(Baseline {
                 exit: 0,
@@ -188,6 +197,18 @@ pub mod tests {
         ] {
             assert_eq!(text.lines().nth(2), Some(line));
         }
+        let fenced = with(|event| {
+            if let Event::SessionStarted { sandbox, .. } = event {
+                *sandbox = Some(SandboxFacts {
+                    mechanism: "bwrap".to_owned(),
+                    version: Some("0.8.0".to_owned()),
+                    settings: "1".to_owned(),
+                    network: "all".to_owned(),
+                });
+            }
+        });
+        let line = "  agent       claude 2.1.330, full permissions, sandbox bwrap 0.8.0, network all";
+        assert_eq!(fenced.lines().nth(1), Some(line));
         let other = with(|event| {
             if let Event::SessionStarted { validation, tasks, loop_type, agent_version, is_resumed, .. } =
                 event

@@ -85,7 +85,10 @@ impl<W: Write> Lines<W> {
             Event::SessionStarted { .. } => {
                 for (number, line) in header::lines(event, self.width).iter().enumerate() {
                     let head = (number == 0).then(|| self.paint.paint(Look::Bold, line));
-                    writeln!(self.out, "{}", head.as_ref().unwrap_or(line))?;
+                    let open = line.strip_suffix(header::NO_SANDBOX);
+                    let open = open
+                        .map(|start| format!("{start}{}", self.paint.paint(Look::Warn, header::NO_SANDBOX)));
+                    writeln!(self.out, "{}", head.as_ref().or(open.as_ref()).unwrap_or(line))?;
                 }
             }
             Event::IterationStarted { task, .. } => {

@@ -9,7 +9,7 @@ use crate::local_time::local;
 use crate::style::{Count, cut, grouped, size};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
-use ralph_core::record::{CANONICAL, FileStatus, RALPH_ELSEWHERE, join_truncated};
+use ralph_core::record::{CANONICAL, FileStatus, RALPH_ELSEWHERE, SandboxFacts, join_truncated};
 
 use super::first_screen::short;
 use super::fit::{Omissions, head};
@@ -137,6 +137,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
             "Agent",
             format!("{agents} {}", session.agent_version.as_deref().unwrap_or_default()).trim().to_owned(),
         ),
+        ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", of(|one| one.record.model.as_deref())),
         ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),
         ("Tokens", tokens.unwrap_or_default()),

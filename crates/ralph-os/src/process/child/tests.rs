@@ -50,6 +50,7 @@ impl TestDir {
             stderr: self.path("stderr"),
             marker: self.marker.clone(),
             limits: Limits { wall: LONG_TIMEOUT, idle: None, output: u64::MAX },
+            fence: None,
         }
     }
 

@@ -1,0 +1,114 @@
+//! What an agent has of the user's home: copies of its settings and credentials, and the credentials' way back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::Sandbox;
+use super::home::{self, read_plain};
+use ralph_core::record::IfThere;
+
+/// What an agent needs of the user's home.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentState {
+    /// Files and folders that it gets copies of, from the home folder.
+    pub copies: Vec<Utf8PathBuf>,
+    /// Files that it gets too, and that are written back if it changed them, as when it renews a login.
+    pub credentials: Vec<Utf8PathBuf>,
+    /// Variables that name a folder of its own, that folder by default, and where it is if one is set.
+    pub folders: Vec<(String, Utf8PathBuf, Option<Utf8PathBuf>)>,
+    /// Variables that hold its keys.
+    pub variables: Vec<String>,
+}
+
+/// Copies that an agent works with.
+#[derive(Debug)]
+pub struct SeededState {
+    sandbox: Arc<Sandbox>,
+    state: AgentState,
+    /// Credentials as they were handed out.
+    before: BTreeMap<Utf8PathBuf, Vec<u8>>,
+}
+
+impl AgentState {
+    /// Returns all that is copied.
+    fn paths(&self) -> impl Iterator<Item = &Utf8PathBuf> {
+        self.copies.iter().chain(&self.credentials)
+    }
+
+    /// Returns the folders and files that are the agent's alone: for `.claude/settings.json` it is `.claude`, for
+    /// `.config/opencode/x` it is `.config/opencode`.
+    pub(super) fn roots(&self) -> impl Iterator<Item = Utf8PathBuf> + '_ {
+        self.paths().map(|path| {
+            let depth = match path.components().next().map(|first| first.as_str()) {
+                Some(".local") => 3,
+                Some(".config") => 2,
+                _ => 1,
+            };
+            path.components().take(depth).collect()
+        })
+    }
+
+    /// Returns where the user has what is copied to `path`.
+    fn original(&self, path: &Utf8Path, home: &Utf8Path) -> Utf8PathBuf {
+        let moved = self.folders.iter().find_map(|(_, usual, set)| {
+            set.as_ref().and_then(|set| Some(set.join(path.strip_prefix(usual).ok()?)))
+        });
+        moved.unwrap_or_else(|| home.join(path))
+    }
+
+    /// Returns the credentials as the user has them.
+    fn read_credentials(&self, home: &Utf8Path) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>> {
+        let mut read = BTreeMap::new();
+        for path in &self.credentials {
+            let original = self.original(path, home);
+            let bytes = fs::read(&original).if_there().with_context(|| format!("read {original}"))?;
+            read.extend(bytes.map(|bytes| (path.clone(), bytes)));
+        }
+        Ok(read)
+    }
+}
+
+impl Sandbox {
+    /// Makes the home folder anew, with copies of what an agent needs of the user's.
+    pub fn seed(self: &Arc<Self>, state: &AgentState) -> Result<SeededState> {
+        self.renew_home()?;
+        for path in state.paths() {
+            let (from, to) = (state.original(path, &self.home.real), self.home.dir.join(path));
+            home::copy(&from, &to).with_context(|| format!("copy {from} for the agent"))?;
+        }
+        let before = state.read_credentials(&self.home.real)?;
+        Ok(SeededState { sandbox: Arc::clone(self), state: state.clone(), before })
+    }
+}
+
+impl SeededState {
+    /// Returns the variables that lead the agent to its copies.
+    pub fn variables(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let set = self.state.folders.iter().filter(|(.., set)| set.is_some());
+        set.map(|(name, usual, _)| (name.clone(), self.sandbox.home.dir.join(usual).into_string()))
+    }
+
+    /// Writes credentials back that the agent changed, and throws all copies away. Returns the names of those that somebody
+    /// else changed meanwhile: these stay as they are.
+    pub fn give_back(self) -> Result<Vec<String>> {
+        let home = &self.sandbox.home;
+        let current = self.state.read_credentials(&home.real)?;
+        let mut conflicts = Vec::new();
+        for (path, before) in &self.before {
+            let copy = read_plain(&home.dir, path).with_context(|| format!("read {path} of the agent"))?;
+            let Some(copy) = copy.filter(|copy| copy != before && !copy.is_empty()) else { continue };
+            let original = self.state.original(path, &home.real);
+            if current.get(path) == Some(before) {
+                home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
+            } else if current.get(path) != Some(&copy) {
+                conflicts.push(original.into_string());
+            }
+        }
+        self.sandbox.renew_home()?;
+        Ok(conflicts)
+    }
+}

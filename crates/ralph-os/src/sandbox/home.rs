@@ -1,0 +1,170 @@
+//! The home folder that commands have: private, with links to what of the user's own can be read.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{Mode, OFlags, openat};
+
+use super::AgentState;
+use ralph_core::record::IfThere;
+
+/// Folders that programs fill by themselves: empty at first, so that they can.
+const EMPTY: &[&str] = &[".cache", ".npm", ".local/state"];
+
+/// Those that last as long as the session. Their parents are the home itself, which no command can replace.
+const CACHES: &[&str] = &[".cache", ".npm"];
+
+/// Largest file that is copied, and that is read back.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+#[derive(Debug, Clone)]
+pub(super) struct PrivateHome {
+    /// The user's.
+    pub real: Utf8PathBuf,
+    pub dir: Utf8PathBuf,
+}
+
+impl PrivateHome {
+    /// Makes it anew, with links to all of the user's home that is neither hidden, nor an agent's own, nor a cache. Nothing
+    /// of the old one is followed: commands may have put links anywhere.
+    pub(super) fn renew(
+        &self,
+        hide: &[Utf8PathBuf],
+        show: &[Utf8PathBuf],
+        states: &[AgentState],
+    ) -> io::Result<()> {
+        let new =
+            PrivateHome { real: self.real.clone(), dir: Utf8PathBuf::from(format!("{}.new", self.dir)) };
+        remove(&new.dir)?;
+        fs::create_dir(&new.dir)?;
+        let below = |path: &Utf8PathBuf| path.strip_prefix(&self.real).ok().map(Utf8Path::to_owned);
+        let hidden = hide.iter().filter(|path| !show.contains(path)).filter_map(below);
+        let own = states.iter().flat_map(AgentState::roots);
+        let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
+        new.link(Utf8Path::new(""), &left_out)?;
+        for folder in EMPTY {
+            fs::create_dir_all(new.dir.join(folder))?;
+        }
+        for path in show.iter().filter_map(below) {
+            let (from, to) = (self.real.join(&path), new.dir.join(&path));
+            if to.symlink_metadata().is_err() && from.exists() {
+                to.parent().map_or(Ok(()), fs::create_dir_all)?;
+                symlink(from, to)?;
+            }
+        }
+        for cache in CACHES {
+            let old = self.dir.join(cache);
+            if old.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                fs::rename(old, new.dir.join(cache))?;
+            }
+        }
+        remove(&self.dir)?;
+        fs::rename(&new.dir, &self.dir)
+    }
+
+    fn link(&self, folder: &Utf8Path, left_out: &[Utf8PathBuf]) -> io::Result<()> {
+        let Some(entries) = fs::read_dir(self.real.join(folder)).if_there()? else { return Ok(()) };
+        for entry in entries {
+            // A name that is not UTF-8 has no link.
+            let Ok(name) = entry?.file_name().into_string() else { continue };
+            let path = folder.join(name);
+            let (from, to) = (self.real.join(&path), self.dir.join(&path));
+            if left_out.contains(&path) {
+                continue;
+            }
+            if left_out.iter().any(|other| other.starts_with(&path)) && from.is_dir() {
+                fs::create_dir(&to)?;
+                self.link(&path, left_out)?;
+            } else {
+                symlink(from, to)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a file or a folder with all in it, links as links; nothing if it is not there. What is neither stays away.
+pub(super) fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    let Some(metadata) = fs::metadata(from).if_there()? else { return Ok(()) };
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    if metadata.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in from.read_dir_utf8()? {
+            let entry = entry?;
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            if entry.file_type()?.is_symlink() {
+                symlink(fs::read_link(from)?, to)?;
+            } else {
+                copy(from, &to)?;
+            }
+        }
+    } else if metadata.is_file() && metadata.len() <= MAX_FILE_BYTES {
+        remove(to)?;
+        fs::copy(from, to)?;
+        // An agent must be able to change its own copy.
+        fs::set_permissions(to, Permissions::from_mode(metadata.mode() | 0o600))?;
+    }
+    Ok(())
+}
+
+/// Returns what is in a regular file below `top`, or `None` if there is none. No link on the way is followed: the agent may
+/// have made it.
+pub(super) fn read_plain(top: &Utf8Path, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
+    let mut at = File::open(top)?;
+    for component in path.components() {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match openat(&at, component.as_str(), flags, Mode::empty()) {
+            Ok(opened) => at = File::from(opened),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let metadata = at.metadata()?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    at.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Replaces a file of the user's by another of the same name and permissions.
+pub(super) fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    // A link of the user's, as of dotfiles that are kept elsewhere, stays one.
+    let path = path.canonicalize_utf8()?;
+    let mode = fs::metadata(&path)?.mode() & 0o777;
+    let new = Utf8PathBuf::from(format!("{path}.ralph-new"));
+    fs::remove_file(&new).if_there()?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&new, &path)
+}
+
+/// Removes a file or a folder, also with folders in it that cannot be written.
+pub(super) fn remove(path: &Utf8Path) -> io::Result<()> {
+    let Some(metadata) = fs::symlink_metadata(path).if_there()? else { return Ok(()) };
+    if !metadata.is_dir() {
+        return fs::remove_file(path);
+    }
+    if metadata.mode() & 0o700 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+        } else if let Ok(path) = Utf8PathBuf::from_path_buf(entry.path()) {
+            remove(&path)?;
+        } else {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    fs::remove_dir(path)
+}

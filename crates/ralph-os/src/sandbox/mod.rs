@@ -1,0 +1,404 @@
+//! The fence around the commands of a loop: what they may write, read and reach. The work is done by a program of the
+//! system or the user; here is what it is told, from one description.
+
+mod agent_state;
+mod bwrap;
+mod home;
+mod places;
+mod self_test;
+mod srt;
+mod variables;
+
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use sha2::{Digest, Sha256};
+
+use crate::process::{Tool, create_private_dir};
+use home::PrivateHome;
+use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
+
+pub use agent_state::{AgentState, SeededState};
+pub use places::HIDDEN;
+pub use self_test::{PROBE, probe};
+
+/// Stands for all words of the command in the words of a mechanism.
+pub const COMMAND: &str = "{command}";
+
+/// What puts the fence up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Anthropic's sandbox-runtime.
+    Srt,
+    /// Bubblewrap, on Linux.
+    Bwrap,
+    /// The user's own program, with [`COMMAND`] where the command belongs.
+    Command(Vec<String>),
+}
+
+/// Which hosts a command can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    All,
+    Hosts(Vec<String>),
+    None,
+}
+
+/// Whose command it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Agent,
+    /// The validation, and every other command of the project's.
+    Check,
+}
+
+/// What commands may do, whatever keeps them from more.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Where the work is: the first is where commands belong.
+    pub write: Vec<Utf8PathBuf>,
+    /// What lies in there, and cannot be written all the same.
+    pub read_only: Vec<Utf8PathBuf>,
+    pub hide: Vec<Utf8PathBuf>,
+    /// What can be read though it is hidden, or lies in a folder that is.
+    pub show: Vec<Utf8PathBuf>,
+    /// Variables that are passed on though they look like credentials.
+    pub variables: Vec<String>,
+    pub network: Network,
+    pub check_network: Network,
+}
+
+/// Where the fence is made, as the caller knows it.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    pub path_variable: String,
+    /// The user's home folder.
+    pub home: Utf8PathBuf,
+    /// The folder for the private home and temporary files. It is made anew, and removed at the end.
+    pub private_dir: Utf8PathBuf,
+}
+
+/// A fence that was tested.
+#[derive(Debug)]
+pub struct Sandbox {
+    mechanism: Mechanism,
+    program: Utf8PathBuf,
+    version: Option<String>,
+    rules: Rules,
+    private_dir: Utf8PathBuf,
+    home: PrivateHome,
+    /// Of all agents of the session.
+    states: Vec<AgentState>,
+}
+
+/// The fence for one command.
+#[derive(Debug, Clone)]
+pub struct Fence {
+    sandbox: Arc<Sandbox>,
+    purpose: Purpose,
+    /// Variables with keys of the agent.
+    variables: Vec<String>,
+}
+
+impl Mechanism {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Srt => "srt",
+            Self::Bwrap => "bwrap",
+            Self::Command(words) => words.first().map_or("", String::as_str),
+        }
+    }
+
+    /// Returns what is there and can do what is asked: bubblewrap is enough, and starts at once, where no host is told from
+    /// another.
+    pub fn choose(networks: [&Network; 2], path_variable: &str) -> Self {
+        let filters = networks.iter().any(|network| matches!(network, Network::Hosts(_)));
+        if filters || !cfg!(target_os = "linux") {
+            return Self::Srt;
+        }
+        let is_closed = !networks.contains(&&Network::All);
+        let has = |mechanism: &Self| on_path(mechanism.name(), path_variable).is_some();
+        if is_closed && !has(&Self::Bwrap) && has(&Self::Srt) { Self::Srt } else { Self::Bwrap }
+    }
+
+    /// Returns the command that installs it.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Srt => {
+                "npm install -g @anthropic-ai/sandbox-runtime, and on Linux: apt install bubblewrap socat ripgrep"
+            }
+            Self::Bwrap => "apt install bubblewrap",
+            Self::Command(_) => "correct the command in `sandbox`",
+        }
+    }
+
+    /// Refuses a network that it cannot give.
+    fn check_network(&self, network: &Network) -> Result<(), Refusal> {
+        let (problem, hint) = match (self, network) {
+            (Self::Srt, Network::All) => (
+                "srt lets commands reach only hosts that are listed",
+                "name them, as in `--set sandbox.network=api.anthropic.com`, or use --sandbox bwrap",
+            ),
+            (Self::Bwrap, Network::Hosts(_)) => (
+                "bwrap cannot filter the network by host",
+                "use --sandbox srt, or `sandbox.network` all or none",
+            ),
+            (Self::Command(_), Network::Hosts(_) | Network::None) => (
+                "`sandbox.network` is not known to a command of yours",
+                "filter in the command itself, and leave `sandbox.network` at all",
+            ),
+            (Self::Srt, Network::Hosts(_) | Network::None)
+            | (Self::Bwrap, Network::All | Network::None)
+            | (Self::Command(_), Network::All) => return Ok(()),
+        };
+        Err(Refusal::new(problem).with_hint(hint))
+    }
+}
+
+impl Network {
+    /// Returns the network as people read it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::All => "all".to_owned(),
+            Self::Hosts(hosts) => hosts.join(", "),
+            Self::None => "none".to_owned(),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Makes the fence, and tests it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the mechanism is missing, cannot do what the rules say, or does not hold.
+    pub fn set_up(
+        mechanism: Mechanism,
+        rules: Rules,
+        states: &[AgentState],
+        surroundings: &Surroundings,
+    ) -> Result<Arc<Self>> {
+        let program = find(&mechanism, &rules, &surroundings.path_variable)?;
+        mechanism.check_network(&rules.network)?;
+        mechanism.check_network(&rules.check_network)?;
+        if let Some(missing) = rules.write.iter().find(|path| path.symlink_metadata().is_err()) {
+            return Err(Refusal::new(format!("`sandbox.write` names {missing}, which does not exist"))
+                .with_hint(format!("mkdir -p {missing}"))
+                .into());
+        }
+        let private_dir = surroundings.private_dir.clone();
+        Self::remove(&private_dir)?;
+        for dir in ["tmp", "probe"] {
+            create_private_dir(&private_dir.join(dir))?;
+        }
+        let private_dir = private_dir.canonicalize_utf8().context("find the folder of the sandbox")?;
+        let home = PrivateHome { real: surroundings.home.clone(), dir: private_dir.join("home") };
+        let version = match &mechanism {
+            Mechanism::Srt | Mechanism::Bwrap => {
+                let line = Tool::new(program.as_str(), Utf8Path::new("/")).arg("--version").line();
+                let line =
+                    line.map_err(|error| Refusal::new(format!("{error:#}")).with_hint(mechanism.hint()))?;
+                line.split_whitespace().last().map(str::to_owned)
+            }
+            Mechanism::Command(_) => None,
+        };
+        let states = states.to_vec();
+        let sandbox = Arc::new(Self { mechanism, program, version, rules, private_dir, home, states });
+        sandbox.renew_home()?;
+        sandbox.write_settings()?;
+        self_test::run(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Returns what the record says of it.
+    pub fn facts(&self) -> SandboxFacts {
+        let rules = format!("{:?}{:?}", self.mechanism, self.rules);
+        let digest = Sha256::digest(rules.as_bytes());
+        SandboxFacts {
+            mechanism: self.mechanism.name().to_owned(),
+            version: self.version.clone(),
+            settings: hex(&digest[..6]),
+            network: self.rules.network.text(),
+        }
+    }
+
+    /// Writes the settings of srt where no command can change them.
+    fn write_settings(&self) -> Result<()> {
+        if self.mechanism == Mechanism::Srt {
+            let places = self.places();
+            for (purpose, network) in
+                [(Purpose::Agent, &self.rules.network), (Purpose::Check, &self.rules.check_network)]
+            {
+                let path = self.settings_file(purpose);
+                fs::write(&path, srt::settings(&places, network)).with_context(|| format!("write {path}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settings_file(&self, purpose: Purpose) -> Utf8PathBuf {
+        self.private_dir.join(if purpose == Purpose::Agent { "agent.json" } else { "check.json" })
+    }
+
+    fn network(&self, purpose: Purpose) -> &Network {
+        if purpose == Purpose::Agent { &self.rules.network } else { &self.rules.check_network }
+    }
+
+    /// Returns the folder for temporary files, as we see it.
+    fn temporary(&self) -> Utf8PathBuf {
+        self.private_dir.join("tmp")
+    }
+
+    /// Returns the fence for a command of the project's.
+    pub fn for_checks(self: &Arc<Self>) -> Fence {
+        Fence { sandbox: Arc::clone(self), purpose: Purpose::Check, variables: Vec::new() }
+    }
+
+    /// Returns the fence for an agent, with the variables that hold its keys.
+    pub fn for_agent(self: &Arc<Self>, state: &AgentState) -> Fence {
+        Fence { sandbox: Arc::clone(self), purpose: Purpose::Agent, variables: state.variables.clone() }
+    }
+
+    /// Removes the folder of a process that died.
+    pub fn remove(private_dir: &Utf8Path) -> Result<()> {
+        home::remove(private_dir).with_context(|| format!("remove {private_dir}"))
+    }
+
+    fn renew_home(&self) -> Result<()> {
+        let Rules { hide, show, .. } = &self.rules;
+        self.home.renew(hide, show, &self.states).context("make the home folder of the sandbox")
+    }
+
+    /// Returns where a copy of a file of ours can be read inside, and makes it.
+    pub fn copy_inside(&self, file: &Utf8Path) -> Result<Utf8PathBuf> {
+        let copy = self.private_dir.join(file.file_name().unwrap_or("input"));
+        fs::remove_file(&copy).if_there().with_context(|| format!("remove {copy}"))?;
+        fs::copy(file, &copy).with_context(|| format!("copy {file} to {copy}"))?;
+        Ok(copy)
+    }
+
+    /// Returns what a command wrote into a file of its home folder.
+    pub fn read_from_home(&self, file: &str) -> Result<Option<Vec<u8>>> {
+        home::read_plain(&self.home.dir, Utf8Path::new(file)).with_context(|| format!("read {file}"))
+    }
+
+    /// Returns the home folder that commands have.
+    pub fn home(&self) -> &Utf8Path {
+        &self.home.dir
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed at the next start, or named there.
+        let _gone = home::remove(&self.private_dir).is_ok();
+    }
+}
+
+impl Fence {
+    /// Returns the words that run a command inside. Its program is a path if it has slashes.
+    pub fn wrap(&self, command: &[String], directory: &Utf8Path) -> Vec<String> {
+        let Sandbox { mechanism, program, .. } = &*self.sandbox;
+        let mut words = vec![program.to_string()];
+        match mechanism {
+            Mechanism::Srt => {
+                let settings = self.sandbox.settings_file(self.purpose).into_string();
+                // srt itself exits 0 if a signal ended its command; a shell says so by its exit code.
+                let keep_code = ["sh", "-c", "\"$@\"; exit $?", "sh"].map(str::to_owned);
+                words.extend(["--settings".to_owned(), settings, "--".to_owned()]);
+                words.extend(keep_code);
+                words.extend_from_slice(command);
+            }
+            Mechanism::Bwrap => {
+                let network = self.sandbox.network(self.purpose);
+                words.extend(bwrap::arguments(&self.sandbox.places(), network, directory));
+                words.extend_from_slice(command);
+            }
+            Mechanism::Command(own) => {
+                let values = [
+                    ("{folder}", self.sandbox.rules.write.first().map_or("", |path| path.as_str())),
+                    ("{directory}", directory.as_str()),
+                    ("{home}", self.sandbox.home.dir.as_str()),
+                ];
+                for word in &own[1..] {
+                    if word == COMMAND {
+                        words.extend_from_slice(command);
+                    } else {
+                        words.push(
+                            values.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value)),
+                        );
+                    }
+                }
+            }
+        }
+        words
+    }
+
+    /// Returns true if a variable is not passed on.
+    pub fn drops(&self, name: &str, value: &str) -> bool {
+        let is_kept = |kept: &String| kept == name;
+        let is_wanted = self.variables.iter().chain(&self.sandbox.rules.variables).any(is_kept);
+        !is_wanted && variables::is_dropped(name, value)
+    }
+
+    /// Returns the variables that commands get inside.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        let temporary = self.sandbox.temporary().into_string();
+        let name = self.sandbox.mechanism.name().to_owned();
+        let mut variables = vec![
+            ("HOME", self.sandbox.home.dir.to_string()),
+            ("RALPH_SANDBOX", name),
+            // Claude Code gives root full permissions in a sandbox alone.
+            ("IS_SANDBOX", "1".to_owned()),
+        ];
+        variables.push(match self.sandbox.mechanism {
+            Mechanism::Bwrap => ("TMPDIR", "/tmp".to_owned()),
+            // It gives its commands this one as TMPDIR, and makes sockets in its own.
+            Mechanism::Srt => ("CLAUDE_CODE_TMPDIR", temporary),
+            Mechanism::Command(_) => ("TMPDIR", temporary),
+        });
+        variables
+    }
+
+    /// Returns the sandbox that it is of.
+    pub fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+}
+
+/// Returns where the program of a mechanism is. One that commands could replace is no fence.
+fn find(mechanism: &Mechanism, rules: &Rules, path_variable: &str) -> Result<Utf8PathBuf> {
+    let name = mechanism.name();
+    if let Mechanism::Command(words) = mechanism
+        && !words.iter().any(|word| word == COMMAND)
+    {
+        return Err(Refusal::new(format!("`sandbox` has no `{COMMAND}`"))
+            .with_hint("write it as a word of its own, where the command belongs")
+            .into());
+    }
+    let found = on_path(name, path_variable);
+    let Some(found) = found.and_then(|path| path.canonicalize_utf8().ok()) else {
+        return Err(Refusal::new(format!("sandbox `{name}`: there is no program `{name}` on the PATH"))
+            .with_hint(mechanism.hint())
+            .into());
+    };
+    if rules.write.iter().any(|folder| found.starts_with(folder)) {
+        return Err(Refusal::new(format!("sandbox `{name}`: the agent could change {found}"))
+            .with_hint("install it outside of what commands may write")
+            .into());
+    }
+    Ok(found)
+}
+
+fn on_path(name: &str, path_variable: &str) -> Option<Utf8PathBuf> {
+    if name.starts_with('/') {
+        return Some(Utf8PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    let folders = path_variable.split(':').filter(|folder| folder.starts_with('/'));
+    folders.map(|folder| Utf8Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests;

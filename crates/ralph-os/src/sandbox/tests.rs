@@ -1,0 +1,243 @@
+use super::places::{Access, Places};
+use super::*;
+
+fn path(text: &str) -> Utf8PathBuf {
+    text.into()
+}
+
+fn places() -> Places {
+    [
+        ("/work/.git", Access::ReadOnly),
+        ("/work", Access::Write),
+        ("/home/me/.ssh", Access::HiddenDir),
+        ("/home/me/.ssh/known_hosts", Access::Shown),
+        ("/home/me/.netrc", Access::HiddenFile),
+        ("/tmp", Access::Instead(path("/private/tmp"))),
+        ("/private/home", Access::Write),
+    ]
+    .map(|(place, access)| (path(place), access))
+    .into()
+}
+
+#[test]
+fn bubblewrap_gets_each_place_after_the_folders_that_it_is_in() {
+    let line = |network| bwrap::arguments(&places(), network, Utf8Path::new("/work/sub")).join(" ");
+    let open = line(&Network::All);
+    assert_eq!(
+        open,
+        "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL \
+         --ro-bind / / --dev /dev --proc /proc \
+         --ro-bind /dev/null /home/me/.netrc --tmpfs /home/me/.ssh \
+         --ro-bind /home/me/.ssh/known_hosts /home/me/.ssh/known_hosts \
+         --bind /private/home /private/home --bind /private/tmp /tmp \
+         --bind /work /work --ro-bind /work/.git /work/.git \
+         --remount-ro /home/me/.ssh --chdir /work/sub --"
+    );
+    assert_eq!(line(&Network::None), open.replace("ALL --ro-bind", "ALL --unshare-net --ro-bind"));
+}
+
+#[test]
+fn srt_gets_the_same_places_as_settings() {
+    let hosts = Network::Hosts(vec!["api.example.com".to_owned()]);
+    let read = |network: &Network| -> serde_json::Value {
+        serde_json::from_str(&srt::settings(&places(), network)).unwrap()
+    };
+    assert_eq!(
+        read(&hosts),
+        serde_json::json!({
+            "network": {"allowedDomains": ["api.example.com"], "deniedDomains": [], "strictAllowlist": true},
+            "filesystem": {
+                "denyRead": ["/home/me/.netrc", "/home/me/.ssh"],
+                "allowRead": ["/home/me/.ssh/known_hosts"],
+                "allowWrite": ["/private/home", "/work"],
+                "denyWrite": ["/work/.git"],
+            },
+        })
+    );
+    assert_eq!(read(&Network::None)["network"]["allowedDomains"], serde_json::json!([]));
+}
+
+#[test]
+fn a_network_that_a_mechanism_cannot_give_is_refused() {
+    let own = Mechanism::Command(vec!["podman".to_owned(), COMMAND.to_owned()]);
+    let hosts = || Network::Hosts(vec!["example.com".to_owned()]);
+    for (mechanism, network, is_possible) in [
+        (&Mechanism::Bwrap, Network::All, true),
+        (&Mechanism::Bwrap, Network::None, true),
+        (&Mechanism::Bwrap, hosts(), false),
+        (&Mechanism::Srt, Network::All, false),
+        (&Mechanism::Srt, Network::None, true),
+        (&Mechanism::Srt, hosts(), true),
+        (&own, Network::All, true),
+        (&own, Network::None, false),
+        (&own, hosts(), false),
+    ] {
+        let checked = mechanism.check_network(&network);
+        assert_eq!(checked.is_ok(), is_possible, "{mechanism:?} {network:?}");
+        assert!(checked.is_ok() || checked.is_err_and(|refusal| refusal.hint.is_some()));
+    }
+}
+
+#[test]
+fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
+    for (name, value, is_dropped) in [
+        ("GITHUB_TOKEN", "x", true),
+        ("AWS_SECRET_ACCESS_KEY", "x", true),
+        ("ANTHROPIC_API_KEY", "x", true),
+        ("MY_db_password", "x", true),
+        ("SSH_AUTH_SOCK", "/tmp/x", true),
+        ("DBUS_SESSION_BUS_ADDRESS", "unix:", true),
+        ("DOCKER_HOST", "unix:", true),
+        ("DISPLAY", ":0", true),
+        ("DATABASE_URL", "postgres://me:pw@host/db", true),
+        ("DATABASE_URL", "postgres://host/db", false),
+        ("URL", "https://a.example/x:y@z", false),
+        ("PATH", "/bin", false),
+        ("RALPH_TASKS", "x", false),
+        ("KEYBOARD", "x", false),
+        ("LANG", "C", false),
+    ] {
+        assert_eq!(variables::is_dropped(name, value), is_dropped, "{name}={value}");
+    }
+}
+
+/// A user's home, and the sandbox of a session over it. `None` where bubblewrap cannot run.
+fn set_up(folder: &Utf8Path, state: &AgentState) -> Option<Arc<Sandbox>> {
+    let work = folder.join("work");
+    fs::create_dir_all(work.join(".git")).unwrap();
+    let rules = Rules {
+        write: vec![work.clone()],
+        read_only: vec![work.join(".git")],
+        hide: vec![folder.join("home/.ssh")],
+        show: Vec::new(),
+        variables: Vec::new(),
+        network: Network::All,
+        check_network: Network::None,
+    };
+    let surroundings = Surroundings {
+        path_variable: "/usr/bin:/bin".to_owned(),
+        home: folder.join("home"),
+        private_dir: folder.join("private"),
+    };
+    match Sandbox::set_up(Mechanism::Bwrap, rules, std::slice::from_ref(state), &surroundings) {
+        Ok(sandbox) => Some(sandbox),
+        Err(error) => {
+            eprintln!("skipped: {error:#}");
+            None
+        }
+    }
+}
+
+#[test]
+fn an_agent_works_with_copies_and_its_credentials_alone_go_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    let home = folder.join("home");
+    fs::create_dir_all(home.join(".agent/skills")).unwrap();
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    let write = |name: &str, text: &str| fs::write(home.join(name), text).unwrap();
+    for name in [".agent/login", ".agent/other", ".agent/settings", ".agent/skills/a", ".ssh/key", ".profile"]
+    {
+        write(name, "user's");
+    }
+    let state = AgentState {
+        copies: vec![path(".agent/settings"), path(".agent/skills")],
+        credentials: vec![path(".agent/login"), path(".agent/other"), path(".agent/link")],
+        ..AgentState::default()
+    };
+    let Some(sandbox) = set_up(&folder, &state) else { return };
+    let private = sandbox.home().to_owned();
+    let seeded = sandbox.seed(&state).unwrap();
+    assert!(private.join(".profile").is_symlink() && !private.join(".ssh").exists());
+    for name in [".agent/login", ".agent/other", ".agent/settings", ".agent/skills/a"] {
+        let copy = private.join(name);
+        assert!(!copy.is_symlink() && fs::read_to_string(&copy).unwrap() == "user's", "{copy}");
+        fs::write(&copy, "agent's").unwrap();
+    }
+    // A link would have us write what it leads to.
+    write(".agent/link", "user's");
+    std::os::unix::fs::symlink(home.join(".ssh/key"), private.join(".agent/link")).unwrap();
+    write(".agent/other", "renewed by the user");
+    let conflicts = seeded.give_back().unwrap();
+    assert_eq!(conflicts, [home.join(".agent/other")]);
+    for (name, expected) in [
+        (".agent/login", "agent's"),
+        (".agent/other", "renewed by the user"),
+        (".agent/settings", "user's"),
+        (".agent/skills/a", "user's"),
+        (".agent/link", "user's"),
+    ] {
+        assert_eq!(fs::read_to_string(home.join(name)).unwrap(), expected, "{name}");
+    }
+    assert!(!private.join(".agent").exists(), "copies are thrown away");
+    let dir = private.parent().unwrap().to_owned();
+    drop(sandbox);
+    assert!(!dir.exists());
+}
+
+#[test]
+fn links_that_a_command_puts_into_its_home_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    fs::create_dir_all(folder.join("home/.config")).unwrap();
+    fs::write(folder.join("home/.config/precious"), "x").unwrap();
+    let state = AgentState { copies: vec![path(".config/agent/settings")], ..AgentState::default() };
+    let Some(sandbox) = set_up(&folder, &state) else { return };
+    let config = sandbox.home().join(".config");
+    fs::remove_dir_all(&config).unwrap();
+    std::os::unix::fs::symlink(folder.join("home/.config"), &config).unwrap();
+    fs::create_dir_all(folder.join("home/.config/agent")).unwrap();
+    fs::write(folder.join("home/.config/agent/settings"), "user's").unwrap();
+    sandbox.seed(&state).unwrap().give_back().unwrap();
+    assert_eq!(fs::read_to_string(folder.join("home/.config/agent/settings")).unwrap(), "user's");
+    assert!(folder.join("home/.config/precious").exists() && !config.is_symlink());
+}
+
+#[test]
+fn a_fence_that_is_not_there_or_does_not_hold_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    let work = folder.join("work");
+    fs::create_dir_all(&work).unwrap();
+    let refused = |mechanism: Mechanism, path_variable: &str| {
+        let rules = Rules {
+            write: vec![work.clone()],
+            read_only: Vec::new(),
+            hide: Vec::new(),
+            show: Vec::new(),
+            variables: Vec::new(),
+            network: Network::All,
+            check_network: Network::All,
+        };
+        let surroundings = Surroundings {
+            path_variable: path_variable.to_owned(),
+            home: folder.join("home"),
+            private_dir: folder.join("private"),
+        };
+        let error = Sandbox::set_up(mechanism, rules, &[], &surroundings).unwrap_err();
+        error.downcast_ref::<Refusal>().unwrap_or_else(|| panic!("{error:#}")).to_string()
+    };
+    let own = |words: &[&str]| Mechanism::Command(words.iter().map(|word| (*word).to_owned()).collect());
+    for (mechanism, path_variable, expected) in [
+        (
+            Mechanism::Bwrap,
+            "/nowhere",
+            "sandbox `bwrap`: there is no program `bwrap` on the PATH\nhint: apt install bubblewrap",
+        ),
+        (
+            Mechanism::Srt,
+            "/nowhere",
+            "sandbox `srt`: there is no program `srt` on the PATH\nhint: npm install -g ",
+        ),
+        (own(&["env"]), "/usr/bin", "`sandbox` has no `{command}`\nhint: "),
+        (
+            own(&["env", COMMAND]),
+            "/usr/bin",
+            "sandbox `env` does not hold: a test command wrote outside of its folder\nhint: ",
+        ),
+        (own(&["false", COMMAND]), "/usr/bin", "sandbox `false` cannot run a command: "),
+    ] {
+        let text = refused(mechanism, path_variable);
+        assert!(text.starts_with(expected), "{text}");
+    }
+}

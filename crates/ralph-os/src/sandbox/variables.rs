@@ -1,0 +1,52 @@
+//! Which variables do not reach commands inside.
+
+/// Parts of names that promise a secret.
+const CREDENTIALS: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "APIKEY",
+    "API_KEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "AUTH_KEY",
+    "_PAT",
+];
+
+/// What leads to a program or a screen that acts for the user, and where settings are but in the private home.
+const LEADING_OUT: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "KUBECONFIG",
+    "XAUTHORITY",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+];
+
+/// Returns true if a variable looks like a credential, has one in an address, or leads out.
+pub(super) fn is_dropped(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    CREDENTIALS.iter().any(|part| upper.contains(part) && !upper.starts_with("RALPH_"))
+        || LEADING_OUT.contains(&name)
+        || name.starts_with("DBUS_")
+        || has_password(value)
+}
+
+/// Returns true for addresses like `postgres://user:password@host`.
+fn has_password(value: &str) -> bool {
+    let authority = value.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@'));
+    user.is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
+}

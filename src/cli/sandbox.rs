@@ -1,0 +1,129 @@
+//! The fence that the settings ask for, around what a session works on.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use sha2::{Digest, Sha256};
+
+use ralph_core::config::{Commits, SandboxChoice, Settings};
+use ralph_core::record::{IfThere, RALPH, Refusal, hex};
+use ralph_git::worktree::WorkTree;
+use ralph_os::process::is_running;
+use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, Surroundings};
+
+use super::settings::FILE;
+use super::{Context, Project};
+
+/// Where a session works, and what in there is not the agent's.
+struct Places {
+    write: Vec<Utf8PathBuf>,
+    read_only: Vec<Utf8PathBuf>,
+    hide: Vec<Utf8PathBuf>,
+}
+
+impl Places {
+    /// The work tree without its git directory. Git of the loop runs with that, so nothing in it is an agent's to write; and
+    /// the loop's own folder there is not to be read.
+    fn of(work_tree: &WorkTree, common_dir: &Utf8Path, project: &Project) -> Self {
+        let git = work_tree.top().join(".git");
+        Self {
+            write: vec![work_tree.top().to_owned()],
+            read_only: vec![
+                git,
+                work_tree.git_dir().to_owned(),
+                common_dir.to_owned(),
+                project.root.join(FILE),
+            ],
+            hide: vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")],
+        }
+    }
+}
+
+/// Sets up and tests what the settings ask for. `None` if they ask for nothing.
+pub fn set_up(
+    settings: &Settings,
+    project: &Project,
+    states: &[AgentState],
+    context: &Context,
+) -> Result<Option<Arc<Sandbox>>> {
+    let Some(choice) = &settings.sandbox else { return Ok(None) };
+    if settings.commit != Commits::Off {
+        return Err(Refusal::new(
+            "`commit = \"task\"` runs git's hooks, which cannot write the repository from a sandbox",
+        )
+        .with_hint("set `commit = \"off\"`, or run without a sandbox: --no-sandbox")
+        .into());
+    }
+    let home = context.home().map(Utf8PathBuf::from).filter(|home| home.is_absolute());
+    let home = home.context("find the home folder: HOME is not set")?;
+    let path = |name: &String| match name.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None if name == "~" => home.clone(),
+        None => project.root.join(name),
+    };
+    let network = network("sandbox.network", &settings.sandbox_network)?;
+    let check_network = match settings.sandbox_validation_network.as_slice() {
+        [word] if word == "same" => network.clone(),
+        hosts => self::network("sandbox.validation-network", hosts)?,
+    };
+    let path_variable = context.environment.owned("PATH").unwrap_or_default();
+    let mechanism = match choice {
+        SandboxChoice::Auto => Mechanism::choose([&network, &check_network], &path_variable),
+        SandboxChoice::Srt => Mechanism::Srt,
+        SandboxChoice::Bwrap => Mechanism::Bwrap,
+        SandboxChoice::Command(words) => Mechanism::Command(words.clone()),
+    };
+    let work_tree = context.work_tree()?;
+    let Places { mut write, read_only, mut hide } =
+        Places::of(work_tree, &context.store()?.repository().common_dir, project);
+    let private_dir = private_dir(work_tree.top(), &home, context)?;
+    write.extend(settings.sandbox_write.iter().map(path));
+    let logins = ralph_agent::credentials();
+    hide.extend(HIDDEN.iter().copied().chain(logins).map(|name| home.join(name)));
+    hide.extend(settings.sandbox_hide.iter().map(path));
+    let show: Vec<_> = settings.sandbox_show.iter().map(path).collect();
+    hide.retain(|hidden| !show.contains(hidden));
+    let rules = Rules {
+        write,
+        read_only,
+        hide,
+        show,
+        variables: settings.sandbox_env.clone(),
+        network,
+        check_network,
+    };
+    let surroundings = Surroundings { path_variable, home, private_dir };
+    Sandbox::set_up(mechanism, rules, states, &surroundings).map(Some)
+}
+
+fn network(key: &str, hosts: &[String]) -> Result<Network> {
+    match hosts {
+        [] => Ok(Network::None),
+        [word] if word == "all" => Ok(Network::All),
+        hosts if hosts.iter().any(|host| host == "all" || host == "none" || host == "same") => {
+            Err(Refusal::new(format!("`{key}` is `{}`", hosts.join(", ")))
+                .with_hint(format!(
+                    "it is all, none, or names of hosts: `{RALPH} config` shows where it is set"
+                ))
+                .into())
+        }
+        hosts => Ok(Network::Hosts(hosts.to_vec())),
+    }
+}
+
+/// Returns a folder of this process, and removes what died ones left.
+fn private_dir(top: &Utf8Path, home: &Utf8Path, context: &Context) -> Result<Utf8PathBuf> {
+    let cache = context.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
+    let cache = cache.filter(|cache| cache.is_absolute()).unwrap_or_else(|| home.join(".cache"));
+    let name = hex(&Sha256::digest(top.as_str())[..6]);
+    let folder = cache.join("specify-ralph/sandbox").join(name);
+    let left = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
+    for entry in left.into_iter().flatten() {
+        let entry = entry?;
+        if entry.file_name().parse().is_ok_and(|pid: i32| !is_running(pid)) {
+            Sandbox::remove(entry.path())?;
+        }
+    }
+    Ok(folder.join(std::process::id().to_string()))
+}

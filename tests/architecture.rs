@@ -87,6 +87,10 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "a file that the user names"),
     ("crates/ralph-os/src/process/", "streams in the spool, and /proc"),
+    (
+        "crates/ralph-os/src/sandbox/",
+        "the private home folder of a sandbox, and what an agent gets copies of",
+    ),
     ("crates/ralph-os/src/terminal.rs", "the terminal of this process"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
     ("crates/ralph-engine/src/commits/", "messages and traces in the spool"),

@@ -16,6 +16,7 @@ mod crash;
 mod docs;
 mod examples;
 mod excerpt;
+mod fence;
 mod figures;
 mod finding;
 mod finish;

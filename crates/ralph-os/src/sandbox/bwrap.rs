@@ -5,6 +5,9 @@ use camino::Utf8Path;
 use super::Network;
 use super::places::{Access, Places};
 
+/// What root could change of the kernel, in whatever namespace: its own number is enough.
+const KERNEL_SETTINGS: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
+
 /// Returns the arguments before a command.
 ///
 /// Without `--new-session`, as our children have a session without a terminal already; and without `--die-with-parent`,
@@ -23,6 +26,9 @@ pub(super) fn arguments(places: &Places, network: &Network, directory: &Utf8Path
         words.push("--unshare-net");
     }
     words.extend(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    for settings in KERNEL_SETTINGS {
+        words.extend(["--ro-bind-try", settings, settings]);
+    }
     for (path, access) in places {
         let path = path.as_str();
         match access {

@@ -120,6 +120,25 @@ impl Sandbox {
         let write = rules.write.iter().filter_map(|path| real(path));
         let temporary = (self.mechanism != Mechanism::Bwrap).then(|| self.temporary());
         places.extend(write.chain([home]).chain(temporary).map(|path| (path, Access::Write)));
+        pin(&mut places);
         places
+    }
+}
+
+/// Makes places of the folders between one that can be written and what is protected in it: a folder that is no place could
+/// be renamed, and another put where it was.
+fn pin(places: &mut Places) {
+    let protected: Vec<_> = places.keys().cloned().collect();
+    for path in protected {
+        let above: Vec<_> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| !places.contains_key(*folder))
+            .map(Utf8Path::to_owned)
+            .collect();
+        let outer = path.ancestors().skip(1).find_map(|folder| places.get(folder));
+        if outer == Some(&Access::Write) {
+            places.extend(above.into_iter().map(|folder| (folder, Access::Write)));
+        }
     }
 }

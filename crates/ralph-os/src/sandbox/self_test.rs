@@ -25,6 +25,7 @@ const SECRET: &str = "ralph-hidden";
 const SCRIPT: &str = r#"
 (echo x > "$1/written") 2>/dev/null
 grep -q ralph-hidden "$2" 2>/dev/null && echo read
+test -w /proc/sys/kernel/core_pattern && echo kernel
 test -w "$3" || echo unusable
 (echo x > "$HOME/.ralph-probe") 2>/dev/null && rm "$HOME/.ralph-probe" || echo unusable
 test -z "$5" || "$4" probe-port "$5"
@@ -79,6 +80,8 @@ fn test(fence: &Fence, outside: &Utf8Path, secret: &Utf8Path) -> Result<()> {
         return Err(Refusal::new(why).with_hint(hint).into());
     } else if written.exists() {
         "wrote outside of its folder"
+    } else if has("kernel") {
+        "could change settings of the kernel, as root can there"
     } else if has("read") {
         "read a hidden file"
     } else if is_closed && listener.accept().is_ok() {
@@ -92,6 +95,6 @@ fn test(fence: &Fence, outside: &Utf8Path, secret: &Utf8Path) -> Result<()> {
         return Ok(());
     };
     Err(Refusal::new(format!("sandbox `{name}` does not hold: a test command {problem}"))
-        .with_hint(format!("nothing was started; correct `{name}`, or use --sandbox bwrap"))
+        .with_hint("nothing was started; use --sandbox bwrap, or another user than root")
         .into())
 }

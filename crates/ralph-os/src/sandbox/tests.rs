@@ -27,6 +27,8 @@ fn bubblewrap_gets_each_place_after_the_folders_that_it_is_in() {
         open,
         "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL \
          --ro-bind / / --dev /dev --proc /proc \
+         --ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger \
+         --ro-bind-try /proc/irq /proc/irq --ro-bind-try /proc/bus /proc/bus \
          --ro-bind /dev/null /home/me/.netrc --tmpfs /home/me/.ssh \
          --ro-bind /home/me/.ssh/known_hosts /home/me/.ssh/known_hosts \
          --bind /private/home /private/home --bind /private/tmp /tmp \

@@ -68,11 +68,8 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         facts.extend(detail.changes.map(|stat| fact("Changed", Row::of(Look::Plain, files_and_lines(stat)))));
         let agent = format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default());
         facts.push(fact("Agent", Row::of(Look::Plain, brief(agent.trim_end()))));
-        let (look, fence) = match &session.sandbox {
-            Some(facts) => (Look::Plain, brief(&facts.text())),
-            None => (Look::Warn, "no sandbox".to_owned()),
-        };
-        facts.push(fact("Sandbox", Row::of(look, fence)));
+        let fence = session.sandbox.as_ref().map(|facts| Row::of(Look::Plain, brief(&facts.text())));
+        facts.push(fact("Sandbox", fence.unwrap_or_else(|| Row::of(Look::Warn, "no sandbox".to_owned()))));
         let validation = detail.validation().map_or_else(|| "none".to_owned(), brief);
         facts.push(fact("Validation", Row::of(Look::Plain, validation)));
         let limit = Count(u64::from(session.max_iterations), "attempt").to_string();

@@ -1,0 +1,250 @@
+//! Attempts to get out of the sandbox, through real programs: each must fail, and is named in docs/sandbox.md.
+
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up has failed")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use crate::sandbox::Sandbox;
+use crate::sandbox::sound::files;
+
+/// What the agent tries, by what it is called in docs/sandbox.md, and a script that ends well if it succeeds. `$H` is the
+/// user's home, `$OUT` a folder outside, `$LOOP` the process of the loop, `$TMPSOCK` a socket in the machine's /tmp.
+const ATTEMPTS: &[(&str, &str)] = &[
+    ("write into the home folder", "echo x > $H/new"),
+    ("append to .bashrc", "echo x >> $H/.bashrc"),
+    ("append to .bashrc of the private home", "echo x >> ~/.bashrc"),
+    ("write beside the work tree", "echo x > $OUT/new"),
+    ("write through a link to a file", "ln -sf $OUT/file l && echo x > l"),
+    ("write through a link to a folder", "ln -sfn $OUT d && echo x > d/new"),
+    ("write through `..`", "echo x > /usr/../$OUT/new"),
+    ("write through a hard link", "ln $OUT/file h && echo x >> h"),
+    ("rename to outside", "echo x > n && mv n $OUT/new"),
+    ("delete outside", "rm -f $OUT/file && test ! -e $OUT/file"),
+    ("change permissions outside", "chmod 777 $OUT/file"),
+    ("change the owner outside", "chown 12345 $OUT/file"),
+    ("change times outside", "touch -d 2001-01-01 $OUT/file"),
+    ("write through /proc/1/root", "echo x > /proc/1/root$OUT/new"),
+    ("write through /proc/self/root", "echo x > /proc/self/root$OUT/new"),
+    ("write into /etc", ": >> /etc/hosts"),
+    ("replace a program", "echo x > /usr/bin/ralph-escape"),
+    ("make a device", "mknod device b 8 0"),
+    (
+        "set the core pattern",
+        "v=$(cat /proc/sys/kernel/core_pattern); echo \"$v\" > /proc/sys/kernel/core_pattern",
+    ),
+    ("press SysRq", "echo h > /proc/sysrq-trigger"),
+    ("write into /sys", ": >> /sys/kernel/uevent_helper"),
+    ("make a cgroup", "mkdir /sys/fs/cgroup/ralph-escape"),
+    ("remount for writing", "mount -o remount,rw /"),
+    ("remount in a user namespace", "unshare -Urm mount -o remount,bind,rw /"),
+    ("unmount what hides", "unshare -Urm sh -c 'umount $H/.ssh && grep KEY $H/.ssh/id'"),
+    ("mount a folder elsewhere", "unshare -Urm sh -c 'mount --bind $OUT /mnt && echo x > /mnt/new'"),
+    ("enter the mounts of process 1", "nsenter -t 1 -m sh -c 'echo x > $OUT/new'"),
+    ("enter the mounts of the loop", "nsenter -t $LOOP -m true"),
+    ("change the root", "chroot /proc/1/root sh -c 'echo x > $OUT/new'"),
+    ("see the loop", "grep -q ralph /proc/$LOOP/cmdline"),
+    ("signal the loop", "kill -0 $LOOP"),
+    ("trace the loop", "head -c 1 /proc/$LOOP/mem"),
+    ("read the loop's variables", "cat /proc/$LOOP/environ"),
+    ("find the loop by name", "pgrep -x specify-ralph"),
+    ("leave a process behind", "setsid sleep 987654 & false"),
+    ("leave a daemon behind", "(setsid setsid sleep 987653 &) ; false"),
+    ("get privileges by setuid", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
+    ("become root", "sudo -n true"),
+    ("have a capability", "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status"),
+    ("see sockets in /run", "ls /run | grep -v systemd"),
+    ("see docker's socket", "test -S /var/run/docker.sock"),
+    ("see a socket in /tmp", "test -S $TMPSOCK"),
+    ("see a socket beside the keys", "test -S $H/.ssh/agent.sock"),
+    ("ask the ssh agent", "test -n \"$SSH_AUTH_SOCK\""),
+    ("ask dbus", "test -n \"$DBUS_SESSION_BUS_ADDRESS\""),
+    ("ask docker", "test -n \"$DOCKER_HOST\""),
+    ("draw on the screen", "test -n \"$DISPLAY\""),
+    ("read a token in a variable", "test -n \"$GITHUB_TOKEN\""),
+    ("read a password in an address", "test -n \"$DATABASE_URL\""),
+    ("read ssh keys", "grep KEY $H/.ssh/id"),
+    ("read ssh keys of the private home", "grep KEY ~/.ssh/id"),
+    ("read .netrc", "grep KEY $H/.netrc"),
+    ("read .npmrc", "grep KEY $H/.npmrc"),
+    ("read cloud credentials", "grep KEY $H/.aws/credentials"),
+    ("read kube credentials", "grep KEY $H/.kube/config"),
+    ("read docker credentials", "grep KEY $H/.docker/config.json"),
+    ("read gpg keys", "grep KEY $H/.gnupg/key"),
+    ("read a browser's profile", "grep KEY $H/.mozilla/cookies"),
+    ("read another agent's login", "grep KEY $H/.codex/auth.json"),
+    ("read the shell's history", "grep KEY $H/.bash_history"),
+    ("read a hidden file through a link", "ln -s $H/.netrc n1 && grep KEY n1"),
+    ("read a hidden file through a hard link", "ln $H/.netrc n2 && grep KEY n2"),
+    ("read the loop's own files", "ls .git/ralph | grep ."),
+    ("replace a git hook", "mkdir -p .git/hooks; echo x > .git/hooks/pre-push"),
+    ("change git's configuration", "git config core.fsmonitor x"),
+    ("add a filter", "echo '*.txt filter=evil' > .gitattributes; git config filter.evil.clean 'touch pwned'"),
+    ("move the git directory", "mv .git g"),
+    ("remove the git directory", "rm -rf .git 2>/dev/null; test ! -e .git/HEAD"),
+    ("write a ref", "echo x > .git/refs/heads/evil"),
+    ("change the loop's settings", "echo 'sandbox = \"none\"' >> .specify/ralph.toml"),
+    ("replace the loop's settings", "mv .specify s && mkdir .specify && echo x > .specify/ralph.toml"),
+    ("change the agent's settings", "echo x >> $H/.claude/settings.json"),
+];
+
+/// Returns a scene on a disk, with a home that has something to hide, and the rest that attempts are about.
+fn scene() -> (Sandbox, tempfile::TempDir) {
+    let scene = Sandbox::new();
+    // Scenes are in /dev/shm where they can: there nothing would be seen anyway.
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let hidden = [
+        ".ssh/id",
+        ".netrc",
+        ".npmrc",
+        ".aws/credentials",
+        ".kube/config",
+        ".docker/config.json",
+        ".gnupg/key",
+        ".mozilla/cookies",
+        ".codex/auth.json",
+        ".bash_history",
+    ];
+    for name in hidden.into_iter().chain([".bashrc", ".claude/settings.json"]) {
+        let path = disk.path().join("home").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "KEY\n").unwrap();
+    }
+    fs::create_dir(disk.path().join("out")).unwrap();
+    fs::write(disk.path().join("out/file"), "mine\n").unwrap();
+    (scene, disk)
+}
+
+fn contents(folder: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let is_cache = |path: &Path| path.components().any(|part| part.as_os_str() == ".cache");
+    let found = files(folder).into_iter().filter(|path| !is_cache(path) && path.is_file());
+    found.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
+}
+
+/// Returns true if bubblewrap can run here; says why not.
+fn has_bubblewrap() -> bool {
+    let tried =
+        std::process::Command::new("bwrap").args(["--unshare-user", "--ro-bind", "/", "/", "true"]).output();
+    match tried {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => eprintln!("skipped: bwrap: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => eprintln!("skipped: bwrap: {error}"),
+    }
+    false
+}
+
+#[test]
+fn every_attempt_to_escape_fails() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (scene, disk) = scene();
+    let home = disk.path().join("home");
+    let socket = tempfile::Builder::new().prefix("ralph-fence-").tempdir_in("/tmp").unwrap();
+    let in_tmp = socket.path().join("agent.sock");
+    let _in_tmp = UnixListener::bind(&in_tmp).unwrap();
+    // A path of a socket is short.
+    std::os::unix::fs::symlink(home.join(".ssh"), socket.path().join("ssh")).unwrap();
+    let _beside_keys = UnixListener::bind(socket.path().join("ssh/agent.sock")).unwrap();
+    let before = contents(disk.path());
+    let mut script = format!(
+        "export H={} OUT={} TMPSOCK={}\ncat > /dev/null\n\
+         while [ ! -s loop-pid ]; do sleep 0.05; done\nexport LOOP=$(cat loop-pid)\n",
+        home.display(),
+        disk.path().join("out").display(),
+        in_tmp.display()
+    );
+    for (number, (_, attempt)) in ATTEMPTS.iter().enumerate() {
+        script.push_str(&format!(
+            "(\n{attempt}\n) > /dev/null 2>&1 < /dev/null && echo escaped {number} || echo failed {number}\n"
+        ));
+    }
+    script.push_str("rm -f loop-pid l d h n n1 n2 .gitattributes\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n");
+    scene.agent_sh(&script).validate("test -e agent.sh");
+    let running = scene
+        .call("--sandbox bwrap")
+        .env("HOME", &home)
+        .env("SSH_AUTH_SOCK", &in_tmp)
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")
+        .env("DOCKER_HOST", "unix:///x")
+        .env("DISPLAY", ":0")
+        .env("GITHUB_TOKEN", "x")
+        .env("DATABASE_URL", "postgres://me:pw@host/db")
+        .spawn();
+    scene.write("loop-pid", running.pid().to_string());
+    let out = running.wait().code(0);
+    assert!(out.text().contains("sandbox bwrap "), "{out}");
+    let said = scene.session().text(1, "agent/stdout");
+    for (number, (name, _)) in ATTEMPTS.iter().enumerate() {
+        assert!(said.lines().any(|line| line == format!("failed {number}")), "{name}: {said}");
+    }
+    assert_eq!(contents(disk.path()), before, "nothing outside was changed");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let running: Vec<_> =
+        processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok()).collect();
+    assert!(!running.iter().any(|line| line.contains("98765")), "{running:?}");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sandbox.md");
+    let document = fs::read_to_string(document).unwrap();
+    for (name, _) in ATTEMPTS {
+        assert!(document.contains(name), "docs/sandbox.md does not name `{name}`");
+    }
+}
+
+#[test]
+fn a_closed_network_is_closed_for_the_validation_and_open_for_the_agent() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (scene, disk) = scene();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let connect = format!("bash -c '< /dev/tcp/127.0.0.1/{}'", listener.local_addr().unwrap().port());
+    scene.agent_sh(&format!("{connect} && echo connected\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS"));
+    scene.validate(&format!("! {connect} 2>/dev/null"));
+    let words = "--sandbox bwrap --set sandbox.validation-network=none";
+    scene.call(words).env("HOME", disk.path().join("home")).run().code(0);
+    assert_eq!(scene.session().text(1, "agent/stdout"), "connected\n");
+    assert_eq!(scene.session().end()["sandbox"]["mechanism"], "bwrap");
+}
+
+#[test]
+fn without_a_fence_that_holds_nothing_starts() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    for (words, expected) in [
+        (
+            ["--sandbox", "env {command}"],
+            "sandbox `env` does not hold: a test command wrote outside of its folder",
+        ),
+        (["--sandbox", "no-such {command}"], "sandbox `no-such`: there is no program `no-such` on the PATH"),
+    ] {
+        let refused = scene.ralph(words).code(3);
+        assert!(refused.talk().contains(expected) && refused.talk().contains("hint: "), "{refused}");
+        assert!(scene.sessions().is_empty());
+    }
+    for (set, expected) in [
+        ("sandbox.network=a.example", "bwrap cannot filter the network by host"),
+        ("commit=task", "which cannot write the repository from a sandbox"),
+    ] {
+        if has_bubblewrap() {
+            let refused = scene.ralph(["--sandbox", "bwrap", "--set", set]).code(3);
+            assert!(refused.talk().contains(expected), "{refused}");
+        }
+    }
+    let open = scene.ralph("--no-sandbox").code(0);
+    assert!(open.text().contains("no sandbox"), "{open}");
+}
+
+#[test]
+fn a_stopped_agent_in_the_sandbox_may_save_its_state_and_is_gone() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (scene, disk) = scene();
+    scene.agent_sh("trap 'echo saved > saved; exit 0' INT\n: > begun\nwhile :; do sleep 0.05; done");
+    let mut running = scene.call("--sandbox bwrap").env("HOME", disk.path().join("home")).spawn();
+    running.wait_for_file("begun").signal(rustix::process::Signal::INT);
+    running.wait().code(130);
+    assert_eq!(fs::read_to_string(scene.repo().join("saved")).unwrap(), "saved\n");
+}

@@ -21,7 +21,7 @@ use crate::sandbox::{Sandbox, WILLING_AGENT};
 const SHOWN_FOLDER: &str = "/tmp/ralph-demo";
 
 /// What the commands of a `sh,no_run` block begin with: other people's programs, and builds.
-const NOT_RUN: [&str; 5] = ["cargo ", "docker ", "specify extension ", "specify workflow ", "tmux "];
+const NOT_RUN: [&str; 6] = ["cargo ", "docker ", "specify extension ", "specify workflow ", "sudo ", "tmux "];
 
 /// What the project has beside what the demo recorded: tasks with stories, for an agent that does them.
 const MORE_TASKS: &str = "\n## Phase 3: User Story 1\n\n- [ ] T006 [US1] Log in\n- [ ] T007 [US1] Log out\n\n\

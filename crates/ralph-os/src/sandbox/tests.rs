@@ -96,6 +96,7 @@ fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
         ("URL", "https://a.example/x:y@z", false),
         ("PATH", "/bin", false),
         ("RALPH_TASKS", "x", false),
+        ("STRIPE_KEY", "x", true),
         ("KEYBOARD", "x", false),
         ("LANG", "C", false),
     ] {

@@ -39,6 +39,7 @@ const LEADING_OUT: &[&str] = &[
 pub(super) fn is_dropped(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     CREDENTIALS.iter().any(|part| upper.contains(part) && !upper.starts_with("RALPH_"))
+        || upper.ends_with("_KEY")
         || LEADING_OUT.contains(&name)
         || name.starts_with("DBUS_")
         || has_password(value)

@@ -284,3 +284,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_sandbox_is_a_value_or_a_table() {
+    let own = ["podman", "{command}"].map(str::to_owned).into();
+    for (file, expected) in [
+        ("sandbox = 'bwrap'\n", Some(SandboxChoice::Bwrap)),
+        ("sandbox = ['podman', '{command}']\n", Some(SandboxChoice::Command(own))),
+        ("[sandbox]\nmechanism = 'srt'\nwrite = ['~/a', 'b']\n", Some(SandboxChoice::Srt)),
+        ("[sandbox]\nwrite = '~/a'\n", None),
+    ] {
+        let config = read(file);
+        assert_eq!(config.settings.sandbox, expected, "{file}");
+        let mechanism = file.contains("mechanism") || file.starts_with("sandbox");
+        assert_eq!(config.is_set("sandbox.mechanism"), mechanism, "{file}");
+        assert!(config.commands_from_file().next().is_some(), "{file} needs an approval");
+    }
+    refused(
+        &inputs("sandbox = true\n"),
+        ".specify/ralph.toml:1:11: invalid value for `sandbox`\nhint: expected auto, srt, bwrap, or a command with {command}, or none",
+    );
+    let off = Inputs {
+        flags: vec![flag("--no-sandbox", "sandbox.mechanism", "none")],
+        ..inputs("sandbox = 'bwrap'\n")
+    };
+    assert_eq!(Config::read(&off).unwrap().settings.sandbox, None);
+    let state = read("[agents.a]\ncommand = 'x'\nstate = ['~/.a/settings']\ncredentials = '~/.a/login'\n");
+    assert_eq!(
+        (&*state.agents["a"].state, &*state.agents["a"].credentials),
+        (&[".a/settings".to_owned()][..], &[".a/login".to_owned()][..])
+    );
+    for path in ["/etc/passwd", "~/../x", "~", "~/"] {
+        assert!(Config::read(&inputs(&format!("[agents.a]\nstate = ['{path}']\n"))).is_err(), "{path}");
+    }
+}

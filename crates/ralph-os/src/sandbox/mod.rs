@@ -188,6 +188,7 @@ impl Sandbox {
                 .with_hint(format!("mkdir -p {missing}"))
                 .into());
         }
+        check_path(&rules, &surroundings.path_variable)?;
         let private_dir = surroundings.private_dir.clone();
         Self::remove(&private_dir)?;
         for dir in ["tmp", "probe"] {
@@ -390,6 +391,21 @@ fn find(mechanism: &Mechanism, rules: &Rules, path_variable: &str) -> Result<Utf
             .into());
     }
     Ok(found)
+}
+
+/// Refuses a PATH on which commands could put programs that the loop starts outside, such as git.
+fn check_path(rules: &Rules, path_variable: &str) -> Result<(), Refusal> {
+    let is_open = |folder: &&str| {
+        let real = Utf8Path::new(folder).canonicalize_utf8().unwrap_or_else(|_| Utf8PathBuf::from(*folder));
+        !folder.starts_with('/') || rules.write.iter().any(|written| real.starts_with(written))
+    };
+    match path_variable.split(':').filter(|folder| !folder.is_empty()).find(is_open) {
+        None => Ok(()),
+        Some(folder) => Err(Refusal::new(format!(
+            "the PATH has `{folder}`, where the agent could put a program that runs outside of the sandbox"
+        ))
+        .with_hint("start without it on the PATH (`deactivate` for a virtual environment)")),
+    }
 }
 
 fn on_path(name: &str, path_variable: &str) -> Option<Utf8PathBuf> {

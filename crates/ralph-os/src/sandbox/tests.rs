@@ -238,6 +238,12 @@ fn a_fence_that_is_not_there_or_does_not_hold_is_refused() {
             "/usr/bin",
             "sandbox `env` does not hold: a test command wrote outside of its folder\nhint: ",
         ),
+        (
+            own(&["env", COMMAND]),
+            &format!("/usr/bin:{work}/bin"),
+            &format!("the PATH has `{work}/bin`, where the agent could put a program"),
+        ),
+        (own(&["env", COMMAND]), "/usr/bin:bin", "the PATH has `bin`, where "),
         (own(&["false", COMMAND]), "/usr/bin", "sandbox `false` cannot run a command: "),
     ] {
         let text = refused(mechanism, path_variable);

@@ -160,7 +160,7 @@ impl Project {
         let folder = self.copy(false);
         let project = folder.path().join("ralph-demo");
         std::fs::write(project.join(".specify/ralph.toml"), &block.text).unwrap();
-        let (printed, code) = self.shell(&project, "specify ralph config >/dev/null");
+        let (printed, code) = self.shell(&project, "specify ralph config --all >/dev/null");
         (code != 0 || !printed.is_empty()).then_some(printed)
     }
 }

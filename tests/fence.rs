@@ -250,3 +250,26 @@ fn a_stopped_agent_in_the_sandbox_may_save_its_state_and_is_gone() {
     running.wait().code(130);
     assert_eq!(fs::read_to_string(scene.repo().join("saved")).unwrap(), "saved\n");
 }
+
+#[test]
+fn in_a_lane_the_agent_commits_in_its_own_repository_and_cannot_write_the_users() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let scene = Sandbox::new();
+    let agent = "cat > /dev/null\necho $RALPH_TASK > work\necho x >> $REPO/README\n\
+        for path in $REPO/.git/config $REPO/.git/hooks/pre-push .git/../../1.git/HEAD; do\n\
+        (echo x >> $path) 2> /dev/null && echo wrote $path\ndone\n\
+        git config core.pager x && git add work && git commit --quiet -m mine && echo committed\n\
+        sed \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\" > new && mv new \"$RALPH_TASKS\"\n";
+    let agent = agent.replace("$REPO", scene.repo().to_str().unwrap());
+    scene.tasks("- [ ] T001 Write one").agent_sh(&agent).validate("test -e work").commit("Ready");
+    let before = contents(&scene.repo().join(".git/hooks"));
+    let run = scene.call("run --lane --sandbox bwrap").run().code(0);
+    run.stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
+    assert_eq!(scene.session().text(1, "agent/stdout"), "committed\n");
+    assert_eq!(scene.git("show ralph/001-login:work"), "T001");
+    assert_eq!(scene.git("status --porcelain"), "");
+    assert_eq!(scene.git("config --default= core.pager"), "");
+    assert_eq!(contents(&scene.repo().join(".git/hooks")), before);
+}

@@ -23,18 +23,17 @@ struct Places {
 }
 
 impl Places {
-    /// The work tree without its git directory. Git of the loop runs with that, so nothing in it is an agent's to write; and
-    /// the loop's own folder there is not to be read.
+    /// The work tree without its git directory, or a lane with the repository that is the agent's there. Git of the loop runs
+    /// with the other, so nothing in it is an agent's to write; and the loop's own folder there is not to be read.
     fn of(work_tree: &WorkTree, common_dir: &Utf8Path, project: &Project) -> Self {
-        let git = work_tree.top().join(".git");
+        let top = work_tree.top();
+        let mut read_only = vec![work_tree.git_dir().to_owned(), common_dir.to_owned()];
+        if work_tree.lane().is_none() {
+            read_only.extend([top.join(".git"), project.root.join(FILE)]);
+        }
         Self {
-            write: vec![work_tree.top().to_owned()],
-            read_only: vec![
-                git,
-                work_tree.git_dir().to_owned(),
-                common_dir.to_owned(),
-                project.root.join(FILE),
-            ],
+            write: vec![top.to_owned()],
+            read_only,
             hide: vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")],
         }
     }

@@ -39,7 +39,7 @@ fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
         .code(0)
         .stdout_has(" · $1.20")
         .stdout_has("\n2 attempts; 1 attempt reported no cost\n");
-    scene.ralph("status").code(0).stdout_has("\n  1 attempt reported no cost\n");
+    scene.ralph("status").code(0).stdout_has("\n  2 attempts; 1 attempt reported no cost\n");
     scene.ralph("log").code(0).stdout_has(&format!(" · 2 attempts · {part} · ")).stdout_has("  $1.20  ");
     scene.ralph("stats").code(0).stdout_has(&format!("cost       {part}\n")).stdout_has("$1.20, ");
     scene.ralph("show").code(0).stdout_lacks("$");

@@ -136,7 +136,7 @@ fn without_a_validation_it_is_said_that_nothing_checks_the_agent() {
     doctor.stdout_has("! validation   none is set: nothing checks the agent's word").stdout_has(proposal);
     // Nobody is at a terminal to confirm it.
     std::fs::remove_file(scene.path(".specify/ralph.toml")).expect("it is there");
-    scene.ralph("init").code(0).stdout("wrote .specify/ralph.toml\n");
+    scene.ralph("init").code(0).stdout("wrote .specify/ralph.toml\nnext: `specify ralph doctor`\n");
     assert_eq!(scene.ralph("config --json").code(0).json()["validation.command"]["value"], json!(null));
     scene.config("validation.command = 'true'").tasks("- [ ] T001 Again");
     scene.agent_script(WILLING_AGENT);

@@ -127,7 +127,7 @@ fn iterations_are_named_by_number_place_task_and_session() {
         ("show 9", "has no iteration 9, the last is 1"),
         ("show @~1", "has no iteration @~1, the last is 1"),
         ("show T00", "did you mean T009?"),
-        ("show nonsense", "no iteration of specs/001-login worked on a task `nonsense`"),
+        ("show nonsense", "no such task, attempt or commit in specs/001-login: `nonsense`"),
         ("show 20:1", "2 sessions begin with 20: "),
         ("show 2001:1", "there is no session 2001"),
         (&format!("show {id}"), &format!("the last iteration of a session is `{id}:@`")),

@@ -340,7 +340,9 @@ cmp "$work/before" "$work/stopped" || fail 'Ctrl-Z: the settings of the terminal
 keys s
 wait_for 'stop requested: the session ends after this attempt'
 touch "$work/go-slow"
-wait_for 'stopped by you'
+# What is typed before it is gone is its own.
+prompt_is_back() { picture | grep -v '^ *$' | tail -n 1 | grep -qE '^ready> *$'; }
+wait_until 'the prompt is back' prompt_is_back
 check_clean 'stopping with a key'
 rm "$work/go-slow"
 keys "$program ralph -n 2 --agent-command 'sh slow.sh'; echo ended with \$?" Enter

@@ -128,7 +128,7 @@ fn who_looks_sees_what_is_waited_for_and_ctrl_c_ends_it() {
     for words in ["stop", "stop --now"] {
         scene.agents_like_claude(&[("fake", &out_for(7200))]);
         let mut running = scene.call("resume").in_real_time().spawn();
-        running.wait_for_text("waits ");
+        running.wait_for_text("waiting for fake's usage limit until ");
         scene.ralph(words).code(0);
         running.wait().code(0);
     }

@@ -123,7 +123,7 @@ fn with_git_ralph_alone_nothing_says_specify_ralph() {
     }
     for (line, expected) in [
         ("config --set no=where", "git ralph"),
-        ("purge 20200101-000000-00000000 --local", "`git ralph sync`"),
+        ("purge 20200101-000000-00000000 --local --yes", "`git ralph sync`"),
         ("tui", "`git ralph log`"),
         ("run --task T009", "`git ralph tasks`"),
     ] {

@@ -245,7 +245,7 @@ wait_for 'The agent begins with T001'
 keys q
 wait_for 'The loop is still running'
 keys n
-wait_for 'the session has ended'
+wait_for ' has ended'
 wait_for 'interrupted'
 keys q
 wait_for 'ended with 0'

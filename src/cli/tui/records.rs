@@ -119,6 +119,10 @@ impl Records {
 
     /// Returns what an agent does, by the end of what it printed.
     fn doing(&self, author: &(SessionId, String), tail: &[u8]) -> Option<String> {
+        // Before its start is listed, nobody knows how to read what it prints.
+        if self.configuration(&author.0).is_null() {
+            return None;
+        }
         match self.events(author, tail) {
             Some(events) => events.iter().rev().find_map(AgentEvent::doing),
             None => AgentEvent::Text { text: String::from_utf8_lossy(tail).into_owned() }.doing(),

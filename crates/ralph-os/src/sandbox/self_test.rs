@@ -16,7 +16,7 @@ use ralph_core::record::{Refusal, quoted_for_shell};
 pub const PROBE: &str = "probe-port";
 
 /// How long the test may take: srt starts a server.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What is in a file that cannot be read inside.
 const SECRET: &str = "ralph-hidden";

@@ -149,7 +149,7 @@ def init_writes_settings_that_change_nothing(place):
     text = place.read(".specify/ralph.toml")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     same("settings that are in force", lines, [])
-    for key in ["# max-iterations = 10", "# skip-after = 3", "# commit = ", "# [validation]"]:
+    for key in ["# max-iterations = 10", "# skip-after = 3", "# commit = ", "# validation.command = "]:
         if key not in text:
             raise Failed(f"`{key}` expected in\n{text}")
     place.write(".specify/ralph.toml", text + SETTINGS)

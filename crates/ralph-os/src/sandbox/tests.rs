@@ -7,8 +7,8 @@ fn path(text: &str) -> Utf8PathBuf {
 
 fn places() -> Places {
     [
-        ("/work/.git", Access::ReadOnly),
-        ("/work", Access::Write),
+        ("/project/.git", Access::ReadOnly),
+        ("/project", Access::Write),
         ("/home/me/.ssh", Access::HiddenDir),
         ("/home/me/.ssh/known_hosts", Access::Shown),
         ("/home/me/.netrc", Access::HiddenFile),
@@ -21,7 +21,7 @@ fn places() -> Places {
 
 #[test]
 fn bubblewrap_gets_each_place_after_the_folders_that_it_is_in() {
-    let line = |network| bwrap::arguments(&places(), network, Utf8Path::new("/work/sub")).join(" ");
+    let line = |network| bwrap::arguments(&places(), network, Utf8Path::new("/project/sub")).join(" ");
     let open = line(&Network::All);
     assert_eq!(
         open,
@@ -32,8 +32,8 @@ fn bubblewrap_gets_each_place_after_the_folders_that_it_is_in() {
          --ro-bind /dev/null /home/me/.netrc --tmpfs /home/me/.ssh \
          --ro-bind /home/me/.ssh/known_hosts /home/me/.ssh/known_hosts \
          --bind /private/home /private/home --bind /private/tmp /tmp \
-         --bind /work /work --ro-bind /work/.git /work/.git \
-         --remount-ro /home/me/.ssh --chdir /work/sub --"
+         --bind /project /project --ro-bind /project/.git /project/.git \
+         --remount-ro /home/me/.ssh --chdir /project/sub --"
     );
     assert_eq!(line(&Network::None), open.replace("ALL --ro-bind", "ALL --unshare-net --ro-bind"));
 }
@@ -51,8 +51,8 @@ fn srt_gets_the_same_places_as_settings() {
             "filesystem": {
                 "denyRead": ["/home/me/.netrc", "/home/me/.ssh"],
                 "allowRead": ["/home/me/.ssh/known_hosts"],
-                "allowWrite": ["/private/home", "/work"],
-                "denyWrite": ["/work/.git"],
+                "allowWrite": ["/private/home", "/project"],
+                "denyWrite": ["/project/.git"],
             },
         })
     );

@@ -139,6 +139,13 @@ impl Context {
         self.environment.owned("HOME")
     }
 
+    /// Returns the folder for what can be made anew, of all programs; `None` if HOME is not set.
+    pub fn cache_dir(&self) -> Option<Utf8PathBuf> {
+        let set = self.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
+        set.filter(|set| set.is_absolute())
+            .or_else(|| self.home().map(|home| Utf8PathBuf::from(home).join(".cache")))
+    }
+
     /// Returns where project and repository are looked for: the project that spec-kit's variable names, else the
     /// folder.
     pub fn start(&self) -> Result<Utf8PathBuf> {

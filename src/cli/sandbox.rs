@@ -76,7 +76,7 @@ pub fn set_up(
     let work_tree = context.work_tree()?;
     let Places { mut write, read_only, mut hide } =
         Places::of(work_tree, &context.store()?.repository().common_dir, project);
-    let private_dir = private_dir(work_tree.top(), &home, context)?;
+    let private_dir = private_dir(work_tree.top(), context)?;
     write.extend(settings.sandbox_write.iter().map(path));
     let logins = ralph_agent::credentials();
     hide.extend(HIDDEN.iter().copied().chain(logins).map(|name| home.join(name)));
@@ -112,9 +112,8 @@ fn network(key: &str, hosts: &[String]) -> Result<Network> {
 }
 
 /// Returns a folder of this process, and removes what died ones left.
-fn private_dir(top: &Utf8Path, home: &Utf8Path, context: &Context) -> Result<Utf8PathBuf> {
-    let cache = context.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
-    let cache = cache.filter(|cache| cache.is_absolute()).unwrap_or_else(|| home.join(".cache"));
+fn private_dir(top: &Utf8Path, context: &Context) -> Result<Utf8PathBuf> {
+    let cache = context.cache_dir().context("find the folder for caches: HOME is not set")?;
     let name = hex(&Sha256::digest(top.as_str())[..6]);
     let folder = cache.join("specify-ralph/sandbox").join(name);
     let left = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;

@@ -5,9 +5,32 @@ use camino::Utf8PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
-use ralph_core::record::Scope;
+use ralph_core::record::{Refusal, Scope};
 
 use super::{Flags, Json, SessionChoice};
+
+/// What a lane is started with, beside settings.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct LaneArgs {
+    /// With --lane: begin the branch with a commit of your uncommitted changes
+    #[arg(long)]
+    pub take_changes: bool,
+    /// With --lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
+    #[arg(long)]
+    pub land: bool,
+}
+
+impl LaneArgs {
+    /// Refuses flags that mean nothing where no lane is used.
+    pub fn refuse_without_lane(self) -> Result<()> {
+        let flag = match self {
+            Self { take_changes: true, .. } => "--take-changes",
+            Self { land: true, .. } => "--land",
+            Self { .. } => return Ok(()),
+        };
+        Err(Refusal::new(format!("`{flag}` is for a loop in a lane")).with_hint("add --lane").into())
+    }
+}
 
 /// Where the tasks are.
 #[derive(Debug, Args)]

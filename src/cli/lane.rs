@@ -6,7 +6,6 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::Args;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tasklist::TaskList;
@@ -21,42 +20,17 @@ use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{LoopLock, SessionLog, Spool, Store, last_written_in_lanes};
-use ralph_ui::live::Detail;
 use ralph_ui::style::Count;
 
-use super::run::Voice;
 use super::settings::layers_in;
 use super::setup::RunRequest;
-use super::{Context, ExitCode, Flags, Json, emit, note, say, warn};
+use super::{Context, ExitCode, Flags, Json, emit, warn};
 
 /// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
 
 /// Bytes of the hash that names the folder of a repository's lanes.
 const HASH_BYTES: usize = 6;
-
-/// What a lane is started with, beside settings.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub struct LaneArgs {
-    /// With --lane: begin the branch with a commit of your uncommitted changes
-    #[arg(long)]
-    pub take_changes: bool,
-    /// With --lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
-    #[arg(long)]
-    pub land: bool,
-}
-
-impl LaneArgs {
-    /// Refuses flags that mean nothing where no lane is used.
-    pub fn refuse_without_lane(self) -> Result<()> {
-        let flag = match self {
-            Self { take_changes: true, .. } => "--take-changes",
-            Self { land: true, .. } => "--land",
-            Self { .. } => return Ok(()),
-        };
-        Err(Refusal::new(format!("`{flag}` is for a loop in a lane")).with_hint("add --lane").into())
-    }
-}
 
 /// A lane that may be opened: nothing is written yet.
 pub struct Checked {
@@ -267,11 +241,7 @@ fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
 
 /// Returns the folder of the lanes of this repository.
 fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
-    let cache = || {
-        let home = || context.home().map(|home| Utf8PathBuf::from(home).join(".cache"));
-        let cache = context.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
-        cache.filter(|cache| cache.is_absolute()).or_else(home).map(|cache| cache.join("specify-ralph/lanes"))
-    };
+    let cache = || context.cache_dir().map(|cache| cache.join("specify-ralph/lanes"));
     let Some(folder) = settings.lanes_dir.clone().map(Utf8PathBuf::from).or_else(cache) else {
         return Err(Refusal::new("no folder for lanes is known: HOME is not set")
             .with_hint("set one: --set lanes.dir=/absolute/path")
@@ -483,15 +453,16 @@ impl Opened {
     }
 }
 
-/// Says how the results get to the branch that is checked out, or brings them there.
-pub fn close(lane: &WorkTree, land: bool, context: &Context, voice: Voice) -> Result<()> {
+/// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
+/// are there.
+pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
     let (store, users) = (context.store()?, context.work_tree()?);
-    let Some(lane) = lane.lane() else { return Ok(()) };
+    let Some(lane) = lane.lane() else { return Ok(None) };
     let (Some(tip), Some(head)) = (store.refs().tip(&lane.reference())?, users.head()?) else {
-        return Ok(());
+        return Ok(None);
     };
     if users.is_ancestor(&tip, &head)? {
-        return Ok(());
+        return Ok(None);
     }
     let is_forward = users.is_ancestor(&head, &tip)?;
     let command = if is_forward {
@@ -500,7 +471,7 @@ pub fn close(lane: &WorkTree, land: bool, context: &Context, voice: Voice) -> Re
         format!("git merge {}", lane.branch)
     };
     let commits = Count(users.between(&head, &tip)?.0.len() as u64, "commit");
-    let line = if !land {
+    Ok(Some(if !land {
         format!("{commits} on {}: {command}", lane.branch)
     } else if !is_forward {
         format!("not landed: {} and what is checked out have both moved on\nhint: {command}", lane.branch)
@@ -513,10 +484,5 @@ pub fn close(lane: &WorkTree, land: bool, context: &Context, voice: Voice) -> Re
             Ok(failed) => format!("not landed: {}\nhint: {command}", failed.complaint()),
             Err(error) => format!("not landed: {error:#}\nhint: {command}"),
         }
-    };
-    if voice.is_json || voice.detail == Detail::Quiet {
-        note(line);
-        return Ok(());
-    }
-    say(line).map(drop)
+    }))
 }

@@ -12,8 +12,7 @@ use ralph_store::{Identity, KeptSettings, SessionLog, SessionRefs, Store};
 use ralph_ui::style::one_line;
 
 use super::approvals::{Approvals, Approved};
-use super::args::SettingArgs;
-use super::lane::LaneArgs;
+use super::args::{LaneArgs, SettingArgs};
 use super::resumption::{self, Comparison, FRESH, Kept, Winner};
 use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};

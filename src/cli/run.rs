@@ -18,9 +18,9 @@ use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
 use ralph_ui::style::{Count, Paint, one_line};
 
-use super::args::{PlaceArgs, ScopeArgs, SettingArgs};
+use super::args::{LaneArgs, PlaceArgs, ScopeArgs, SettingArgs};
 use super::echo::{Echo, Listener};
-use super::lane::{self, LaneArgs};
+use super::lane;
 use super::output::records;
 use super::settings::{Layers, layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
@@ -224,7 +224,11 @@ fn start_in_lane(
     let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
     let (land, work_tree) = (request.lane.land, lane.work_tree.clone());
     let code = run_session(&there, request, settings, &inside, voice, Some(lane.lock))?;
-    lane::close(&work_tree, land, context, voice)?;
+    match lane::close(&work_tree, land, context)? {
+        Some(line) if voice.is_json || voice.detail == Detail::Quiet => note(line),
+        Some(line) => drop(say(line)?),
+        None => {}
+    }
     Ok(code)
 }
 

@@ -22,7 +22,7 @@ use ralph_project::prompt::Template;
 use ralph_project::tasks;
 use ralph_store::{SessionLog, SessionRefs, Store};
 
-use super::lane::LaneArgs;
+use super::args::LaneArgs;
 use super::own_command::own_program;
 use super::resumption::Kept;
 use super::settings::{Layers, layers_in, project_in};

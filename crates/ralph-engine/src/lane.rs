@@ -7,12 +7,12 @@ use tasklist::{Item, Pairing, TaskList};
 use crate::validate;
 use ralph_core::record::{
     Evidence, FailureClass, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName,
-    TrustedState, join_files, join_truncated,
+    join_files, join_truncated,
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
 use ralph_os::process::create_private_dir;
 use ralph_project::project_files::MAX_DOCUMENT_BYTES;
-use ralph_store::{Begin, Conflict, SessionRefs, Slot};
+use ralph_store::{Begin, Conflict, Slot};
 
 use super::commits::message::CommitSubject;
 use super::iteration_context::validation_cause;
@@ -20,7 +20,7 @@ use super::judge::{self, Verdict};
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::running::{Ending, Running};
-use super::trusted::BaselineRun;
+use super::trusted::{newest_checked, tests_of};
 
 /// Longest subject of a commit, in characters.
 const MAX_SUBJECT_CHARS: usize = 72;
@@ -279,43 +279,6 @@ pub(super) fn tests_of_tip(plan: &Plan<'_>) -> Result<Option<Option<Box<Tally>>>
     let is_tip = plan.work_tree.head()?.as_ref() == Some(&commit);
     let is_same = checked.validation_command == plan.config.settings.validation_command;
     Ok((is_tip && is_same).then(|| tests_of(&checked)))
-}
-
-/// Returns what attempts in a lane are held against at first: the tip, with the tests of the baseline, or else of the newest
-/// commit of the branch that passed.
-pub(super) fn trusted_at_start(
-    plan: &Plan<'_>,
-    start: Option<&ObjectId>,
-    baseline: &BaselineRun,
-) -> Result<Option<TrustedState>> {
-    let Some(start) = start else { return Ok(None) };
-    let (tests, passed) = if baseline.is_measured() {
-        (baseline.tests.clone(), baseline.passes())
-    } else {
-        match newest_checked(plan)? {
-            Some((_, checked)) => (tests_of(&checked), true),
-            None => return Ok(None),
-        }
-    };
-    Ok(Some(TrustedState { snapshot: start.clone(), tests, passed, edited: Vec::new() }))
-}
-
-fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
-    iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone()).map(Box::new)
-}
-
-/// Returns the newest commit of the branch whose tree passed, with the record of its iteration.
-fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
-    if plan.work_tree.lane().is_none() {
-        return Ok(None);
-    }
-    let Some((commit, session, number)) = plan.work_tree.newest_checked()? else { return Ok(None) };
-    let Ok(session) = session.parse() else { return Ok(None) };
-    // Its record may be on another machine, or cleaned.
-    let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
-    let number = number.parse().ok();
-    let entry = log.as_ref().zip(number).and_then(|(log, number)| log.iteration(number));
-    Ok(entry.and_then(|entry| plan.store.readable_iteration(entry)).map(|iteration| (commit, iteration)))
 }
 
 /// Returns the task list of a result: with the text that the agent left, and the marks that it found, but for those of the tasks

@@ -10,7 +10,6 @@ use ralph_core::record::{Baseline, Iteration, ObjectId, Outcome, TrustedState};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
-use super::lane;
 use super::plan::Plan;
 
 /// Maximum number of spans between sessions in which people edited.
@@ -101,10 +100,9 @@ fn of_success(iteration: &Iteration) -> Option<TrustedState> {
     if iteration.outcome != Outcome::Success {
         return None;
     }
-    let evidence = iteration.evidence.as_ref();
     Some(TrustedState {
         snapshot: iteration.snapshot.clone()?,
-        tests: evidence.and_then(|evidence| evidence.tests.clone()).map(Box::new),
+        tests: tests_of(iteration),
         // What a person accepts has passed before.
         passed: iteration.is_acceptance()
             || iteration.exit.validation == Some(0) && iteration.passed_validation(),
@@ -121,7 +119,7 @@ pub(super) fn at_start(
     baseline: &BaselineRun,
 ) -> Result<Option<TrustedState>> {
     if plan.work_tree.lane().is_some() {
-        return lane::trusted_at_start(plan, start, baseline);
+        return at_start_in_lane(plan, start, baseline);
     }
     let last = match earlier {
         Some(log) => Some(log.refs.clone()),
@@ -143,6 +141,43 @@ pub(super) fn at_start(
             edited: Vec::new(),
         }),
     })
+}
+
+/// Returns what attempts in a lane are held against at first: the tip, with the tests of the baseline, or else of the newest
+/// commit of the branch that passed.
+fn at_start_in_lane(
+    plan: &Plan<'_>,
+    start: Option<&ObjectId>,
+    baseline: &BaselineRun,
+) -> Result<Option<TrustedState>> {
+    let Some(start) = start else { return Ok(None) };
+    let (tests, passed) = if baseline.is_measured() {
+        (baseline.tests.clone(), baseline.passes())
+    } else {
+        match newest_checked(plan)? {
+            Some((_, checked)) => (tests_of(&checked), true),
+            None => return Ok(None),
+        }
+    };
+    Ok(Some(TrustedState { snapshot: start.clone(), tests, passed, edited: Vec::new() }))
+}
+
+pub(super) fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
+    iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone()).map(Box::new)
+}
+
+/// Returns the newest commit of the branch whose tree passed, with the record of its iteration.
+pub(super) fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
+    if plan.work_tree.lane().is_none() {
+        return Ok(None);
+    }
+    let Some((commit, session, number)) = plan.work_tree.newest_checked()? else { return Ok(None) };
+    let Ok(session) = session.parse() else { return Ok(None) };
+    // Its record may be on another machine, or cleaned.
+    let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
+    let number = number.parse().ok();
+    let entry = log.as_ref().zip(number).and_then(|(log, number)| log.iteration(number));
+    Ok(entry.and_then(|entry| plan.store.readable_iteration(entry)).map(|iteration| (commit, iteration)))
 }
 
 /// Returns the newest success in a session, or else what that session itself began with.

@@ -123,10 +123,10 @@ fn add_unfinished_test(failures: &mut Vec<Failure>, started: Failure, exit_code:
     if failures.iter().any(|failure| failure.id == started.id) {
         return;
     }
-    let is_nameless = |failure: &&mut Failure| {
-        failure.stage == Stage::Crash && failure.id.is_empty() && failure.file.is_empty()
-    };
-    if let Some(crash) = failures.iter_mut().find(is_nameless) {
+    if let Some(crash) = failures
+        .iter_mut()
+        .find(|failure| failure.stage == Stage::Crash && failure.id.is_empty() && failure.file.is_empty())
+    {
         crash.id = started.id;
         crash.parts.extend(started.parts);
         return;

@@ -167,8 +167,7 @@ fn labelled(line: &str) -> Option<(SectionKind, Option<usize>, &str)> {
 
 /// Returns the kind of a text that is exactly the name of a label: `Learnings`, `Lessons learned`, `What I tried`.
 fn exact(name: &str) -> Option<SectionKind> {
-    let is_name = |c: char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}');
-    if name.len() > 60 || !name.chars().all(is_name) {
+    if name.len() > 60 || !name.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '\'' | '\u{2019}')) {
         return None;
     }
     let kind = kind(name)?;

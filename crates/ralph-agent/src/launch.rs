@@ -338,13 +338,12 @@ fn resets_at(run: &FollowedRun, cause: &Cause, turn: &AgentInput<'_>) -> Option<
     if !cause.class.is_some_and(FailureClass::is_transient) {
         return None;
     }
-    let by_words = || {
+    run.report.resets_at.or_else(|| {
         // The last message of a stopped run is about a retry, which does not matter any more.
         let words = cause.words.as_deref().filter(|_| run.ended.exit.reason.is_none())?;
         let now = turn.clock.now();
         reset_time_in(words, now).filter(|at| *at > now)
-    };
-    run.report.resets_at.or_else(by_words)
+    })
 }
 
 /// Returns the shell's message if it could not start the agent, which itself printed nothing.

@@ -78,10 +78,9 @@ fn find(home: &Utf8Path, thread: &str) -> Option<Utf8PathBuf> {
         return None;
     }
     let end = format!("-{thread}.jsonl");
-    let is_time = |time: &str| time.len() == 19 && time.chars().all(|c| matches!(c, '0'..='9' | 'T' | '-'));
     let is_of_thread = |entry: &Utf8DirEntry| {
         let name = entry.file_name().strip_prefix("rollout-").and_then(|name| name.strip_suffix(&end));
-        name.is_some_and(is_time)
+        name.is_some_and(|time| time.len() == 19 && time.chars().all(|c| matches!(c, '0'..='9' | 'T' | '-')))
     };
     let years = newest_first(&home.join("sessions"), is_number);
     let months = years.iter().flat_map(|year| newest_first(year, is_number));

@@ -52,8 +52,7 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
 /// Returns the lines below a name that are indented as the first of them.
 fn lines(view: &View<'_>, start: usize, name_end: usize) -> Option<Secret> {
     let name = Name::read(view, &(name::start(view)..name_end))?;
-    let is_line = |byte: u8| !byte.is_ascii_control() && byte != b'\\' && byte != b'"';
-    let end = view.run_most(start, JUDGED, is_line);
+    let end = view.run_most(start, JUDGED, |byte| !byte.is_ascii_control() && byte != b'\\' && byte != b'"');
     if let Some(block) = private_key::wrapped(view, start, end) {
         return Some(block);
     }
@@ -77,8 +76,7 @@ pub(super) fn find_cells(view: &View<'_>) -> Vec<Secret> {
     // Only one in thousands of names is in a table.
     let next = view.run_most(end, 64, |byte| b" \"'`*".contains(&byte));
     let follows = view.byte(next);
-    let is_column = |byte| b"|,;)\t\r\n\\".contains(&byte) || !byte.is_ascii() || next > end + 1;
-    if !follows.is_none_or(is_column) {
+    if !follows.is_none_or(|byte| b"|,;)\t\r\n\\".contains(&byte) || !byte.is_ascii() || next > end + 1) {
         return Vec::new();
     }
     let start = name::start(view);

@@ -146,8 +146,7 @@ fn wrap_at(view: &View<'_>, at: usize) -> Option<usize> {
     let line = &before[before.len().saturating_sub(MIN_COLUMNS)..];
     let is_long =
         line.len() == MIN_COLUMNS && !line.contains(&b'\n') && !line.windows(2).any(|two| two == b"\\n");
-    let goes_on = || view.byte(at + width).is_some_and(|byte| byte.is_ascii_alphanumeric());
-    (is_long && goes_on()).then_some(width)
+    (is_long && view.byte(at + width).is_some_and(|byte| byte.is_ascii_alphanumeric())).then_some(width)
 }
 
 /// Returns what keys consist of.

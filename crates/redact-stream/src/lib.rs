@@ -71,11 +71,11 @@ static GATE: LazyLock<Gate<Rule>> = LazyLock::new(|| Gate::new(keywords()));
 
 /// Returns the first key or token of an issuer in `text` that shows itself before `until`.
 fn first_key(text: &[u8], until: usize) -> Option<Secret> {
-    let find = |at, rules: &[Rule]| {
+    GATE.find(text, 0, until.min(text.len()), |at, rules| {
         let keys = rules.iter().filter(|rule| rule.is_key());
         keys.copied().find_map(|rule| rule.find(&View::new(text, at)))
-    };
-    GATE.find(text, 0, until.min(text.len()), find).map(|(_, found)| found)
+    })
+    .map(|(_, found)| found)
 }
 
 /// Finds secrets and puts `[redacted:<rule>]` in their place.

@@ -145,11 +145,11 @@ impl TaskList {
     fn waits_beyond(&self, item: &Item, together: &BTreeSet<usize>, picking: &Picking<'_>) -> bool {
         item.depends_on.iter().any(|id| {
             let indices = self.items_of(id);
-            let is_beyond = |index: &usize| {
-                let other = &self.items[*index];
-                !other.is_settled() && picking.is_candidate(other) && !together.contains(index)
-            };
-            indices.is_empty() && picking.selection.is_none() || indices.iter().any(is_beyond)
+            indices.is_empty() && picking.selection.is_none()
+                || indices.iter().any(|index| {
+                    let other = &self.items[*index];
+                    !other.is_settled() && picking.is_candidate(other) && !together.contains(index)
+                })
         })
     }
 
@@ -277,11 +277,9 @@ impl TaskList {
                 }
             }
         };
-        let blocked = |(index, item): (usize, &Item)| Blocked {
-            task: item.name.clone(),
-            obstacle: obstacle(index, item),
-        };
-        self.open(picking).map(blocked).collect()
+        self.open(picking)
+            .map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) })
+            .collect()
     }
 }
 

@@ -26,10 +26,9 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
         .with_file(file_in(place))
         .with_line(at, LineKind::Head)
         .with_line(at, LineKind::Location);
-    let is_end = |line: &str| {
+    let end = page.find_end(at + 1, |line| {
         line.is_empty() || starts_with_any(line.trim_start(), &["test ", "error:", "thread '", "---- "])
-    };
-    let end = page.find_end(at + 1, is_end);
+    });
     let stack = (at + 1..end).find(|&at| page.line(at).starts_with("stack backtrace:")).unwrap_or(end);
     for at in at + 1..stack {
         let text = page.line(at).trim();
@@ -345,14 +344,13 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Found {
         .with_file(file_in(text))
         .with_line(at, LineKind::Head);
     // node shows the location and the source above.
-    let is_source = |line: &str| {
+    if let Some(source) = page.find_above(at, 6, |line| {
         let text = line.trim_start_matches(['#', ' ']);
         let text = text.strip_prefix("file://").unwrap_or(text);
         // OCaml: `File "src/a.ml", line 3, characters 14-19:`
         let is_ocaml = text.starts_with("File \"") && text.ends_with(':');
         find_location(text).is_some_and(|found| found.start == 0 && found.end == text.len() || is_ocaml)
-    };
-    if let Some(source) = page.find_above(at, 6, is_source) {
+    }) {
         file_in(page.line(source)).clone_into(&mut failure.file);
         failure.add(source, LineKind::Location);
         let is_text = |at: &usize| !page.line(*at).trim_matches(['#', ' ']).is_empty();

@@ -195,9 +195,8 @@ fn dashed(at: usize, text: &str) -> Found {
         let (Some(severity), [_, rest @ .., last]) = (severity_of(parts[0]), parts.as_slice()) else {
             continue;
         };
-        let is_words = |part: &&&str| find_location(part).is_none();
         let code = if rest.len() > 1 { last } else { "" };
-        let words = parts[1..].iter().find(is_words)?;
+        let words = parts[1..].iter().find(|part| find_location(part).is_none())?;
         return Some(problem("diagnostic", (Some(severity), code, words), found.file).in_line(at));
     }
     let front = text[..found.start].trim_end();

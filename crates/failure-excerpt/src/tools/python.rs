@@ -66,9 +66,9 @@ fn block(page: &Page, at: usize) -> Found {
         None => (Stage::Test, title),
     };
     let mut failure = Failure::new(stage, "pytest").with_id(name).with_line(at, LineKind::Head);
-    let is_captured =
-        |at: &usize| page.line(*at).starts_with("----") && page.line(*at).contains(" Captured ");
-    let captured = (at + 1..end).find(is_captured).unwrap_or(end);
+    let captured = (at + 1..end)
+        .find(|at| page.line(*at).starts_with("----") && page.line(*at).contains(" Captured "))
+        .unwrap_or(end);
     add_body(page, &mut failure, at + 1, captured);
     failure.add_all(captured..end, LineKind::Foreign);
     failure.is_explained().then_some((failure, end))

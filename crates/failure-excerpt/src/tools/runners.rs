@@ -16,14 +16,13 @@ pub(super) fn go(page: &Page, at: usize) -> Found {
     let (mut failure, end) = Failure::new(Stage::Test, "go").with_id(name).in_block(page, at, end);
     if !failure.is_explained() {
         // With -v, the test's output is before this line, after its `=== RUN`.
-        let is_run = |line: &str| {
+        if let Some(run) = page.find_above(at, MAX_LOOKBACK_LINES, |line| {
             let started = strip_any(line.trim_start(), &["=== RUN ", "=== CONT ", "=== NAME "]);
             started.is_some_and(|started| started.trim() == name)
-        };
-        if let Some(run) = page.find_above(at, MAX_LOOKBACK_LINES, is_run) {
-            let is_outer_end =
-                |at: &usize| is_end(page.line(*at)) && indent_of(page.line(*at)) <= indent_of(line);
-            let end = (run + 1..at).find(is_outer_end).unwrap_or(at);
+        }) {
+            let end = (run + 1..at)
+                .find(|at| is_end(page.line(*at)) && indent_of(page.line(*at)) <= indent_of(line))
+                .unwrap_or(at);
             failure.add_body(page, run + 1, end, FrameOrder::NewestFirst);
         }
     }

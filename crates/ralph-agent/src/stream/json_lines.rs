@@ -55,8 +55,7 @@ impl JsonLines {
         let hash = hasher.finish();
         let is_piece = events.iter().any(|event| event["delta"] == true);
         let has = |word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        let is_counted = || has(b"usage") || has(b"token") || has(b"cost");
-        self.last.replace(hash) == Some(hash) && !is_piece && is_counted()
+        self.last.replace(hash) == Some(hash) && !is_piece && (has(b"usage") || has(b"token") || has(b"cost"))
     }
 }
 

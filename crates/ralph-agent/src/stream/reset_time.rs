@@ -139,8 +139,7 @@ fn moment(found: &Captures<'_>, now: jiff::Timestamp, local: &TimeZone) -> Optio
     let (Some(time), date) = (time.or_else(|| date.map(|_| Time::midnight())), date) else { return None };
     let at = |date: Date| date.to_datetime(time).to_zoned(zone.clone()).ok();
     let mut at_first = at(date.unwrap_or_else(|| now.date()))?;
-    let is_past = || at_first.duration_until(&now) >= CLOCK_GRACE;
-    if date.is_none() && is_past() {
+    if date.is_none() && at_first.duration_until(&now) >= CLOCK_GRACE {
         at_first = at(now.date().tomorrow().ok()?)?;
     } else if found.name("weekday").is_some() && found.name("day").is_none() && at_first <= now {
         at_first = at_first.checked_add(jiff::Span::new().days(7)).ok()?;

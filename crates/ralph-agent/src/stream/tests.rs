@@ -140,9 +140,9 @@ fn failures_have_classes_whatever_the_exit_code_says() {
             let Failure { class, message: words } = failure;
             assert_eq!(class, wanted, "{agent} {case}");
             assert!(!words.is_empty(), "{agent} {case}");
-            let is_of_trouble =
-                |event: &AgentEvent| matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. });
-            let is_silent = !said.iter().any(is_of_trouble);
+            let is_silent = !said
+                .iter()
+                .any(|event| matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. }));
             // Some do not know that they were cut.
             assert!(!is_silent || case == "cut" || agent == "aider", "{agent} {case}: {said:?}");
         }

@@ -25,8 +25,7 @@ pub enum Standing {
 /// has no such task, or is none.
 pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
     let list = parse(file).ok()?;
-    let is_named = |item: &&Item| item.name.eq_ignore_ascii_case(task);
-    let item = list.find(task).or_else(|| list.tasks().find(is_named))?;
+    let item = list.find(task).or_else(|| list.tasks().find(|item| item.name.eq_ignore_ascii_case(task)))?;
     let standing = match waited_for(&list, item) {
         _ if item.done => Standing::Done,
         Some(other) => Standing::WaitsFor(other.name.clone()),
@@ -39,8 +38,7 @@ pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
 fn waited_for<'a>(list: &'a TaskList, item: &Item) -> Option<&'a Item> {
     let place = list.items.iter().position(|other| other.name == item.name);
     let below = list.tasks().find(|other| !other.done && place.is_some() && other.parent == place);
-    let open = |id: &String| list.find(id).filter(|other| !other.is_settled());
-    below.or_else(|| item.depends_on.iter().find_map(open))
+    below.or_else(|| item.depends_on.iter().find_map(|id| list.find(id).filter(|other| !other.is_settled())))
 }
 
 #[cfg(test)]

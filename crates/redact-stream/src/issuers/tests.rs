@@ -182,8 +182,7 @@ pub(crate) fn samples() -> Vec<(&'static str, String)> {
                 maker.make(&expression);
                 maker.text
             });
-            let is_key = |text: &String| super::is_random(text.as_bytes());
-            made.filter(is_key).take(2).map(|text| (issuer.rule, text))
+            made.filter(|text| super::is_random(text.as_bytes())).take(2).map(|text| (issuer.rule, text))
         })
         .collect()
 }

@@ -84,7 +84,8 @@ printf 'a sequence: \\033[31mred\\033[0m\\n'
 touch "$work/at-\$RALPH_TASK"
 while [ ! -e "$work/go-\$RALPH_TASK" ]; do sleep 0.05; done
 echo "\$RALPH_TASK \$RALPH_ITERATION" >>work.txt
-sed -i "s/- \\[ \\] \$RALPH_TASK /- [x] \$RALPH_TASK /" "\$RALPH_TASKS"
+list=\$(sed "s/- \\[ \\] \$RALPH_TASK /- [x] \$RALPH_TASK /" "\$RALPH_TASKS")
+printf '%s\\n' "\$list" >"\$RALPH_TASKS"
 END
 git -C "$project" init -q -b main
 git -C "$project" add .
@@ -238,7 +239,7 @@ echo '  it goes to what needs you at the end, asks before it restores, and opens
 keys q
 wait_for 'ended with 0'
 check_clean 'a session that has completed'
-sed -i 's/- \[x\]/- [ ]/' "$project/specs/001-greeting/tasks.md"
+cp "$fixtures/tasks.md" "$project/specs/001-greeting/"
 rm "$work"/go-* "$work"/at-*
 keys "$program ralph --tui --agent-command 'sh agent.sh' -n 3; echo ended with \$?" Enter
 wait_for 'The agent begins with T001'

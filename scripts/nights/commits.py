@@ -5,7 +5,7 @@ from night import night
 HOOK = """#!/bin/sh
 bad=$(git diff --cached --name-only | grep '^src/' | xargs -r grep -l ' $')
 [ -z "$bad" ] && exit 0
-sed -i 's/ *$//' $bad; echo "fixed $bad"; exit 1
+for file in $bad; do fixed=$(sed 's/ *$//' "$file"); printf '%s\\n' "$fixed" > "$file"; done; echo "fixed $bad"; exit 1
 """
 
 

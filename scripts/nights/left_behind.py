@@ -56,7 +56,7 @@ night(
     agent="""
 part; tick
 if ! git add -A || ! git commit -qm "$RALPH_TASK"; then
-  sed -i "s/\\[x\\] $RALPH_TASK /[ ] $RALPH_TASK /" "$RALPH_TASKS"; echo "I could not commit."; exit 0
+  edit "s/\\[x\\] $RALPH_TASK /[ ] $RALPH_TASK /" "$RALPH_TASKS"; echo "I could not commit."; exit 0
 fi
 note correct
 once left && : > .git/index.lock
@@ -91,8 +91,8 @@ night(
 night(
     name="an open task that is taken from the list",
     models="an agent deletes the line of a task that it does not want to do",
-    agent="""[ $RALPH_TASK = T002 ] && sed -i '/T005/d' "$RALPH_TASKS"\ngood\n""",
-    reason=r"stuck, 4 of 5 tasks done(?s:.*)restore 1 --tasks specs/001-shop/tasks.md",
+    agent="""[ $RALPH_TASK = T002 ] && edit '/T005/d' "$RALPH_TASKS"\ngood\n""",
+    reason=r"4 of 5 tasks done · stuck(?s:.*)restore 1 --tasks specs/001-shop/tasks.md",
 )
 
 night(

@@ -19,7 +19,7 @@ night(
     name="other-ticks",
     models="the agent ticks with a check mark of its own, in a list that has some already",
     tasks=["- [✓] T000 Write part 0", *ASKED, "T004 Write part 4 (depends on T000)"],
-    agent="""part; sed -i "s/\\[ \\] $RALPH_TASK /[✅] $RALPH_TASK /" "$RALPH_TASKS"; note correct; echo "Done." """,
+    agent="""part; edit "s/\\[ \\] $RALPH_TASK /[✅] $RALPH_TASK /" "$RALPH_TASKS"; note correct; echo "Done." """,
     check_after=has("specs/001-shop/tasks.md", "- [✓] T000", "- [✅] T004"),
     reason=r"all 5 tasks done",
 )
@@ -42,7 +42,7 @@ night(
     name="same-task-twice",
     models="a task stands in the list twice, and the agent ticks the first",
     tasks=[*ASKED, "T001 Write part 1"],
-    agent="""part; sed -i "0,/\\[ \\] $RALPH_TASK /s//[x] $RALPH_TASK /" "$RALPH_TASKS"; note correct; echo "Done." """,
+    agent="""part; line=$(grep -n "\\[ \\] $RALPH_TASK " "$RALPH_TASKS" | head -1); edit "${line%%:*}s/\\[ \\]/[x]/" "$RALPH_TASKS"; note correct; echo "Done." """,
     reason=r"all 3 tasks done",
 )
 night(

@@ -19,9 +19,9 @@ night(
     models="asked for a phase, the agent does a later task first: the record says which is done and which is open",
     tasks=["## Phase 1: All", "T001 Write part 1", "T002 Write part 2", "T003 Write part 3"],
     settings='unit = "phase"\n',
-    agent='if once other; then mkdir -p src; echo "echo part 003" > src/T003.sh; sed -i "s/\\[ \\] T003 /[x] T003 /" "$RALPH_TASKS"; '
+    agent='if once other; then mkdir -p src; echo "echo part 003" > src/T003.sh; edit "s/\\[ \\] T003 /[x] T003 /" "$RALPH_TASKS"; '
     "echo Done.; else for k in 001 002; do echo 'echo part' > src/T$k.sh; "
-    'sed -i "s/\\[ \\] T$k /[x] T$k /" "$RALPH_TASKS"; done; note correct; echo Done.; fi',
+    'edit "s/\\[ \\] T$k /[x] T$k /" "$RALPH_TASKS"; done; note correct; echo Done.; fi',
     reason=r"all 3 tasks done",
     check_after=says(
         "**Task**: T001 Write part 1\n**Status**: ⬜ Still open\n**Also closed**: T003\n",

@@ -36,8 +36,10 @@ PRELUDE = """
 cat >/dev/null
 n=${RALPH_TASK#T}
 attempts=$RALPH_ATTEMPT
+# As GNU's `sed -i` does.
+edit() { edited=$(sed "$1" "$2") && printf '%s\\n' "$edited" > "$2"; }
 note() { echo "$1 $RALPH_TASK" >> "$NIGHT/notes"; }
-tick() { sed -i "s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /" "$RALPH_TASKS"; }
+tick() { edit "s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /" "$RALPH_TASKS"; }
 part() { mkdir -p src; echo "echo part $n" > src/$RALPH_TASK.sh; }
 good() { part; tick; note correct; echo "Done."; }
 spoil() { mkdir -p src; echo 'if then (' > src/$RALPH_TASK.sh; tick; echo "Done."; }

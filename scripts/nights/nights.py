@@ -92,7 +92,7 @@ night(
 night(
     name="breaking-shared",
     models="one task breaks a file that later tasks change elsewhere",
-    agent="case $n in 002) sed -i 's/^two$/if then (/' src/lib.sh; tick;; *) sed -i \"s/^end$/part_$n=1\\nend/\" src/lib.sh; good;; esac",
+    agent="case $n in 002) edit 's/^two$/if then (/' src/lib.sh; tick;; *) edit \"s/^end$/part_$n=1\\\nend/\" src/lib.sh; good;; esac",
     files={"src/lib.sh": ": one\n:\n:\n:\ntwo\n:\n:\n:\n:\nend\n"},
     check="sh -n src/lib.sh && sh check.sh",
     reason="T002",
@@ -321,7 +321,7 @@ night(
         code() { part; note correct; }
         case $RALPH_TASK in
           T001) mkdir -p tests; echo 'sh src/T002.sh | grep -q part' > tests/T002.sh; tick; note correct;;
-          T002) part; tick; sed -i 's/\\[ \\] T001/[x] T001/' "$RALPH_TASKS"; note correct;;
+          T002) part; tick; edit 's/\\[ \\] T001/[x] T001/' "$RALPH_TASKS"; note correct;;
           *) good;;
         esac
         """
@@ -341,7 +341,7 @@ night(
     models="the same with default settings: the agent does what it is asked for, some of it in each attempt",
     agent=textwrap.dedent(
         """
-        box() { sed -i "s/\\[ \\] $1 /[x] $1 /" "$RALPH_TASKS"; echo "correct $1" >> "$NIGHT/notes"; }
+        box() { edit "s/\\[ \\] $1 /[x] $1 /" "$RALPH_TASKS"; echo "correct $1" >> "$NIGHT/notes"; }
         test_of() { mkdir -p tests; echo "sh src/$2.sh | grep -q part" > tests/$2.sh; box $1; }
         code() { mkdir -p src; echo "echo part" > src/$1.sh; box $1; }
         case $RALPH_TASK.$attempts in

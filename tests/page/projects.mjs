@@ -77,7 +77,8 @@ export function hostile(specify, folder) {
   write("agent.sh", `cat stream.jsonl
 cp text.txt "<img src=x onerror=window.__hit=7>.html"
 date +%N >> "<img src=x onerror=window.__hit=7>.html"
-sed -i 's/because/because of that/; s/7/8/' code.ts
+sed 's/because/because of that/; s/7/8/' code.ts > code.new
+mv code.new code.ts
 head -c 4000000 /dev/zero | tr '\\0' '<' > line.txt
 `);
   write("check.sh", `cat text.txt; echo 'FAILED <script>window.__hit=10</script>: expected 1, got 2'

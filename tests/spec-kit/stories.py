@@ -34,7 +34,8 @@ TASKS = """\
 AGENT = """\
 cat >/dev/null
 echo "$RALPH_TASK" >>greeted.txt
-sed -i "s/^- \\[ \\] $RALPH_TASK /- [x] $RALPH_TASK /" "$RALPH_TASKS"
+list=$(sed "s/^- \\[ \\] $RALPH_TASK /- [x] $RALPH_TASK /" "$RALPH_TASKS")
+printf '%s\\n' "$list" >"$RALPH_TASKS"
 """
 
 SETTINGS = """\

@@ -78,14 +78,14 @@ night(
     name="git stash over finished tasks",
     models="an agent resets the tree when its task gets difficult, and takes back what two tasks before it did",
     agent="if [ $RALPH_TASK = T003 ] && once left; then git add -A; git stash -q; git stash drop -q; exit 0; fi\ngood\n",
-    reason=r"all 5 tasks done(?s:.*)5 tasks done in 8 attempts",
+    reason=r"all 5 tasks done.*\n8 attempts, 1 failed, 1 of them solved",
 )
 
 night(
     name="git clean over finished tasks",
     models="an agent deletes the files of the tasks before it, and goes on with its own",
     agent="[ $RALPH_TASK = T003 ] && once left && git clean -qfd src\ngood\n",
-    reason=r"all 5 tasks done, 1 flagged: T003 this attempt undid T001 and T002 \(src/T001.sh, src/T002.sh\)",
+    reason=r"all 5 tasks done · 1 flagged(?s:.*)1 flagged: T003 this attempt undid T001 and T002 \(src/T001.sh, src/T002.sh\)",
 )
 
 night(

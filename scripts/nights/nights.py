@@ -237,7 +237,7 @@ night(
     agent="good",
     tasks=[f"T{n:03} Write part {n}" for n in range(1, 9)],
     settings="max-iterations = 5\n",
-    reason="stopped at the limit of 5 runs, 5 of 8 tasks done",
+    reason="5 of 8 tasks done · stopped at the limit of 5 attempts",
 )
 night(
     name="blocked",

@@ -56,8 +56,8 @@ def set_version(version):
     for path, line in MORE.items():
         text = (CLONE / path).read_text()
         (CLONE / path).write_text(re.sub(line, lambda found: found[0].replace(found[1], version), text, count=1, flags=re.M))
-    run("cargo", "update", "--workspace", "--offline", "--quiet")
-    run("cargo", "update", "--workspace", "--offline", "--quiet", "--manifest-path", "fuzz/Cargo.toml")
+    run("cargo", "update", "--workspace", "--quiet")
+    run("cargo", "update", "--workspace", "--quiet", "--manifest-path", "fuzz/Cargo.toml")
 
 
 def section(root, heading):

@@ -2,7 +2,7 @@
 
 use ralph_core::record::{
     Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals,
-    Status, StopReason, Summary, TaskName, TaskStates, Timestamp,
+    Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -66,42 +66,41 @@ pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> Strin
 
 /// What cut agent runs short, how often, and when the loop went on after the last of each kind.
 pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
-    let mut kinds: Vec<(&str, usize, Option<Timestamp>)> = Vec::new();
+    let mut kinds: Vec<(&str, usize, &CutShort)> = Vec::new();
     for cut in &totals.cut_short {
-        let (what, resumed_at) = what_cut_short(cut);
+        let what = why_cut_short(cut.by, cut.failure_class).trim_end_matches(" during this attempt");
         match kinds.iter_mut().find(|(known, ..)| *known == what) {
-            Some((_, times, at)) => (*times, *at) = (*times + 1, resumed_at),
-            None => kinds.push((what, 1, resumed_at)),
+            Some((_, times, last)) => (*times, *last) = (*times + 1, cut),
+            None => kinds.push((what, 1, cut)),
         }
     }
-    let words = |(what, times, resumed_at): &(&str, usize, Option<Timestamp>)| {
+    let words = |(what, times, last): &(&str, usize, &CutShort)| {
         let times = if *times > 1 { format!(" {}", style::times(*times)) } else { String::new() };
-        went_on(&format!("{what}{times}"), *resumed_at)
+        went_on(&format!("{what}{times}"), last)
     };
     kinds.iter().map(words).collect()
 }
 
-/// `usage limit, went on at 01:07`
+/// `usage limit, went on at 01:07`: a row of what was cut short.
 pub fn cut_short_words(cut: &CutShort) -> String {
-    let (what, resumed_at) = what_cut_short(cut);
-    went_on(what, resumed_at)
+    went_on(why_cut_short(cut.by, cut.failure_class), cut)
 }
 
-/// Returns what cut an agent run short, and when the loop went on after a limit.
-fn what_cut_short(cut: &CutShort) -> (&'static str, Option<Timestamp>) {
-    let what = match (cut.by, cut.failure_class) {
+/// Returns what cut an agent run short.
+pub fn why_cut_short(by: Interruption, failure_class: Option<FailureClass>) -> &'static str {
+    match (by, failure_class) {
         (Interruption::Person, _) => "stopped by you",
-        (Interruption::Crash, _) => "the loop was killed",
+        (Interruption::Crash, _) => "the loop was killed during this attempt",
         (Interruption::Limit, Some(FailureClass::Network)) => "no network",
         (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
         (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
         (Interruption::Limit, _) => "usage limit",
-    };
-    (what, cut.resumed_at.filter(|_| cut.by == Interruption::Limit))
+    }
 }
 
-fn went_on(what: &str, resumed_at: Option<Timestamp>) -> String {
-    resumed_at.map_or(what.to_owned(), |at| format!("{what}, went on at {}", clock(at)))
+fn went_on(what: &str, cut: &CutShort) -> String {
+    let at = cut.resumed_at.filter(|_| cut.by == Interruption::Limit);
+    at.map_or(what.to_owned(), |at| format!("{what}, went on at {}", clock(at)))
 }
 
 /// `$67.19 (2 attempts reported no cost)`; `None` if nothing is known.
@@ -231,7 +230,7 @@ fn limit(session: &Session) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::SessionId;
+    use ralph_core::record::{SessionId, Timestamp};
 
     #[test]
     fn what_is_left_is_said_by_state() {

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use ralph_core::record::{
-    Claim, ExitReason, FailureClass, Iteration, LeftOut, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
-    StreamCounts, Timestamp, hint_command, join_truncated,
+    Claim, ExitReason, FailureClass, Interruption, Iteration, LeftOut, Outcome, RALPH, SandboxFacts,
+    SecondRun, SessionId, StreamCounts, Timestamp, hint_command, join_truncated,
 };
 
-use super::ending::capital;
+use super::ending::{capital, why_cut_short};
 use super::evidence::{FLAG, compared};
 use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
@@ -168,7 +168,7 @@ fn headline(shown: &ShownAttempt<'_>, paint: Paint, width: usize) -> String {
 fn interruption(iteration: &Iteration) -> String {
     match (iteration.failure_class, iteration.exit.agent) {
         (Some(_), _) => format!("Cut short: {}", one_line(&iteration.cause())),
-        (None, None) => "The loop was killed during this attempt.".to_owned(),
+        (None, None) => format!("{}.", capital(why_cut_short(Interruption::Crash, None))),
         (None, Some(_)) => capital(&one_line(&iteration.cause())),
     }
 }

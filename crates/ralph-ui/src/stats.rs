@@ -80,18 +80,18 @@ fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
     }
     let length = match (history_tokens, history_tokens.checked_div(with_history.success)) {
         (0, _) => String::new(),
-        (all, Some(each)) => {
-            format!(" ({} tokens of it, {} a success)", grouped(all as u64), grouped(each as u64))
-        }
-        (all, None) => format!(" ({} tokens of it)", grouped(all as u64)),
+        (all, Some(each)) => format!(" ({} tokens, {} a success)", grouped(all as u64), grouped(each as u64)),
+        (all, None) => format!(" ({} tokens)", grouped(all as u64)),
     };
-    let with = format!("with history{length}");
-    let kinds = [(with_history, with.as_str()), (without, "without")];
+    let kinds = [
+        (with_history, format!("with earlier attempts in the prompt{length}")),
+        (without, "without them".to_owned()),
+    ];
     let tried = kinds.iter().filter(|(attempts, _)| attempts.runs > 0);
     let words: Vec<String> = tried
         .map(|(attempts, kind)| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
         .collect();
-    writeln!(out, "later attempts: {}", words.join(", "))
+    writeln!(out, "retries    {}", words.join(", "))
 }
 
 /// What the user's own rules found in the latest session.

@@ -93,6 +93,23 @@ pub enum Interruption {
     Crash,
 }
 
+impl Interruption {
+    /// Returns what cut an iteration short; `None` for an attempt, and for a skip.
+    pub fn of(
+        outcome: Outcome,
+        failure_class: Option<FailureClass>,
+        agent_exit: Option<i32>,
+    ) -> Option<Self> {
+        match (outcome, failure_class, agent_exit) {
+            (Outcome::Interrupted, Some(_), _) => Some(Self::Limit),
+            // A loop that died left no exit code of its agent.
+            (Outcome::Interrupted, _, None) => Some(Self::Crash),
+            (Outcome::Interrupted, _, Some(_)) => Some(Self::Person),
+            (Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Later(_), _, _) => None,
+        }
+    }
+}
+
 /// How many tasks of the list are in each state. They add up to the tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TaskStates {
@@ -257,16 +274,5 @@ impl<'a> IterationFacts<'a> {
             started_at: Some(entry.started_at),
             ended_at: entry.ended_at,
         })
-    }
-
-    /// Returns what cut it short; `None` for an attempt, and for a skip.
-    pub fn interruption(&self) -> Option<Interruption> {
-        match (self.outcome, self.failure_class, self.agent_exit) {
-            (Outcome::Interrupted, Some(_), _) => Some(Interruption::Limit),
-            // A loop that died left no exit code of its agent.
-            (Outcome::Interrupted, _, None) => Some(Interruption::Crash),
-            (Outcome::Interrupted, _, Some(_)) => Some(Interruption::Person),
-            (Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Later(_), _, _) => None,
-        }
     }
 }

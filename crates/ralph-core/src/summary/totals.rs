@@ -2,7 +2,7 @@
 
 use tasklist::TaskList;
 
-use crate::record::{CutShort, IterationFacts, LogEntry, Outcome, SessionId, SessionTotals};
+use crate::record::{CutShort, Interruption, IterationFacts, LogEntry, Outcome, SessionId, SessionTotals};
 
 impl SessionTotals {
     /// Counts the records of a session, oldest first.
@@ -25,7 +25,7 @@ impl SessionTotals {
         self.succeeded += usize::from(facts.outcome == Outcome::Success);
         self.failed += usize::from(is_failure);
         self.attempts += usize::from(facts.is_attempt());
-        let interruption = facts.interruption();
+        let interruption = Interruption::of(facts.outcome, facts.failure_class, facts.agent_exit);
         if let Some(by) = interruption {
             self.cut_short.push(CutShort {
                 session: session.clone(),

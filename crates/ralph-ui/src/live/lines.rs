@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Session, Status, Timestamp, Waiting,
-    without_escapes,
+    AgentEvent, Event, FailureClass, Interruption, Iteration, Outcome, RALPH, Session, Status, Timestamp,
+    Waiting, without_escapes,
 };
 
 use super::header;
+use crate::ending::why_cut_short;
 use crate::evidence::{FLAG, outcome};
 use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
@@ -338,8 +339,18 @@ fn what_happened(record: &Iteration) -> String {
         Outcome::Success | Outcome::Failure => title(),
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
-        Outcome::Interrupted | Outcome::Later(_) => one_line(&record.cause()),
+        Outcome::Interrupted => interrupted(record),
+        Outcome::Later(_) => one_line(&record.cause()),
     }
+}
+
+/// What cut an agent run short, and when the agent can be used again, if it said so.
+fn interrupted(record: &Iteration) -> String {
+    let Some(by) = Interruption::of(record.outcome, record.failure_class, record.exit.agent) else {
+        return one_line(&record.cause());
+    };
+    let what = why_cut_short(by, record.failure_class);
+    record.resets_at.map_or_else(|| what.to_owned(), |at| format!("{what} until {}", clock(at)))
 }
 
 /// `User Story 1 - Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`
@@ -405,6 +416,16 @@ mod tests {
         assert!(shown(&done, None).contains("  ✔ T004 2  solved: I wrote it.  "));
         done.attempt = Some(1);
         assert!(shown(&done, None).contains("  ✔ T004  Write the parser  "));
+        for (failure_class, agent, expected) in [
+            (Some(FailureClass::Quota), Some(1), "usage limit until 01:07"),
+            (Some(FailureClass::Network), Some(1), "no network until 01:07"),
+            (None, None, "the loop was killed during this attempt"),
+        ] {
+            let mut cut = Iteration { outcome: Outcome::Interrupted, failure_class, ..done.clone() };
+            cut.exit.agent = agent;
+            cut.resets_at = failure_class.map(|_| Timestamp::from_seconds(4020));
+            assert!(shown(&cut, None).contains(&format!("  ‖ T004  {expected}  ")), "{}", shown(&cut, None));
+        }
         for width in [40, 56, 120] {
             let text = shown(
                 &Iteration { outcome: Outcome::Failure, cause: Some("word ".repeat(40)), ..done.clone() },

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
+use crate::ending::cut_short_words;
 use crate::evidence::{EvidenceWords, FLAG, compared};
 use crate::left_behind;
 use crate::local_time::clock;
 use crate::style::{Count, brief_duration, cut, duration, grouped, one_line as plain};
 use ralph_core::history::clusters::message;
 use ralph_core::record::{
-    Claim, Cost, FailureClass, Interruption, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName,
-    join_truncated,
+    Claim, Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
 };
 
 use super::harmless::{escape, one_line};
@@ -193,7 +193,11 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool)
     let words = match kind {
         Kind::Done if is_lone => title(record),
         Kind::Done => first_sentence(&record.facts.final_message).unwrap_or_else(|| title(record)),
-        Kind::CutShort => cut_short(report, record),
+        Kind::CutShort => {
+            let totals = report.session_totals();
+            let found = totals.cut_short.iter().find(|one| one.iteration == record.iteration);
+            found.map_or_else(|| "cut short".to_owned(), cut_short_words)
+        }
         Kind::Asks => format!("asks: {}", record.cause()),
         Kind::Solved | Kind::Fails => match iteration.repeated {
             Some(first) => format!("same as #{first}"),
@@ -218,23 +222,6 @@ pub(super) fn given_up(report: &Report, record: &Iteration) -> Option<&'static s
         (Some(_), true) => "given up after it, changes undone",
         (Some(_), false) => "given up after it, most changes undone",
     })
-}
-
-/// `usage limit, went on at 00:58`
-fn cut_short(report: &Report, record: &Iteration) -> String {
-    let totals = report.session_totals();
-    let Some(found) = totals.cut_short.iter().find(|one| one.iteration == record.iteration) else {
-        return "cut short".to_owned();
-    };
-    let why = match (found.by, found.failure_class) {
-        (Interruption::Person, _) => "stopped by you",
-        (Interruption::Crash, _) => "the loop was killed during this attempt",
-        (Interruption::Limit, Some(FailureClass::Network)) => "no network",
-        (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
-        (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
-        (Interruption::Limit, _) => "usage limit",
-    };
-    found.resumed_at.map_or_else(|| why.to_owned(), |at| format!("{why}, went on at {}", clock(at)))
 }
 
 /// The first sentence of an agent's words.

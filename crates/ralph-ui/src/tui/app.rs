@@ -131,7 +131,8 @@ pub struct App {
     /// What is looked for in views.
     pub search: String,
     pub is_wrapped: [bool; 2],
-    pub message: Option<Row>,
+    /// What there is to say: a row, or a second one with what helps.
+    pub message: Vec<Row>,
     pub size: Rect,
     pub now: Timestamp,
     pub own_loop: OwnLoop,
@@ -164,7 +165,7 @@ impl App {
             filter: String::new(),
             search: String::new(),
             is_wrapped: [false, true],
-            message: None,
+            message: Vec::new(),
             size,
             now,
             own_loop,
@@ -217,7 +218,7 @@ impl App {
             overview.warnings.first().filter(|_| overview.warnings != self.overview.warnings)
         {
             let words = shown(&warning.replace('\n', "; "));
-            self.message = Some(Row::of(Look::Warn, format!("left out: {words}")));
+            self.message = vec![Row::of(Look::Warn, format!("left out: {words}"))];
         }
         let was_live = self.live().is_some();
         self.overview = overview;
@@ -241,9 +242,9 @@ impl App {
             (false, true) if self.follows => self.arrive(),
             (true, false) if self.follows || self.subject == Subject::Running => {
                 self.arrive();
-                self.message = Some(Row::of(Look::Accent, self.end_words()));
+                self.say(Look::Accent, self.end_words());
             }
-            (true, false) => self.message = Some(Row::of(Look::Accent, self.end_words())),
+            (true, false) => self.say(Look::Accent, self.end_words()),
             _ if is_first => self.arrive(),
             _ => {}
         }
@@ -373,12 +374,12 @@ impl App {
                 self.fit();
             }
             (Request::Part(part), Err(error)) => {
-                self.message = Some(Row::failure(&error));
+                self.message = Row::failure(&error);
                 self.failed.insert(part);
             }
             (request, answer) => {
                 if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_))) {
-                    self.message = Some(Row::failure(error));
+                    self.message = Row::failure(error);
                 }
                 self.cache.take(request, answer.map_err(|error| format!("{error:#}")));
                 self.compose();

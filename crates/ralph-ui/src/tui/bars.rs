@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use ratatui::widgets::Clear;
 
 use crate::style::{brief_duration, columns, grouped};
 
@@ -106,9 +107,14 @@ fn rough(ms: u64) -> String {
 /// Draws the keys that are of use, or what is typed, or what there is to say.
 pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = usize::from(area.width);
-    if let Some(message) = &app.message {
-        let row = Row::of(Look::Plain, " ").then(message.clone());
-        return frame.render_widget(Line::from(row.cut(0, width)), area);
+    // What does not fit into the line of the keys covers the lines above it.
+    for (row, y) in app.message.iter().rev().zip((0..=area.y).rev()) {
+        let area = Rect { y, ..area };
+        frame.render_widget(Clear, area);
+        frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row.clone()).cut(0, width)), area);
+    }
+    if !app.message.is_empty() {
+        return;
     }
     let right = right_of_keys(app);
     let mut row = Row::of(Look::Plain, " ").then(typed(app));

@@ -95,9 +95,15 @@ impl Row {
         Self::new().and(look, text)
     }
 
-    /// An error in one line.
-    pub fn failure(error: &anyhow::Error) -> Self {
-        Self::of(Look::Bad, shown(&format!("{error:#}").replace('\n', "; ")))
+    /// An error, and in a row of its own what helps.
+    pub fn failure(error: &anyhow::Error) -> Vec<Self> {
+        let words = format!("{error:#}");
+        let (error, hint) =
+            words.split_once("\nhint: ").map_or((&*words, None), |(error, hint)| (error, Some(hint)));
+        let error = Self::of(Look::Bad, shown(&error.replace('\n', "; ")));
+        let hint =
+            hint.map(|hint| Self::of(Look::Dim, "hint: ").and(Look::Plain, shown(&hint.replace('\n', "; "))));
+        [error].into_iter().chain(hint).collect()
     }
 
     pub fn of_pieces(pieces: Vec<(Look, String)>) -> Self {
@@ -417,6 +423,18 @@ mod tests {
             ("שלום 你好", "שלום 你好"),
         ] {
             assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_helps_has_a_row_below_the_error() {
+        for (error, expected) in [
+            ("no such task", &["no such task"][..]),
+            ("T1: gone\nand more", &["T1: gone; and more"]),
+            ("a session runs\nhint: `stop` ends it", &["a session runs", "hint: `stop` ends it"]),
+        ] {
+            let rows = Row::failure(&anyhow::anyhow!(error));
+            assert_eq!(rows.iter().map(Row::text).collect::<Vec<_>>(), expected);
         }
     }
 

@@ -233,7 +233,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) ->
         }
         let own_loop = host.own_loop();
         if app.own_loop != own_loop {
-            (app.own_loop, app.message) = (own_loop, None);
+            (app.own_loop, app.message) = (own_loop, Vec::new());
             is_stale = true;
             match own_loop {
                 OwnLoop::Ended { code, is_beside: true } if !app.has_begun && app.is_known => {
@@ -241,7 +241,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) ->
                 }
                 OwnLoop::Ended { is_beside: false, .. } if !app.has_begun => {
                     let words = shown(&host.last_words().replace('\n', "; "));
-                    app.message = Some(Row::of(Look::Bad, format!("it did not start: {words}")));
+                    app.message = vec![Row::of(Look::Bad, format!("it did not start: {words}"))];
                 }
                 _ => {}
             }
@@ -252,7 +252,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) ->
                 is_stale = true;
             }
             Ok(Err(error)) => {
-                app.message = Some(Row::failure(&error));
+                app.message = Row::failure(&error);
                 is_stale = true;
             }
             Err(TryRecvError::Empty) => {}
@@ -311,24 +311,25 @@ fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut Screen)
         }
         Effect::Open(program, opened) => {
             if let Err(error) = screen.lend(|| host.open(program, &opened))? {
-                app.message = Some(Row::failure(&error));
+                app.message = Row::failure(&error);
             }
         }
         Effect::Run(arguments, words) => {
-            app.message = Some(match host.run(&arguments) {
+            app.message = match host.run(&arguments) {
                 Ok(said) => {
-                    Row::of(Look::Good, shown(&words.unwrap_or_else(|| said.trim().replace('\n', "; "))))
+                    let words = words.unwrap_or_else(|| said.trim().replace('\n', "; "));
+                    vec![Row::of(Look::Good, shown(&words))]
                 }
                 Err(error) => Row::failure(&error),
-            });
+            };
             app.cache.invalidate();
             app.compose();
         }
         Effect::Start(arguments) => {
-            app.message = Some(match host.start(&arguments) {
-                Ok(()) => Row::of(Look::Accent, "the loop is starting …"),
+            app.message = match host.start(&arguments) {
+                Ok(()) => vec![Row::of(Look::Accent, "the loop is starting …")],
                 Err(error) => Row::failure(&error),
-            });
+            };
             (app.has_begun, app.follows) = (false, true);
         }
     }

@@ -26,7 +26,7 @@ const FAILED: &str = "failed";
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
-        self.message = None;
+        self.message.clear();
         match self.mode.clone() {
             Mode::Browse => self.act(keys::act(key)?),
             Mode::Help => {
@@ -140,7 +140,7 @@ impl App {
             }
             Act::Copy => {
                 let name = self.scene()?.name(&self.subject);
-                self.message = Some(Row::of(Look::Dim, "copied ").and(Look::Accent, name.clone()));
+                self.message = vec![Row::of(Look::Dim, "copied ").and(Look::Accent, name.clone())];
                 return Some(Effect::Copy(name));
             }
             Act::Pager => return self.open(Program::Pager),
@@ -155,7 +155,7 @@ impl App {
     }
 
     pub(super) fn say(&mut self, look: Look, words: impl Into<String>) {
-        self.message = Some(Row::of(look, words));
+        self.message = vec![Row::of(look, words)];
     }
 
     fn area_of(&self, panel: Panel) -> ratatui::layout::Rect {
@@ -518,7 +518,7 @@ impl App {
             }
             return;
         }
-        self.message = None;
+        self.message.clear();
         let line = usize::from(mouse.row.saturating_sub(area.y + 1));
         let is_again = self.panel == panel;
         match panel {

@@ -1,13 +1,11 @@
 //! Words that several views use.
 
-use crate::ending::state;
+use crate::ending::{state, why_cut_short};
 use crate::local_time::{clock, describe_remote_run};
 use crate::style::{brief_duration, cut, sign};
 use crate::tui::model::{Attempt, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{
-    FailureClass, Interruption, IterationFacts, Outcome, Status, StopReason, join_truncated,
-};
+use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
 
 /// A text from outside that is one line of a page, and may be of any length.
 pub fn brief(text: &str) -> String {
@@ -73,15 +71,8 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
         Outcome::Failure => brief(entry.cause.as_deref().unwrap_or("failed")),
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Interrupted => {
-            match IterationFacts::of_entry(entry).and_then(|facts| facts.interruption()) {
-                Some(Interruption::Limit) => match entry.failure_class {
-                    Some(FailureClass::Network) => "no network".to_owned(),
-                    Some(class) if !class.is_transient() => "the agent failed".to_owned(),
-                    _ => "usage limit".to_owned(),
-                },
-                Some(Interruption::Crash) => "the loop was killed during this attempt".to_owned(),
-                Some(Interruption::Person) | None => "stopped by you".to_owned(),
-            }
+            let by = Interruption::of(attempt.outcome(), entry.failure_class, entry.exit.agent);
+            why_cut_short(by.unwrap_or(Interruption::Person), entry.failure_class).to_owned()
         }
         Outcome::Later(word) => word.as_str().to_owned(),
     };

@@ -112,17 +112,24 @@
     }
     return texts.get(attempt);
   };
+  // The name of a task finds its attempts, and a path those that changed the file; all else is looked for in the texts.
+  const taskOf = new Map(attempts.map((attempt) => [attempt, attempt.querySelector("b").textContent.toLowerCase()]));
+  const own = (word) => attempts.filter((attempt) => taskOf.get(attempt) === word || (/[/.]\w/.test(word) && attempt.dataset.f?.toLowerCase().includes(word)));
   const search = async () => {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const packed = words.length > 0 ? await unpacked() : [];
-    const found = attempts.filter((attempt) => !(attempt.hidden = !words.every((word) => textOf(attempt, packed).includes(word))));
+    const tests = words.map((word) => {
+      const meant = new Set(own(word));
+      return (attempt) => (meant.size > 0 ? meant.has(attempt) : textOf(attempt, packed).includes(word));
+    });
+    const found = attempts.filter((attempt) => !(attempt.hidden = !tests.every((test) => test(attempt))));
     for (const { section, own } of groups) section.hidden = own.every((attempt) => attempt.hidden);
     shown.textContent = words.length === 0 ? "" : `${found.length} of ${attempts.length} match`;
   };
   let pending;
   query.addEventListener("input", () => {
     clearTimeout(pending);
-    pending = setTimeout(() => { show($("attempts")); search(); }, 80);
+    pending = setTimeout(() => { show($("attempts")); $("attempts").scrollIntoView({ block: "start" }); search(); }, 80);
   });
   query.addEventListener("keydown", (event) => { if (event.key === "Escape") { query.value = ""; search(); } });
   query.closest("[hidden]").hidden = false;

@@ -177,6 +177,20 @@ async function handling(browser, file) {
   await page.waitForFunction((all) => document.getElementById("shown").textContent === `0 of ${all} match`, {}, byTask.length);
   await page.keyboard.press("Escape");
   equal([await shown(page), await page.$eval("#shown", (line) => line.textContent)], [byTask.length, ""], "after Escape");
+  // The name of a task finds its attempts, and a path those that changed the file.
+  const find = async (text, count) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type(text);
+    await page.waitForFunction((words) => document.getElementById("shown").textContent === words, {}, `${count} of ${byTask.length} match`);
+    check(await page.$eval("#shown", (line) => line.getBoundingClientRect().top < innerHeight), `${text}: what is found is on the screen`);
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => document.activeElement.blur());
+  };
+  await page.evaluate(() => document.activeElement.blur());
+  await find("t003", 2);
+  const changed = await page.$$eval(".a[data-f]", (all) => all.map((attempt) => attempt.dataset.f.split(" ")));
+  const [path_] = changed.flat().filter((name) => /[/.]\w/.test(name));
+  await find(path_, changed.filter((names) => names.some((name) => name.includes(path_))).length);
   // By keyboard, from attempt to attempt.
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("j");

@@ -27,7 +27,7 @@ const MAX_ROW_CHARS: usize = 160;
 /// Items of a list of an agent's words, and the longest, in characters.
 const MAX_ITEMS: usize = 20;
 const MAX_ITEM_CHARS: usize = 400;
-/// Files that are named where a snapshot is missing.
+/// Files that a search finds, and that are named where a snapshot is missing.
 const MAX_FILES: usize = 50;
 /// What stands around a part, and the note where it is cut, in bytes of the page.
 pub(super) const PART_FRAME: usize = 300;
@@ -77,6 +77,8 @@ pub(super) struct Attempt<'a> {
     iteration: &'a ReportIteration,
     kind: Kind,
     what: String,
+    /// The attempt that solved what failed in it.
+    solved_in: Option<u32>,
     pub parts: Vec<Part<'a>>,
 }
 
@@ -98,7 +100,10 @@ pub(super) fn attempts<'a>(
         for part in &mut parts {
             part.lay_out(most);
         }
-        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), parts })
+        let number = iteration.record.iteration;
+        let cause = report.clusters.iter().find(|one| one.iterations.contains(&number));
+        let solved_in = cause.and_then(|cause| cause.solved_in);
+        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), solved_in, parts })
     };
     iterations.iter().filter_map(attempt).collect()
 }
@@ -125,6 +130,8 @@ impl Attempt<'_> {
             cost => record.cost().shown().unwrap_or_default(),
             end => clock(record.ended_at),
             facts => facts(record),
+            files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
+            solved_in => self.solved_in,
             warnings => warnings(record),
             lists => lists(iteration),
             parts => parts.collect::<Vec<_>>(),

@@ -255,6 +255,7 @@ fn card(report: &Report, need: &Need) -> Value {
         question => is_question.then_some(question),
         err => error(attempts.last().copied(), cause),
         attempts => shown.collect::<Vec<_>>(),
+        take_back => take_back(report, &attempts, &unfinished),
         unfinished => (lines > 0).then(|| Count(lines, "unfinished line").to_string()),
         folder => unfinished.first().map(|file| file.change.path.rsplit_once('/').map_or(file.change.path.as_str(), |(folder, _)| folder)),
         command => match resume.filter(|_| is_question) {
@@ -262,6 +263,25 @@ fn card(report: &Report, need: &Need) -> Value {
             None => hint,
         },
     }
+}
+
+/// The command that restores `files` as they were before the attempts; `None` where a shell would need more than their
+/// names, and for a long list.
+fn take_back(
+    report: &Report,
+    attempts: &[&ReportIteration],
+    files: &[&super::ChangedFile],
+) -> Option<String> {
+    let first = attempts.first().filter(|_| resume(report).is_some())?.record.iteration;
+    let before = first - 1;
+    let moment =
+        if report.is_latest { before.to_string() } else { format!("{}:{before}", report.session.id) };
+    let paths: Vec<&str> = files.iter().map(|file| file.change.path.as_str()).collect();
+    let is_plain = |path: &&str| {
+        !path.starts_with('-') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+    };
+    let is_short = (1..=MAX_NAMES).contains(&paths.len()) && paths.iter().all(is_plain);
+    is_short.then(|| format!("{RALPH_ELSEWHERE} restore {moment} -- {}", paths.join(" ")))
 }
 
 /// What failed, where, and what was expected.

@@ -9,7 +9,9 @@ use crate::local_time::local;
 use crate::style::{Count, cut, grouped, size};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
-use ralph_core::record::{CANONICAL, FileStatus, RALPH_ELSEWHERE, SandboxFacts, join_truncated};
+use ralph_core::record::{
+    CANONICAL, FailureClass, FileStatus, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
+};
 
 use super::first_screen::short;
 use super::fit::{Omissions, head};
@@ -89,10 +91,20 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     let list = causes.iter().take(MAX_CAUSES).map(|cause| {
+        let mut records = report.iterations.iter().map(|one| &one.record);
+        let is_question = records.any(|record| {
+            cause.iterations.contains(&record.iteration)
+                && record.failure_class.is_some_and(FailureClass::is_question)
+        });
+        let (class, state) = match (cause.is_open, is_question) {
+            (true, true) => ("open ask", "not answered"),
+            (true, false) => ("open", "still fails"),
+            (false, true) => ("", "answered"),
+            (false, false) => ("", "solved"),
+        };
         context! {
-            is_open => cause.is_open,
+            class, state,
             message => quote(&cause.message),
-            state => if cause.is_open { "still fails" } else { "solved" },
             times => Count(cause.times as u64, "time").to_string(),
             tasks => join_truncated(&cause.tasks, MAX_NAMES),
             links => cause.iterations[cause.iterations.len().saturating_sub(MAX_LINKS)..].to_vec(),

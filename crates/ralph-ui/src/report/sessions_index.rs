@@ -12,7 +12,7 @@ use crate::needs::files_and_lines;
 use crate::style::{Count, grouped};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    CANONICAL, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
+    CANONICAL, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp, hint_command,
 };
 
 use super::environment::{Medium, environment};
@@ -130,7 +130,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         .cost
         .usd
         .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", usd(cost)));
-    let need = summary.needs_you.first().map(|need| {
+    let need = summary.needs_you.iter().min_by_key(|need| need.why != NeedKind::Asks).map(|need| {
         let since =
             need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
         let since = since.map_or(String::new(), |at| format!(" since {}", day_minute(*at)));
@@ -155,6 +155,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
             is_whole => night.is_whole,
         }
     });
+    let session_is_idle = nights.first().is_none_or(|night| night.status != Status::Running);
     let lines = summary.needs_you.iter().filter_map(|need| Some((need, need.task.as_ref()?))).take(MAX_LINES);
     let lines = lines.map(|(need, task)| {
         let spent = summary.totals.task_costs.get(task).zip(summary.totals.cost.usd);
@@ -167,7 +168,8 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         let verb = if need.why == NeedKind::Asks { "asked" } else { "failed" };
         let times = if times > 1 { format!(" {verb} {times} times") } else { String::new() };
         let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": “{cause}”"));
-        one_line(&format!("{spent}{cause}{times}"))
+        let hint = session_is_idle.then(|| hint_command(RALPH_ELSEWHERE, task));
+        (one_line(&format!("{spent}{cause}{times}")), hint)
     });
     let earlier = nights.len().saturating_sub(NEWEST_ROWS);
     context! {

@@ -353,6 +353,104 @@ fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::record::{
+        CostTotals, DiffStat, Need, NeedKind, SessionPart, SessionTotals, TaskStates, WaitingTask, samples,
+    };
+
+    /// A night that ended with a task that asks and one that fails, or one that is at work.
+    fn night(is_running: bool) -> FeatureStatus {
+        let session = samples::session("failed", Some("stuck"), (31, 4));
+        let need = |why, task: &str, cause: &str| Need {
+            why,
+            task: Some(task.to_owned()),
+            cause: Some(cause.to_owned()),
+            session: session.id.clone(),
+            iteration: Some(7),
+        };
+        let waits = |task: &str| WaitingTask { task: task.to_owned(), dependency: "T019".to_owned() };
+        let cost = CostTotals { usd: Some(67.19), failed_usd: Some(27.76), ..CostTotals::default() };
+        let totals =
+            SessionTotals { attempts: 47, succeeded: 32, failed: 15, cost, ..SessionTotals::default() };
+        let summary = Summary {
+            feature: "specs/004-boards".to_owned(),
+            sessions: 1,
+            tasks: TaskStates { done: 31, asks: 1, fails: 1, waits: 2, open: 0 },
+            needs_you: vec![
+                need(
+                    NeedKind::Fails,
+                    "T019",
+                    "merge › converges: Expected: \"0|i00007:\", Received: \"0|i0000f:\"",
+                ),
+                need(NeedKind::Asks, "T034", "Semicolons or commas between the fields? The spec names both."),
+            ],
+            waiting: vec![waits("T020"), waits("T023")],
+            session: Some(SessionPart { id: session.id.clone(), totals }),
+            ..Summary::default()
+        };
+        let at = |minutes: i64| Timestamp::from_seconds(minutes * 60);
+        let group = |name: &str, done, open| GroupCounts { name: name.to_owned(), done, open };
+        let in_flight = InFlight { iteration: 48, agent: "claude".to_owned(), started_at: at(340) };
+        let stat = DiffStat { files: 53, added: 1411, removed: 0 };
+        let shown = Shown {
+            is_newest: true,
+            begun_at: Some(at(10)),
+            max_cost: Some(80.0),
+            changes: Some(Changes { stat, uncommitted_files: 53 }),
+            attempt: 3,
+            doing: Some("Edit src/live/merge.ts".to_owned()),
+            failures: vec!["merge › converges".to_owned(); 2],
+            last: vec![
+                (Outcome::Success, "T018".to_owned(), at(339)),
+                (Outcome::Failure, "T019".to_owned(), at(330)),
+            ],
+            left_ms: Some(3 * 3_600_000),
+            ..Shown::default()
+        };
+        FeatureStatus {
+            feature: summary.feature.clone(),
+            tasks: Counts { done: 31, open: 4, skipped: 1 },
+            phases: vec![
+                group("Phase 1: Setup", 3, 0),
+                group("Phase 4: User Story 2 - Working together (P2)", 4, 3),
+                group("Phase 6: Polish", 5, 1),
+            ],
+            stories: Vec::new(),
+            session: Some(SessionStatus {
+                id: session.id.clone(),
+                status: if is_running { Status::Running } else { Status::Failed },
+                elsewhere: None,
+                stop_reason: (!is_running).then_some(StopReason::Stuck),
+                iterations: 47,
+                cost: Cost::of(67.19),
+                pid: is_running.then_some(7),
+                task: Some("T019".to_owned()),
+                started_at: at(0),
+                ended_at: (!is_running).then(|| at(349)),
+                in_flight: is_running.then_some(in_flight),
+                phase: is_running.then(|| "agent".to_owned()),
+                waiting: None,
+                is_stopping: false,
+                hints: 1,
+                left_running: Vec::new(),
+                shown,
+            }),
+            summary,
+        }
+    }
+
+    #[test]
+    fn what_is_done_and_what_needs_somebody_in_every_width() {
+        let mut shown = String::new();
+        for (is_running, width) in [(false, 80), (false, 40), (false, usize::MAX), (true, 80)] {
+            let lines = lines(&night(is_running), Timestamp::from_seconds(350 * 60), Paint::Plain, width);
+            let is_command = |line: &str| line.contains("specify ralph");
+            let wide = lines.iter().find(|line| width < 80 && columns(line) > width && !is_command(line));
+            assert_eq!(wide, None);
+            let width = if width == usize::MAX { "piped".to_owned() } else { format!("{width} columns") };
+            shown += &format!("== {width}\n{}\n\n", lines.join("\n"));
+        }
+        insta::assert_snapshot!(shown);
+    }
 
     #[test]
     fn the_name_of_a_phase_is_short() {

@@ -58,7 +58,7 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("get privileges by setuid", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
     ("become root", "sudo -n true"),
     ("have a capability", "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status"),
-    ("see sockets in /run", "ls /run | grep -v systemd"),
+    ("see sockets in /run", "find /run -type s | grep ."),
     ("see docker's socket", "test -S /var/run/docker.sock"),
     ("see a socket in /tmp", "test -S $TMPSOCK"),
     ("see a socket beside the keys", "test -S $H/.ssh/agent.sock"),
@@ -138,11 +138,12 @@ fn has_bubblewrap() -> bool {
     false
 }
 
-#[test]
-fn every_attempt_to_escape_fails() {
-    if !has_bubblewrap() {
-        return;
-    }
+/// What srt lets through of them. docs/sandbox.md says so.
+const THROUGH_SRT: &[&str] = &["see a socket in /tmp"];
+
+/// Lets an agent in the sandbox that `words` ask for try everything. Returns what it could do. Nothing outside was changed.
+#[track_caller]
+fn escapes(words: &str) -> Vec<&'static str> {
     let (scene, disk) = scene();
     let home = disk.path().join("home");
     let socket = tempfile::Builder::new().prefix("ralph-fence-").tempdir_in("/tmp").unwrap();
@@ -167,7 +168,7 @@ fn every_attempt_to_escape_fails() {
     script.push_str("rm -f loop-pid l d h n n1 n2 .gitattributes\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n");
     scene.agent_sh(&script).validate("test -e agent.sh");
     let running = scene
-        .call("--sandbox bwrap")
+        .call(words)
         .env("HOME", &home)
         .env("SSH_AUTH_SOCK", &in_tmp)
         .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")
@@ -178,21 +179,52 @@ fn every_attempt_to_escape_fails() {
         .spawn();
     scene.write("loop-pid", running.pid().to_string());
     let out = running.wait().code(0);
-    assert!(out.text().contains("sandbox bwrap "), "{out}");
+    let mechanism = scene.session().end()["sandbox"]["mechanism"].as_str().unwrap().to_owned();
+    assert!(out.text().contains(&format!("sandbox {mechanism} ")), "{out}");
     let said = scene.session().text(1, "agent/stdout");
-    for (number, (name, _)) in ATTEMPTS.iter().enumerate() {
-        assert!(said.lines().any(|line| line == format!("failed {number}")), "{name}: {said}");
-    }
+    let has = |word: &str, number: usize| said.lines().any(|line| line == format!("{word} {number}"));
+    let attempts = ATTEMPTS.iter().enumerate();
+    let escaped =
+        attempts.filter(|(number, _)| has("escaped", *number)).map(|(_, (name, _))| *name).collect();
+    assert_eq!(said.lines().count(), ATTEMPTS.len(), "{said}");
     assert_eq!(contents(disk.path()), before, "nothing outside was changed");
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let running: Vec<_> =
         processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok()).collect();
     assert!(!running.iter().any(|line| line.contains("98765")), "{running:?}");
+    escaped
+}
+
+#[test]
+fn every_attempt_to_escape_fails() {
+    if has_bubblewrap() {
+        assert_eq!(escapes("--sandbox bwrap"), Vec::<&str>::new());
+    }
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sandbox.md");
     let document = fs::read_to_string(document).unwrap();
     for (name, _) in ATTEMPTS {
         assert!(document.contains(name), "docs/sandbox.md does not name `{name}`");
     }
+}
+
+#[test]
+fn attempts_to_escape_from_srt_fail_but_for_those_that_are_known() {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("skipped: srt: not for root");
+        return;
+    }
+    if Sandbox::new().repo().starts_with("/dev") {
+        eprintln!("skipped: srt: commands have a /dev of their own, where the project is not: set TMPDIR");
+        return;
+    }
+    match std::process::Command::new("srt").arg("--version").output() {
+        Ok(output) if output.status.success() => {}
+        tried => {
+            eprintln!("skipped: srt: {tried:?}");
+            return;
+        }
+    }
+    assert_eq!(escapes("--sandbox srt --set sandbox.network=none"), THROUGH_SRT);
 }
 
 #[test]
@@ -272,4 +304,66 @@ fn in_a_lane_the_agent_commits_in_its_own_repository_and_cannot_write_the_users(
     assert_eq!(scene.git("status --porcelain"), "");
     assert_eq!(scene.git("config --default= core.pager"), "");
     assert_eq!(contents(&scene.repo().join(".git/hooks")), before);
+}
+
+#[test]
+fn filters_of_git_run_inside_and_so_does_git_in_repositories_of_the_agents() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (scene, disk) = scene();
+    let (home, out) = (disk.path().join("home"), disk.path().join("out"));
+    for (key, command) in [
+        ("case.clean", "sh filters/up.sh %f"),
+        ("case.smudge", "sh filters/down.sh"),
+        ("long.process", "sh filters/long.sh"),
+    ] {
+        scene.git(["config", &format!("filter.{key}"), command]);
+    }
+    scene.git(["config", "include.path", "../filters/settings"]);
+    scene.write("filters/settings", "").write("filters/up.sh", "tr a-z A-Z").write("filters/down.sh", "cat");
+    scene.write(".gitattributes", "*.case filter=case\n*.long filter=long\n");
+    // What an agent writes into each program that git outside of the fence would run.
+    let evil = format!(
+        "echo \"$0 $1\" >> {repo}/ran; echo x > {out}/new; echo x >> {home}/.bashrc; \
+         grep -h KEY {home}/.ssh/id {home}/.netrc; printenv GITHUB_TOKEN; tr a-z A-Z",
+        repo = scene.repo().display(),
+        out = out.display(),
+        home = home.display()
+    );
+    let agent = format!(
+        "cat > /dev/null\ncat > filters/up.sh <<'EOF'\n{evil}\nEOF\n\
+         cp filters/up.sh filters/down.sh; sed 's/tr a-z A-Z//' filters/up.sh > filters/long.sh\n\
+         echo text > \"it's 100%.case\"; echo text > b.long\n\
+         git init --quiet nested && cd nested && git config filter.mine.clean 'sh ../filters/up.sh'\n\
+         git config core.fsmonitor 'sh ../filters/up.sh'\n\
+         echo '* filter=mine' > .gitattributes; echo a > file; git add --all\n\
+         git -c user.name=A -c user.email=a@b commit --quiet -m nested; echo b > file; cd ..\n\
+         echo '[filter \"case\"] clean = touch pwned' >> filters/settings && echo escaped\n\
+         mv filters/settings s && echo escaped\n\
+         sed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n"
+    );
+    scene.agent_sh(&agent).validate("test -e agent.sh").commit("Ready").agent_uses_git();
+    let before = contents(disk.path());
+    scene.call("--sandbox bwrap").env("HOME", &home).env("GITHUB_TOKEN", "KEY").run().code(0);
+    assert_eq!(scene.session().text(1, "agent/stdout"), "");
+    assert_eq!(contents(disk.path()), before, "nothing outside was changed");
+    let ran = scene.read("ran");
+    for words in ["filters/up.sh it's 100%.case", "../filters/up.sh", "filters/long.sh"] {
+        assert!(ran.contains(words), "{words}: {ran}");
+    }
+    let snapshot = scene.session().iteration(1)["snapshot"].as_str().unwrap().to_owned();
+    assert_eq!(scene.git(["show", &format!("{snapshot}:it's 100%.case")]), "TEXT");
+}
+
+#[test]
+fn settings_of_git_that_an_agent_could_put_into_the_work_tree_are_refused() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.git(["config", "include.path", "../settings"]);
+    let refused = scene.ralph("--sandbox bwrap").code(3);
+    assert!(refused.talk().contains("project/settings, which the agent could write"), "{refused}");
+    assert!(refused.talk().contains("hint: touch "), "{refused}");
 }

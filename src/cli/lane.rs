@@ -7,16 +7,14 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use tasklist::TaskList;
 
 use ralph_core::config::{Config, Settings, Until};
-use ralph_core::record::{
-    IfThere, ObjectId, RALPH, Refusal, full_branch_name, hex, join_files, join_truncated,
-};
+use ralph_core::record::{IfThere, ObjectId, RALPH, Refusal, full_branch_name, join_files, join_truncated};
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
+use ralph_os::sandbox::short_digest;
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{LoopLock, SessionLog, Spool, Store, last_written_in_lanes};
@@ -28,9 +26,6 @@ use super::{Context, ExitCode, Flags, Json, emit, warn};
 
 /// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
-
-/// Bytes of the hash that names the folder of a repository's lanes.
-const HASH_BYTES: usize = 6;
 
 /// A lane that may be opened: nothing is written yet.
 pub struct Checked {
@@ -264,8 +259,7 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
             .with_hint("name a folder outside of any repository: --set lanes.dir=/absolute/path")
             .into());
     }
-    let hash = Sha256::digest(work_tree.repository().common_dir.as_str().as_bytes());
-    Ok(folder.join(hex(&hash[..HASH_BYTES])))
+    Ok(folder.join(short_digest(work_tree.repository().common_dir.as_str())))
 }
 
 /// Returns the feature with the task list of the branch, if its newest session works in a lane.

@@ -264,7 +264,8 @@ fn run_session(
     ready.set_up_sandbox(context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
-    let plan = Plan { lock, ..ready.plan(store, work_tree, feature, request, &interrupt)? };
+    let work_tree = ready.behind_fence(work_tree)?;
+    let plan = Plan { lock, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
     let root = work_tree.top().as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use sha2::{Digest, Sha256};
 
 use ralph_core::config::{Commits, SandboxChoice, Settings};
-use ralph_core::record::{IfThere, RALPH, Refusal, hex};
+use ralph_core::record::{IfThere, RALPH, Refusal, quoted_for_shell};
 use ralph_git::worktree::WorkTree;
-use ralph_os::process::is_running;
-use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, Surroundings};
+use ralph_os::process::{create_private_dir, is_running};
+use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, Surroundings, short_digest};
 
 use super::settings::FILE;
 use super::{Context, Project};
@@ -19,6 +18,7 @@ use super::{Context, Project};
 struct Places {
     write: Vec<Utf8PathBuf>,
     read_only: Vec<Utf8PathBuf>,
+    filters_write: Vec<Utf8PathBuf>,
     hide: Vec<Utf8PathBuf>,
 }
 
@@ -34,6 +34,7 @@ impl Places {
         Self {
             write: vec![top.to_owned()],
             read_only,
+            filters_write: vec![common_dir.join("lfs")],
             hide: vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")],
         }
     }
@@ -61,24 +62,29 @@ pub fn set_up(
         None if name == "~" => home.clone(),
         None => project.root.join(name),
     };
-    let network = network("sandbox.network", &settings.sandbox_network)?;
-    let check_network = match settings.sandbox_validation_network.as_slice() {
-        [word] if word == "same" => network.clone(),
-        hosts => self::network("sandbox.validation-network", hosts)?,
-    };
+    let (network, check_network) = networks(settings)?;
     let path_variable = context.environment.owned("PATH").unwrap_or_default();
-    let mechanism = match choice {
-        SandboxChoice::Auto => Mechanism::choose([&network, &check_network], &path_variable),
-        SandboxChoice::Srt => Mechanism::Srt,
-        SandboxChoice::Bwrap => Mechanism::Bwrap,
-        SandboxChoice::Command(words) => Mechanism::Command(words.clone()),
-    };
+    let mechanism = mechanism(choice, [&network, &check_network], &path_variable);
     let work_tree = context.work_tree()?;
-    let Places { mut write, read_only, mut hide } =
+    let Places { mut write, mut read_only, filters_write, mut hide } =
         Places::of(work_tree, &context.store()?.repository().common_dir, project);
+    // What is not there could not be hidden.
+    hide.iter().try_for_each(|folder| create_private_dir(folder))?;
     let private_dir = private_dir(work_tree.top(), context)?;
     write.extend(settings.sandbox_write.iter().map(path));
     let logins = ralph_agent::credentials();
+    for file in work_tree.included_settings(&home)? {
+        let file = real(&file);
+        let is_theirs = write.iter().any(|folder| file.starts_with(real(folder)));
+        if is_theirs && !file.exists() {
+            return Err(Refusal::new(format!(
+                "git's configuration includes {file}, which the agent could write for git outside of the sandbox"
+            ))
+            .with_hint(format!("touch {}, or take it out of the configuration", quoted_for_shell(file.as_str())))
+            .into());
+        }
+        read_only.extend(is_theirs.then_some(file));
+    }
     hide.extend(HIDDEN.iter().copied().chain(logins).map(|name| home.join(name)));
     hide.extend(settings.sandbox_hide.iter().map(path));
     let show: Vec<_> = settings.sandbox_show.iter().map(path).collect();
@@ -86,6 +92,7 @@ pub fn set_up(
     let rules = Rules {
         write,
         read_only,
+        filters_write,
         hide,
         show,
         variables: settings.sandbox_env.clone(),
@@ -94,6 +101,31 @@ pub fn set_up(
     };
     let surroundings = Surroundings { path_variable, home, private_dir };
     Sandbox::set_up(mechanism, rules, states, &surroundings).map(Some)
+}
+
+fn networks(settings: &Settings) -> Result<(Network, Network)> {
+    let of_agent = network("sandbox.network", &settings.sandbox_network)?;
+    let of_checks = match settings.sandbox_validation_network.as_slice() {
+        [word] if word == "same" => of_agent.clone(),
+        hosts => network("sandbox.validation-network", hosts)?,
+    };
+    Ok((of_agent, of_checks))
+}
+
+fn mechanism(choice: &SandboxChoice, networks: [&Network; 2], path_variable: &str) -> Mechanism {
+    match choice {
+        SandboxChoice::Auto => Mechanism::choose(networks, path_variable),
+        SandboxChoice::Srt => Mechanism::Srt,
+        SandboxChoice::Bwrap => Mechanism::Bwrap,
+        SandboxChoice::Command(words) => Mechanism::Command(words.clone()),
+    }
+}
+
+/// Returns a path without links and `..` in the folders above it.
+fn real(path: &Utf8Path) -> Utf8PathBuf {
+    let above = path.parent().and_then(|folder| folder.canonicalize_utf8().ok());
+    let there = above.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    path.canonicalize_utf8().ok().or(there).unwrap_or_else(|| path.to_owned())
 }
 
 fn network(key: &str, hosts: &[String]) -> Result<Network> {
@@ -114,8 +146,7 @@ fn network(key: &str, hosts: &[String]) -> Result<Network> {
 /// Returns a folder of this process, and removes what died ones left.
 fn private_dir(top: &Utf8Path, context: &Context) -> Result<Utf8PathBuf> {
     let cache = context.cache_dir().context("find the folder for caches: HOME is not set")?;
-    let name = hex(&Sha256::digest(top.as_str())[..6]);
-    let folder = cache.join("specify-ralph/sandbox").join(name);
+    let folder = cache.join("specify-ralph/sandbox").join(short_digest(top.as_str()));
     let left = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
     for entry in left.into_iter().flatten() {
         let entry = entry?;

@@ -267,6 +267,11 @@ impl Ready {
         Ok(())
     }
 
+    /// Returns a work tree in which git runs nothing of agents outside of the sandbox, if there is one.
+    pub fn behind_fence(&self, work_tree: &WorkTree) -> Result<WorkTree> {
+        work_tree.clone().behind(self.sandbox.as_ref().map(Sandbox::for_filters))
+    }
+
     /// Notifies the user that the session is over, in the ways that are configured.
     pub fn finish(
         &self,

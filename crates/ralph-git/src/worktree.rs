@@ -33,10 +33,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::repository::{Repository, as_alternate};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
 use ralph_os::process::{Marker, Tool};
+use ralph_os::sandbox::Fence;
 use ralph_project::project_files::{ProjectFiles, allowed_folders};
 
 use budget::Budget;
 use changed_file::ALL_SUBMODULES;
+use filters::with_settings;
 use raw_path::split;
 use users_index::Stamp;
 
@@ -77,6 +79,10 @@ pub struct WorkTree {
     marker: Option<Marker>,
     /// Set if it is ours, and no work tree of the user's.
     lane: Option<Lane>,
+    /// Set if agents work in a fence here: what git runs of theirs belongs there, too.
+    fence: Option<Fence>,
+    /// Settings of git with which its filters run in the fence.
+    fenced_filters: Vec<(String, String)>,
 }
 
 /// An index and an object directory of our own, so that git writes neither to the user's.
@@ -110,6 +116,8 @@ impl WorkTree {
             limit: SNAPSHOT_TIMEOUT,
             marker: None,
             lane: None,
+            fence: None,
+            fenced_filters: Vec::new(),
         }
     }
 
@@ -160,6 +168,12 @@ impl WorkTree {
     #[must_use]
     pub fn at_work_for(self, session: &SessionId) -> Self {
         Self { marker: Some(Marker::new(session).in_work_tree(&self.top)), ..self }
+    }
+
+    /// Has filters, and all git in repositories inside the work tree, run in a fence.
+    pub fn behind(self, fence: Option<Fence>) -> Result<Self> {
+        let fenced = Self { fence, ..self };
+        Ok(Self { fenced_filters: fenced.fence_filters()?, ..fenced })
     }
 
     /// Returns a path inside the work tree, from its top.
@@ -252,7 +266,8 @@ impl WorkTree {
             .env("GIT_DIR", self.git_dir.as_str())
             .env("GIT_WORK_TREE", self.top.as_str());
         let marks = self.marker.iter().flat_map(Marker::variables);
-        marks.fold(git, |git, (name, value)| git.env(name, value))
+        let git = marks.fold(git, |git, (name, value)| git.env(name, value));
+        with_settings(git, &self.fenced_filters)
     }
 
     fn git_private(&self, private_index: PrivateIndex<'_>) -> Tool {

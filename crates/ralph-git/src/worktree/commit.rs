@@ -141,8 +141,7 @@ impl WorkTree {
         let nested = self.nested_repositories(index, &paths)?;
         paths.retain(|path| !nested.contains(path));
         let update = git().args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
-        let update = self.strict_filters()?.iter().fold(update, |git, (name, value)| git.env(name, value));
-        let updated = update.stdin(joined(&paths)).run()?;
+        let updated = self.with_strict_filters(update)?.stdin(joined(&paths)).run()?;
         if !updated.is_success() {
             match self.failed_filter(index, &updated, &paths)? {
                 Some(failed) => bail!("{failed}"),

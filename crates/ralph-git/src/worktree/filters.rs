@@ -3,12 +3,12 @@
 //! If a file is as new as the index, git does not trust its entry and runs the filter again with any command that reads
 //! or writes the index, also for other files. A filter that fails would cost all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::record::join_files;
+use ralph_core::record::{join_files, quoted_for_shell};
 use ralph_os::process::{Captured, Tool};
 
 use super::WorkTree;
@@ -17,6 +17,15 @@ use super::raw_path::{RawPath, joined, lossy, split};
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
+/// What leads to the files of a snapshot, which the fence hides from filters.
+const PRIVATE_VARIABLES: &[&str] = &[
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+];
+
 /// How git ends its complaint about a filter, after the name in quotes.
 const FAILED: &str = "' failed";
 
@@ -24,28 +33,76 @@ const FAILED: &str = "' failed";
 const HUNG_UP: &str = "fatal: the remote end hung up unexpectedly";
 
 impl WorkTree {
-    /// Variables with which a clean filter that fails stops git. Otherwise git adds the unfiltered content of a
+    /// Returns `git` so that a clean filter that fails stops it. Otherwise git adds the unfiltered content of a
     /// filter that is not `required`, as if there were none.
-    pub(super) fn strict_filters(&self) -> Result<Vec<(String, String)>> {
-        let asked = ["config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$"];
+    pub(super) fn with_strict_filters(&self, git: Tool) -> Result<Tool> {
+        let mut settings = self.fenced_filters.clone();
+        for (key, _) in self.filters()? {
+            let required = key.rsplit_once('.').filter(|(_, kind)| *kind != "smudge");
+            settings.extend(required.map(|(driver, _)| (format!("{driver}.required"), "true".to_owned())));
+        }
+        settings.dedup();
+        Ok(with_settings(git, &settings))
+    }
+
+    /// Returns settings with which filters run in the fence, with its home and without what it drops. A filter is a program of
+    /// the user's, but may well be a script in the work tree.
+    pub(super) fn fence_filters(&self) -> Result<Vec<(String, String)>> {
+        let Some(fence) = &self.fence else { return Ok(Vec::new()) };
+        let dropped = std::env::vars().filter(|(name, value)| fence.drops(name, value)).map(|(name, _)| name);
+        let dropped = dropped.chain(PRIVATE_VARIABLES.iter().map(|name| (*name).to_owned()));
+        let mut before = vec!["env".to_owned()];
+        before.extend(dropped.flat_map(|name| ["-u".to_owned(), name]));
+        before.extend(fence.variables().into_iter().map(|(name, value)| format!("{name}={value}")));
+        let mut settings = Vec::new();
+        for (key, command) in self.filters()? {
+            let takes_path = !key.ends_with(".process");
+            let script = if takes_path { with_path_as_argument(&command) } else { command };
+            let inside = fence.wrap(&["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()], &self.top);
+            let words = before.iter().chain(&inside).map(|word| quoted_for_shell(word));
+            let mut line = words.collect::<Vec<_>>().join(" ");
+            if takes_path {
+                line = format!("{} %f", line.replace('%', "%%"));
+            }
+            settings.push((key, line));
+        }
+        Ok(settings)
+    }
+
+    /// Returns the files of settings that the configuration of git includes, wherever and whether they are there or not.
+    pub fn included_settings(&self, home: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+        let git = Tool::git(&self.top).env("GIT_DIR", self.git_dir.as_str());
+        let asked = ["config", "-z", "--show-origin", "--get-regexp", r"^include(if\..*)?\.path$"];
         // It exits 1 if there is none.
-        let listed = self.git().args(asked).run()?.stdout;
-        let mut drivers = BTreeSet::new();
+        let listed = git.args(asked).run()?.stdout;
+        let fields: Vec<_> = split(&listed).map(String::from_utf8_lossy).collect();
+        let mut files = Vec::new();
+        for pair in fields.chunks_exact(2) {
+            let (Some(origin), Some((_, path))) = (pair[0].strip_prefix("file:"), pair[1].split_once('\n'))
+            else {
+                continue;
+            };
+            let folder = self.top.join(origin);
+            let folder = folder.parent().unwrap_or(&self.top);
+            files.push(path.strip_prefix("~/").map_or_else(|| folder.join(path), |rest| home.join(rest)));
+        }
+        Ok(files)
+    }
+
+    /// Returns the filters that are configured: `filter.lfs.clean`, and what it runs.
+    fn filters(&self) -> Result<BTreeMap<String, String>> {
+        let git = Tool::git(&self.top).env("GIT_DIR", self.git_dir.as_str());
+        // It exits 1 if there is none.
+        let listed =
+            git.args(["config", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]).run()?.stdout;
+        let mut filters = BTreeMap::new();
         for entry in split(&listed) {
             let entry = String::from_utf8_lossy(entry);
             let (key, command) = entry.split_once('\n').unwrap_or((&entry, ""));
-            let driver = key.rsplit_once('.').map(|(driver, _)| driver.to_owned());
-            drivers.extend(driver.filter(|_| !command.is_empty()));
+            filters.insert(key.to_owned(), command.to_owned());
         }
-        if drivers.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), drivers.len().to_string())];
-        for (place, driver) in drivers.iter().enumerate() {
-            variables.push((format!("GIT_CONFIG_KEY_{place}"), format!("{driver}.required")));
-            variables.push((format!("GIT_CONFIG_VALUE_{place}"), "true".to_owned()));
-        }
-        Ok(variables)
+        filters.retain(|_, command| !command.is_empty());
+        Ok(filters)
     }
 
     /// Says which filter failed and for which of `paths`; `None` if it was something else.
@@ -75,6 +132,22 @@ impl WorkTree {
             join_files(&files, MAX_NAMED_FILES)
         )))
     }
+}
+
+/// Returns `git` with settings that win over all others.
+pub(super) fn with_settings(git: Tool, settings: &[(String, String)]) -> Tool {
+    let numbered = settings.iter().enumerate();
+    let git = numbered.fold(git, |git, (number, (key, value))| {
+        git.env(&format!("GIT_CONFIG_KEY_{number}"), key).env(&format!("GIT_CONFIG_VALUE_{number}"), value)
+    });
+    if settings.is_empty() { git } else { git.env("GIT_CONFIG_COUNT", settings.len().to_string()) }
+}
+
+/// Returns the command of a clean or smudge filter for a shell that gets the path as an argument, in place of git, which would put
+/// the quoted path in the middle of what is quoted for the fence.
+fn with_path_as_argument(command: &str) -> String {
+    let parts: Vec<_> = command.split("%%").map(|part| part.replace("%f", "\"$1\"")).collect();
+    parts.join("%")
 }
 
 /// Has git forget sizes and times of all tracked files that a filter is set for, so that it runs the filter only for
@@ -123,6 +196,17 @@ fn filter_named_in(complaint: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_in_the_fence_gets_the_path_as_an_argument() {
+        for (command, expected) in [
+            ("git-lfs clean -- %f", "git-lfs clean -- \"$1\""),
+            ("tr %%f%% %f; date +%%s", "tr %f% \"$1\"; date +%s"),
+            ("sh up.sh", "sh up.sh"),
+        ] {
+            assert_eq!(with_path_as_argument(command), expected);
+        }
+    }
 
     #[test]
     fn a_failed_filter_is_read_from_the_words_of_git() {

@@ -56,13 +56,10 @@ impl WorkTree {
     /// Returns what is tracked and differs, without a look into the files: a filter that fails would end that.
     pub(super) fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
         users_index::renew(private_index.index)?;
-        let raw = self.git_private(private_index).args([
-            "diff-files",
-            "-z",
-            "--name-status",
-            "--no-renames",
-            ALL_SUBMODULES,
-        ]);
+        // In a fence git looks into no repository there by itself, as its configuration may be an agent's.
+        let submodules = if self.fence.is_some() { "--ignore-submodules=dirty" } else { ALL_SUBMODULES };
+        let listing = ["diff-files", "-z", "--name-status", "--no-renames", submodules];
+        let raw = self.git_private(private_index).args(listing);
         let raw = raw.limit(LISTING_TIMEOUT).read()?;
         let mut parts = split(&raw);
         let mut listed = Vec::new();

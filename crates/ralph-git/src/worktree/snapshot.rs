@@ -36,6 +36,8 @@ impl WorkTree {
     /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index, and
     /// then, for the user's index itself may be broken, with one made from the last commit.
     pub fn contents(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+        // The user may have set up a filter meanwhile.
+        self.fenced_filters = self.fence_filters()?;
         let written = self.prepare_index(private_index.index).and_then(|()| self.write_tree(private_index));
         let written = written.or_else(|error| {
             if was_cut_short(&error) {

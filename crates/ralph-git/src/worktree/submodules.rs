@@ -1,6 +1,8 @@
 //! Repositories inside the work tree: submodules, and those that are none.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -17,12 +19,20 @@ impl WorkTree {
     /// Submodules and nested repositories whose own work tree is not what their commit says: a snapshot of this
     /// repository holds the commit and nothing else.
     pub(super) fn dirty_submodules(&self, private_index: PrivateIndex<'_>) -> Vec<RawPath> {
+        // What cannot be looked into is not known to be dirty.
+        if self.fence.is_some() {
+            let listed = self.git_private(private_index).args(["ls-files", "-z", "--stage"]).read();
+            let listed = listed.unwrap_or_default();
+            let links = split(&listed).filter(|line| line.starts_with(GITLINK));
+            let paths = links.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+            let is_dirty = |path: &&[u8]| self.status_of(path).is_ok_and(|listed| !listed.is_empty());
+            return paths.filter(is_dirty).map(<[u8]>::to_vec).collect();
+        }
         let raw = self
             .git_private(private_index)
             .args(["diff-files", "-z", "--raw", ALL_SUBMODULES])
             .limit(LISTING_TIMEOUT)
             .read();
-        // What cannot be looked into is not known to be dirty.
         let raw = raw.unwrap_or_default();
         let mut parts = split(&raw);
         let mut dirty = Vec::new();
@@ -36,11 +46,18 @@ impl WorkTree {
 
     /// Returns the files of a submodule that are not as in its commit, from the top of the submodule.
     pub fn dirty_files_of(&self, submodule: &str) -> Result<Vec<String>> {
-        let asked = Tool::git(&self.top)
-            .args(["-C", submodule, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
-            .limit(LISTING_TIMEOUT);
-        let listed = asked.read()?;
+        let listed = self.status_of(submodule.as_bytes())?;
         Ok(split(&listed).filter_map(|line| line.get(3..)).map(lossy).collect())
+    }
+
+    /// Asks the git of a repository inside the work tree, by its own configuration: an agent may have written that.
+    fn status_of(&self, submodule: &[u8]) -> Result<Vec<u8>> {
+        let git = Tool::git(&self.top)
+            .arg("-C")
+            .arg(OsStr::from_bytes(submodule))
+            .args(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
+            .limit(LISTING_TIMEOUT);
+        self.fence.iter().fold(git, |git, fence| git.inside(fence)).read()
     }
 
     /// Returns those of `paths` that are repositories of their own, and neither in `index` nor submodules by

@@ -76,6 +76,7 @@ impl Sandbox {
     /// Makes the home folder anew, with copies of what an agent needs of the user's.
     pub fn seed(self: &Arc<Self>, state: &AgentState) -> Result<SeededState> {
         self.renew_home()?;
+        self.write_settings()?;
         for path in state.paths() {
             let (from, to) = (state.original(path, &self.home.real), self.home.dir.join(path));
             home::copy(&from, &to).with_context(|| format!("copy {from} for the agent"))?;

@@ -52,6 +52,8 @@ pub enum Purpose {
     Agent,
     /// The validation, and every other command of the project's.
     Check,
+    /// A filter that git runs on files of the work tree, as git-lfs.
+    Filter,
 }
 
 /// What commands may do, whatever keeps them from more.
@@ -61,6 +63,8 @@ pub struct Rules {
     pub write: Vec<Utf8PathBuf>,
     /// What lies in there, and cannot be written all the same.
     pub read_only: Vec<Utf8PathBuf>,
+    /// What filters can write beside the work, wherever it lies: the store of git-lfs.
+    pub filters_write: Vec<Utf8PathBuf>,
     pub hide: Vec<Utf8PathBuf>,
     /// What can be read though it is hidden, or lies in a folder that is.
     pub show: Vec<Utf8PathBuf>,
@@ -134,6 +138,34 @@ impl Mechanism {
         }
     }
 
+    fn version(&self, program: &Utf8Path) -> Result<Option<String>, Refusal> {
+        if matches!(self, Self::Command(_)) {
+            return Ok(None);
+        }
+        let line = Tool::new(program.as_str(), Utf8Path::new("/")).arg("--version").line();
+        let line = line.map_err(|error| Refusal::new(format!("{error:#}")).with_hint(self.hint()))?;
+        Ok(line.split_whitespace().last().map(str::to_owned))
+    }
+
+    /// Returns its name and version if it is there and, as far as that is known without a fence, can run a command.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] with the command that helps.
+    pub fn look_for(&self, path_variable: &str) -> Result<String> {
+        let program = find(self, &[], path_variable)?;
+        let version = self.version(&program)?;
+        if *self == Self::Bwrap {
+            let words = ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"];
+            let tried = Tool::new(program.as_str(), Utf8Path::new("/")).args(words).run()?;
+            if !tried.is_success() {
+                let why = format!("sandbox `bwrap` cannot run a command: {}", tried.complaint());
+                return Err(Refusal::new(why).with_hint(self_test::NAMESPACES).into());
+            }
+        }
+        Ok([self.name()].into_iter().chain(version.as_deref()).collect::<Vec<_>>().join(" "))
+    }
+
     /// Refuses a network that it cannot give.
     fn check_network(&self, network: &Network) -> Result<(), Refusal> {
         let (problem, hint) = match (self, network) {
@@ -180,7 +212,7 @@ impl Sandbox {
         states: &[AgentState],
         surroundings: &Surroundings,
     ) -> Result<Arc<Self>> {
-        let program = find(&mechanism, &rules, &surroundings.path_variable)?;
+        let program = find(&mechanism, &rules.write, &surroundings.path_variable)?;
         mechanism.check_network(&rules.network)?;
         mechanism.check_network(&rules.check_network)?;
         if let Some(missing) = rules.write.iter().find(|path| path.symlink_metadata().is_err()) {
@@ -196,15 +228,7 @@ impl Sandbox {
         }
         let private_dir = private_dir.canonicalize_utf8().context("find the folder of the sandbox")?;
         let home = PrivateHome { real: surroundings.home.clone(), dir: private_dir.join("home") };
-        let version = match &mechanism {
-            Mechanism::Srt | Mechanism::Bwrap => {
-                let line = Tool::new(program.as_str(), Utf8Path::new("/")).arg("--version").line();
-                let line =
-                    line.map_err(|error| Refusal::new(format!("{error:#}")).with_hint(mechanism.hint()))?;
-                line.split_whitespace().last().map(str::to_owned)
-            }
-            Mechanism::Command(_) => None,
-        };
+        let version = mechanism.version(&program)?;
         let states = states.to_vec();
         let sandbox = Arc::new(Self { mechanism, program, version, rules, private_dir, home, states });
         sandbox.renew_home()?;
@@ -216,11 +240,10 @@ impl Sandbox {
     /// Returns what the record says of it.
     pub fn facts(&self) -> SandboxFacts {
         let rules = format!("{:?}{:?}", self.mechanism, self.rules);
-        let digest = Sha256::digest(rules.as_bytes());
         SandboxFacts {
             mechanism: self.mechanism.name().to_owned(),
             version: self.version.clone(),
-            settings: hex(&digest[..6]),
+            settings: short_digest(&rules),
             network: self.rules.network.text(),
         }
     }
@@ -228,19 +251,21 @@ impl Sandbox {
     /// Writes the settings of srt where no command can change them.
     fn write_settings(&self) -> Result<()> {
         if self.mechanism == Mechanism::Srt {
-            let places = self.places();
-            for (purpose, network) in
-                [(Purpose::Agent, &self.rules.network), (Purpose::Check, &self.rules.check_network)]
-            {
+            for purpose in [Purpose::Agent, Purpose::Check, Purpose::Filter] {
                 let path = self.settings_file(purpose);
-                fs::write(&path, srt::settings(&places, network)).with_context(|| format!("write {path}"))?;
+                let settings = srt::settings(&self.places(purpose), self.network(purpose));
+                fs::write(&path, settings).with_context(|| format!("write {path}"))?;
             }
         }
         Ok(())
     }
 
     fn settings_file(&self, purpose: Purpose) -> Utf8PathBuf {
-        self.private_dir.join(if purpose == Purpose::Agent { "agent.json" } else { "check.json" })
+        self.private_dir.join(match purpose {
+            Purpose::Agent => "agent.json",
+            Purpose::Check => "check.json",
+            Purpose::Filter => "filter.json",
+        })
     }
 
     fn network(&self, purpose: Purpose) -> &Network {
@@ -255,6 +280,11 @@ impl Sandbox {
     /// Returns the fence for a command of the project's.
     pub fn for_checks(self: &Arc<Self>) -> Fence {
         Fence { sandbox: Arc::clone(self), purpose: Purpose::Check, variables: Vec::new() }
+    }
+
+    /// Returns the fence for filters that git runs.
+    pub fn for_filters(self: &Arc<Self>) -> Fence {
+        Fence { sandbox: Arc::clone(self), purpose: Purpose::Filter, variables: Vec::new() }
     }
 
     /// Returns the fence for an agent, with the variables that hold its keys.
@@ -307,14 +337,15 @@ impl Fence {
             Mechanism::Srt => {
                 let settings = self.sandbox.settings_file(self.purpose).into_string();
                 // srt itself exits 0 if a signal ended its command; a shell says so by its exit code.
-                let keep_code = ["sh", "-c", "\"$@\"; exit $?", "sh"].map(str::to_owned);
+                let keep_code =
+                    ["sh", "-c", srt::script(self.sandbox.network(self.purpose)), "sh"].map(str::to_owned);
                 words.extend(["--settings".to_owned(), settings, "--".to_owned()]);
                 words.extend(keep_code);
                 words.extend_from_slice(command);
             }
             Mechanism::Bwrap => {
                 let network = self.sandbox.network(self.purpose);
-                words.extend(bwrap::arguments(&self.sandbox.places(), network, directory));
+                words.extend(bwrap::arguments(&self.sandbox.places(self.purpose), network, directory));
                 words.extend_from_slice(command);
             }
             Mechanism::Command(own) => {
@@ -369,8 +400,13 @@ impl Fence {
     }
 }
 
+/// Returns twelve hexadecimal digits that tell a text from others.
+pub fn short_digest(text: &str) -> String {
+    hex(&Sha256::digest(text)[..6])
+}
+
 /// Returns where the program of a mechanism is. One that commands could replace is no fence.
-fn find(mechanism: &Mechanism, rules: &Rules, path_variable: &str) -> Result<Utf8PathBuf> {
+fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Result<Utf8PathBuf> {
     let name = mechanism.name();
     if let Mechanism::Command(words) = mechanism
         && !words.iter().any(|word| word == COMMAND)
@@ -385,7 +421,7 @@ fn find(mechanism: &Mechanism, rules: &Rules, path_variable: &str) -> Result<Utf
             .with_hint(mechanism.hint())
             .into());
     };
-    if rules.write.iter().any(|folder| found.starts_with(folder)) {
+    if write.iter().any(|folder| found.starts_with(folder)) {
         return Err(Refusal::new(format!("sandbox `{name}`: the agent could change {found}"))
             .with_hint("install it outside of what commands may write")
             .into());

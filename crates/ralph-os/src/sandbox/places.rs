@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Mechanism, Sandbox};
+use super::{Mechanism, Purpose, Sandbox};
 
 /// What is hidden of a home folder unless `sandbox.show` names it: credentials, and what acts for the user.
 pub const HIDDEN: &[&str] = &[
@@ -91,7 +91,7 @@ pub(super) type Places = BTreeMap<Utf8PathBuf, Access>;
 
 impl Sandbox {
     /// Returns what the rules say of the files that are there now, without links in their paths.
-    pub(super) fn places(&self) -> Places {
+    pub(super) fn places(&self, purpose: Purpose) -> Places {
         let rules = &self.rules;
         let mut places = Places::new();
         let real = |path: &Utf8Path| path.canonicalize_utf8().ok();
@@ -117,7 +117,8 @@ impl Sandbox {
             rules.read_only.iter().filter_map(|path| real(path)).map(|path| (path, Access::ReadOnly)),
         );
         let home = self.home.dir.clone();
-        let write = rules.write.iter().filter_map(|path| real(path));
+        let filters = rules.filters_write.iter().filter(|_| purpose == Purpose::Filter);
+        let write = rules.write.iter().chain(filters).filter_map(|path| real(path));
         let temporary = (self.mechanism != Mechanism::Bwrap).then(|| self.temporary());
         places.extend(write.chain([home]).chain(temporary).map(|path| (path, Access::Write)));
         pin(&mut places);

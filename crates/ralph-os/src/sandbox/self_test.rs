@@ -15,6 +15,10 @@ use ralph_core::record::{Refusal, quoted_for_shell};
 /// The word of the command line after which our own program tries to connect to a port. No command for users.
 pub const PROBE: &str = "probe-port";
 
+/// What helps where bubblewrap is, and cannot run.
+pub(super) const NAMESPACES: &str = "bubblewrap needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 \
+     kernel.apparmor_restrict_unprivileged_userns=0, or in a container leave the fence to it";
+
 /// How long the test may take: srt starts a server.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -70,10 +74,7 @@ fn test(fence: &Fence, outside: &Utf8Path, secret: &Utf8Path) -> Result<()> {
     let written = outside.join("written");
     let problem = if !has("tried") {
         let hint = match mechanism {
-            Mechanism::Bwrap => {
-                "bubblewrap needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 \
-                 kernel.apparmor_restrict_unprivileged_userns=0, or in a container leave the fence to it"
-            }
+            Mechanism::Bwrap => NAMESPACES,
             _ => mechanism.hint(),
         };
         let why = format!("sandbox `{name}` cannot run a command: {}", tried.complaint());

@@ -26,3 +26,20 @@ pub(super) fn settings(places: &Places, network: &Network) -> String {
     });
     format!("{settings:#}\n")
 }
+
+/// Names of this machine.
+const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "::1", "[::1]"];
+
+/// Returns what a shell does with its arguments. Inside is a loopback device of its own, and srt has commands go past its proxy
+/// to it: where hosts of this machine are listed, those are meant.
+pub(super) fn script(network: &Network) -> &'static str {
+    let is_loopback = |host: &String| {
+        LOOPBACK
+            .iter()
+            .any(|name| host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
+    };
+    match network {
+        Network::Hosts(hosts) if hosts.iter().any(is_loopback) => "unset NO_PROXY no_proxy; \"$@\"; exit $?",
+        _ => "\"$@\"; exit $?",
+    }
+}

@@ -60,6 +60,19 @@ fn srt_gets_the_same_places_as_settings() {
 }
 
 #[test]
+fn srt_lets_commands_reach_this_machine_through_its_proxy_if_it_is_listed() {
+    for (hosts, is_listed) in [
+        (&["api.example.com", "localhost"][..], true),
+        (&["127.0.0.1:8080"], true),
+        (&["localhost.example.com"], false),
+        (&[], false),
+    ] {
+        let network = Network::Hosts(hosts.iter().map(|host| (*host).to_owned()).collect());
+        assert_eq!(srt::script(&network).starts_with("unset NO_PROXY"), is_listed, "{hosts:?}");
+    }
+}
+
+#[test]
 fn a_network_that_a_mechanism_cannot_give_is_refused() {
     let own = Mechanism::Command(vec!["podman".to_owned(), COMMAND.to_owned()]);
     let hosts = || Network::Hosts(vec!["example.com".to_owned()]);
@@ -96,6 +109,8 @@ fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
         ("URL", "https://a.example/x:y@z", false),
         ("PATH", "/bin", false),
         ("RALPH_TASKS", "x", false),
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000", false),
+        ("MY_TOKENS", "abc,def", true),
         ("STRIPE_KEY", "x", true),
         ("KEYBOARD", "x", false),
         ("LANG", "C", false),
@@ -111,6 +126,7 @@ fn set_up(folder: &Utf8Path, state: &AgentState) -> Option<Arc<Sandbox>> {
     let rules = Rules {
         write: vec![work.clone()],
         read_only: vec![work.join(".git")],
+        filters_write: Vec::new(),
         hide: vec![folder.join("home/.ssh")],
         show: Vec::new(),
         variables: Vec::new(),
@@ -206,6 +222,7 @@ fn a_fence_that_is_not_there_or_does_not_hold_is_refused() {
         let rules = Rules {
             write: vec![work.clone()],
             read_only: Vec::new(),
+            filters_write: Vec::new(),
             hide: Vec::new(),
             show: Vec::new(),
             variables: Vec::new(),

@@ -38,6 +38,10 @@ const LEADING_OUT: &[&str] = &[
 /// Returns true if a variable looks like a credential, has one in an address, or leads out.
 pub(super) fn is_dropped(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
+    // A limit, as `CLAUDE_CODE_MAX_OUTPUT_TOKENS`.
+    if upper.ends_with("_TOKENS") && value.parse::<u64>().is_ok() {
+        return false;
+    }
     CREDENTIALS.iter().any(|part| upper.contains(part) && !upper.starts_with("RALPH_"))
         || upper.ends_with("_KEY")
         || LEADING_OUT.contains(&name)

@@ -69,6 +69,21 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_doctor_says_which_sandbox_would_be_used_or_what_is_missing() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.program("bwrap", "[ \"$1\" != --version ] || echo bubblewrap 9.9.9");
+    scene.ralph("doctor").code(0).stdout_has("sandbox off; --sandbox would use bwrap 9.9.9");
+    scene.program("bwrap", "[ \"$1\" = --version ] || { echo no namespace >&2; exit 1; }");
+    let said =
+        scene.ralph("doctor").code(0).stdout_has("! sandbox      off; sandbox `bwrap` cannot run a command:");
+    said.stdout_has("no namespace").stdout_has("sysctl ");
+    scene.program("srt", "exit 1").config("sandbox = 'srt'");
+    let said = scene.ralph("doctor").code(1).stdout_has("✘ sandbox      ");
+    said.stdout_has("npm install -g @anthropic-ai/sandbox-runtime");
+}
+
+#[test]
 fn the_doctor_says_what_is_wrong_and_what_mends_it() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One").agent_script("[[turn]]\ndo = [{ tick = \"current\" }]").ralph("").code(0);

@@ -27,7 +27,7 @@ use obstacles::{no_validation, obstacles};
 use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
 use super::settings::load_here;
-use super::{Context, ExitCode, Flags, Json, Project, emit, pager, sessions, setup, trust};
+use super::{Context, ExitCode, Flags, Json, Project, emit, pager, sandbox, sessions, setup, trust};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -61,6 +61,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
             let hint = "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME";
             findings.extend(passed_over.map(|why| Finding::note("agents", why).with_hint(hint)));
             findings.push(permissions(&config));
+            findings.push(sandbox(&config, context));
             findings.extend(no_validation(&project, &config));
             findings.extend(template(&project, &config));
             found = Some(config);
@@ -211,6 +212,19 @@ fn permissions(config: &Config) -> Finding {
         ),
         Permissions::ReadOnly => {
             Finding::fine("permissions", "read-only: agents without such an option are refused")
+        }
+    }
+}
+
+/// Says which sandbox keeps agents in here, or would, or what is missing for it.
+fn sandbox(config: &Config, context: &Context) -> Finding {
+    match (sandbox::look_for(&config.settings, context), config.settings.sandbox.is_some()) {
+        (Ok(mechanism), true) => Finding::fine("sandbox", mechanism),
+        (Ok(mechanism), false) => Finding::fine("sandbox", format!("off; --sandbox would use {mechanism}")),
+        (Err(error), true) => Finding::wrong("sandbox", &error),
+        (Err(error), false) => {
+            let missing = Finding::wrong("sandbox", &error);
+            Finding { state: Severity::Note, message: format!("off; {}", missing.message), ..missing }
         }
     }
 }

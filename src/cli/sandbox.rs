@@ -103,6 +103,14 @@ pub fn set_up(
     Sandbox::set_up(mechanism, rules, states, &surroundings).map(Some)
 }
 
+/// Returns what would be used here; a [`Refusal`] says what is missing.
+pub fn look_for(settings: &Settings, context: &Context) -> Result<String> {
+    let (network, check_network) = networks(settings)?;
+    let path_variable = context.environment.owned("PATH").unwrap_or_default();
+    let choice = settings.sandbox.as_ref().unwrap_or(&SandboxChoice::Auto);
+    mechanism(choice, [&network, &check_network], &path_variable).look_for(&path_variable)
+}
+
 fn networks(settings: &Settings) -> Result<(Network, Network)> {
     let of_agent = network("sandbox.network", &settings.sandbox_network)?;
     let of_checks = match settings.sandbox_validation_network.as_slice() {

@@ -198,7 +198,7 @@ fn escapes(words: &str) -> Vec<&'static str> {
 #[test]
 fn every_attempt_to_escape_fails() {
     if has_bubblewrap() {
-        assert_eq!(escapes("--sandbox bwrap"), Vec::<&str>::new());
+        assert_eq!(escapes("--sandbox bwrap --no-lane"), Vec::<&str>::new());
     }
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sandbox.md");
     let document = fs::read_to_string(document).unwrap();
@@ -224,7 +224,7 @@ fn attempts_to_escape_from_srt_fail_but_for_those_that_are_known() {
             return;
         }
     }
-    assert_eq!(escapes("--sandbox srt --set sandbox.network=none"), THROUGH_SRT);
+    assert_eq!(escapes("--sandbox srt --no-lane --set sandbox.network=none"), THROUGH_SRT);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_closed_network_is_closed_for_the_validation_and_open_for_the_agent() {
     let connect = format!("bash -c '< /dev/tcp/127.0.0.1/{}'", listener.local_addr().unwrap().port());
     scene.agent_sh(&format!("{connect} && echo connected\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS"));
     scene.validate(&format!("! {connect} 2>/dev/null"));
-    let words = "--sandbox bwrap --set sandbox.validation-network=none";
+    let words = "--sandbox bwrap --no-lane --set sandbox.validation-network=none";
     scene.call(words).env("HOME", disk.path().join("home")).run().code(0);
     assert_eq!(scene.session().text(1, "agent/stdout"), "connected\n");
     assert_eq!(scene.session().end()["sandbox"]["mechanism"], "bwrap");
@@ -253,7 +253,7 @@ fn without_a_fence_that_holds_nothing_starts() {
         ),
         (["--sandbox", "no-such {command}"], "sandbox `no-such`: there is no program `no-such` on the PATH"),
     ] {
-        let refused = scene.ralph(words).code(3);
+        let refused = scene.call(words).env("SPECKIT_RALPH_LANE", "false").run().code(3);
         assert!(refused.talk().contains(expected) && refused.talk().contains("hint: "), "{refused}");
         assert!(scene.sessions().is_empty());
     }
@@ -262,7 +262,7 @@ fn without_a_fence_that_holds_nothing_starts() {
         ("commit=task", "which cannot write the repository from a sandbox"),
     ] {
         if has_bubblewrap() {
-            let refused = scene.ralph(["--sandbox", "bwrap", "--set", set]).code(3);
+            let refused = scene.ralph(["--sandbox", "bwrap", "--no-lane", "--set", set]).code(3);
             assert!(refused.talk().contains(expected), "{refused}");
         }
     }
@@ -277,7 +277,7 @@ fn a_stopped_agent_in_the_sandbox_may_save_its_state_and_is_gone() {
     }
     let (scene, disk) = scene();
     scene.agent_sh("trap 'echo saved > saved; exit 0' INT\n: > begun\nwhile :; do sleep 0.05; done");
-    let mut running = scene.call("--sandbox bwrap").env("HOME", disk.path().join("home")).spawn();
+    let mut running = scene.call("--sandbox bwrap --no-lane").env("HOME", disk.path().join("home")).spawn();
     running.wait_for_file("begun").signal(rustix::process::Signal::INT);
     running.wait().code(130);
     assert_eq!(fs::read_to_string(scene.repo().join("saved")).unwrap(), "saved\n");
@@ -297,8 +297,10 @@ fn in_a_lane_the_agent_commits_in_its_own_repository_and_cannot_write_the_users(
     let agent = agent.replace("$REPO", scene.repo().to_str().unwrap());
     scene.tasks("- [ ] T001 Write one").agent_sh(&agent).validate("test -e work").commit("Ready");
     let before = contents(&scene.repo().join(".git/hooks"));
-    let run = scene.call("run --lane --sandbox bwrap").run().code(0);
-    run.stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
+    // Where a lane is, commits are its own.
+    scene.git("config ralph.commit task");
+    let run = scene.call("run --sandbox bwrap").run().code(0);
+    run.stderr_has("; it comes with the sandbox (--no-lane: without)").stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
     assert_eq!(scene.session().text(1, "agent/stdout"), "committed\n");
     assert_eq!(scene.git("show ralph/001-login:work"), "T001");
     assert_eq!(scene.git("status --porcelain"), "");

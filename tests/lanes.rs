@@ -166,7 +166,15 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
             "--set lanes.copy=agent.sh",
             "agent.sh, which git does not ignore",
         ),
-        ("another type of loop", |_| (), "--loop plan", "cannot work in a lane"),
+        ("another type of loop", |_| (), "--loop plan", "cannot work in a lane\nhint: run it in your files: --no-lane"),
+        (
+            "a changed file, and a sandbox",
+            |scene| {
+                scene.write("agent.sh", "x");
+            },
+            "--sandbox bwrap",
+            "of them\nhint: the lane comes with the sandbox; --no-lane keeps the sandbox, in which your files are written",
+        ),
         ("no snapshots", |_| (), "--set snapshots=false", "a lane needs snapshots"),
         (
             "a submodule",
@@ -190,13 +198,16 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
         let scene = ready("- [ ] T001 a", AGENT);
         change(&scene);
         let before = scene.everything();
-        let run = scene.ralph(&with_repo(&scene, &format!("run --lane {words}")));
+        let lane = if words.starts_with("--sandbox") { "" } else { "--lane" };
+        let run = scene.ralph(&with_repo(&scene, &format!("run {lane} {words}")));
         assert!(run.talk().contains(expected), "{name}: {}", run.talk());
         run.code(3);
         assert!(scene.everything() == before && !lanes_exist(&scene), "{name}: something was written");
     }
     let scene = ready("- [ ] T001 a", AGENT);
     scene.ralph("run --land").code(3).stderr_has("`--land` is for a loop in a lane\nhint: add --lane");
+    let open = scene.ralph("run --no-sandbox --land").code(3);
+    open.stderr_has("`--land` is for a loop in a lane");
     scene.call("run --lane").env("RALPH_SESSION", "x").run().code(3).stderr_has("iteration of session x");
 }
 
@@ -349,6 +360,12 @@ fn what_no_commit_takes_is_moved_away_before_the_validation_runs() {
 fn a_session_goes_on_in_its_lane() {
     let scene = ready(TWO_TASKS, AGENT);
     scene.ralph("run --lane -n 1").code(4);
+    scene
+        .ralph("resume --no-lane")
+        .code(3)
+        .stderr_has(" works in a lane, and cannot go on elsewhere\nhint: `specify-ralph resume 2");
+    // It stays where it began, whatever is set now.
+    scene.git("config ralph.lane false");
     scene.ralph("resume").code(0);
     assert_eq!(subjects(&scene), ["T001 Write one", "T002 Write two"]);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success", "success"]);

@@ -12,10 +12,10 @@ use super::{Flags, Json, SessionChoice};
 /// What a lane is started with, beside settings.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct LaneArgs {
-    /// With --lane: begin the branch with a commit of your uncommitted changes
+    /// In a lane: begin the branch with a commit of your uncommitted changes
     #[arg(long)]
     pub take_changes: bool,
-    /// With --lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
+    /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
     #[arg(long)]
     pub land: bool,
 }
@@ -72,15 +72,18 @@ pub struct SettingArgs {
     /// Command to run as the agent, with the prompt on its stdin
     #[arg(long, value_name = "CMD", conflicts_with = "agent", value_parser = command_line)]
     agent_command: Option<String>,
-    /// Run the agent and all commands without a sandbox, whatever the settings say
+    /// Run the agent and all commands without a sandbox, and without the lane that it implies
     #[arg(long, conflicts_with = "sandbox")]
     no_sandbox: bool,
     /// Do not run the validation before the first iteration
     #[arg(long)]
     no_baseline: bool,
-    /// Work in a lane: a work tree and a branch of the loop's own, away from your files
+    /// Work in a lane: a work tree and a branch of the loop's own, away from your files [default: with --sandbox]
     #[arg(long)]
     lane: bool,
+    /// Work in your files, with a sandbox too
+    #[arg(long, conflicts_with = "lane")]
+    no_lane: bool,
     /// Approve the commands in .specify/ralph.toml for this call
     #[arg(long)]
     trust: bool,
@@ -182,6 +185,7 @@ impl SettingArgs {
             self.no_baseline.then(|| FlagInput::new("--no-baseline", "validation.baseline", "false")),
         );
         settings.extend(self.lane.then(|| FlagInput::new("--lane", "lane", "true")));
+        settings.extend(self.no_lane.then(|| FlagInput::new("--no-lane", "lane", "false")));
         settings.extend(self.no_sandbox.then(|| FlagInput::new("--no-sandbox", "sandbox.mechanism", "none")));
         settings.extend(self.trust.then(|| FlagInput::new("--trust", "trust", "always")));
         Flags { settings, agent_command: self.agent_command.clone(), loop_type: None }

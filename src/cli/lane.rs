@@ -17,7 +17,7 @@ use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_os::sandbox::short_digest;
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_store::{LoopLock, SessionLog, Spool, Store, last_written_in_lanes};
+use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, last_written_in_lanes};
 use ralph_ui::style::Count;
 
 use super::settings::layers_in;
@@ -43,12 +43,47 @@ pub struct Opened {
     pub lock: LoopLock,
 }
 
-/// Refuses what keeps a session from working in a lane. Writes nothing.
+/// Returns true if a session is to work in a lane. One that is resumed stays where it began.
+pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Context) -> Result<bool> {
+    let (settings, store) = (&config.settings, context.store()?);
+    let Some(refs) = resume else { return Ok(settings.uses_lane()) };
+    let log = store.session(refs)?;
+    let begun = match log.and_then(|log| store.first_readable_session(&log)) {
+        Some(begun) => Some(begun),
+        None => {
+            let spool = Spool::of(store.repository(), &refs.session)?;
+            spool.map(|spool| spool.place()).transpose()?.flatten().map(|place| place.begun)
+        }
+    };
+    let Some(begun) = begun else { return Ok(settings.uses_lane()) };
+    let is_in_lane = begun.lane.is_some();
+    if settings.lane.is_some_and(|lane| lane != is_in_lane) {
+        let (place, flag) = if is_in_lane { ("a lane", "--lane") } else { ("your files", "--no-lane") };
+        let message = format!("session {} works in {place}, and cannot go on elsewhere", refs.session);
+        let hint = format!("`{RALPH} resume {} {flag}`, or start another session", refs.session);
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    Ok(is_in_lane)
+}
+
+/// Refuses what keeps a session from working in a lane, and says so if only the sandbox asks for one. Writes nothing.
 pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
+    check_all(feature, config, request, context).map_err(|error| match error.downcast::<Refusal>() {
+        Ok(Refusal { message, hint }) if config.settings.lane.is_none() => {
+            let hint = hint.unwrap_or_default();
+            let way = "the lane comes with the sandbox; --no-lane keeps the sandbox, in which your files are written";
+            Refusal::new(message).with_hint(format!("{hint}\nhint: {way}")).into()
+        }
+        Ok(refusal) => refusal.into(),
+        Err(error) => error,
+    })
+}
+
+fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
     let (settings, work_tree, store) = (&config.settings, context.work_tree()?, context.store()?);
     if config.loop_type.until != Until::Tasks {
         let message = format!("a loop of type `{}` cannot work in a lane", config.loop_type.name);
-        return Err(Refusal::new(message).with_hint("run it without --lane").into());
+        return Err(Refusal::new(message).with_hint("run it in your files: --no-lane").into());
     }
     if !settings.snapshots {
         return Err(Refusal::new("a lane needs snapshots, and `snapshots` is false")
@@ -57,7 +92,7 @@ pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: 
     }
     if store.repository().refs == RefFormat::Tables {
         return Err(Refusal::new("this repository keeps its refs in tables, and a lane needs them in files")
-            .with_hint("run the loop without --lane, or `git refs migrate --ref-format=files`")
+            .with_hint("run it in your files: --no-lane, or `git refs migrate --ref-format=files`")
             .into());
     }
     let Some(head) = work_tree.head()? else {
@@ -65,13 +100,13 @@ pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: 
             .with_hint("git add --all && git commit")
             .into());
     };
-    let branch = settings.branch.clone().unwrap_or_else(|| format!("ralph/{}", feature.name));
+    let branch = branch_name(settings, feature);
     let reference = full_branch_name(&branch);
     refuse_branch(store, work_tree, &branch, &reference)?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
         return Err(Refusal::new(format!("{path} is a submodule, and a lane has none"))
-            .with_hint("run the loop without --lane")
+            .with_hint("run it in your files: --no-lane")
             .into());
     }
     let taken = match (&request.resume, request.lane.take_changes, &tip) {
@@ -97,6 +132,10 @@ pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: 
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
     Ok(Checked { branch, root, head, tip, taken })
+}
+
+fn branch_name(settings: &Settings, feature: &Feature) -> String {
+    settings.branch.clone().unwrap_or_else(|| format!("ralph/{}", feature.name))
 }
 
 /// Refuses a branch that cannot be one, or that somebody works on.
@@ -270,7 +309,32 @@ pub fn at_tip(feature: Feature, context: &Context) -> Result<Feature> {
         return Ok(feature);
     };
     let Some(tip) = store.refs().tip(&full_branch_name(&branch))? else { return Ok(feature) };
-    let list = work_tree.committed_file(&tip, &work_tree.relative(&feature.tasks_path))?;
+    with_list_of(&tip, feature, work_tree)
+}
+
+/// Returns the feature with the task list that a lane begins from.
+pub fn at_start(
+    feature: &Feature,
+    settings: &Settings,
+    request: &RunRequest,
+    context: &Context,
+) -> Result<Feature> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let tip = store.refs().tip(&full_branch_name(&branch_name(settings, feature)))?;
+    let from = match (tip, work_tree.head()?) {
+        (None, Some(_)) if request.lane.take_changes => None,
+        // It is moved forward to HEAD.
+        (Some(tip), Some(head)) if work_tree.is_ancestor(&tip, &head)? => Some(head),
+        (tip, head) => tip.or(head),
+    };
+    match from {
+        Some(commit) => with_list_of(&commit, feature.clone(), work_tree),
+        None => Ok(feature.clone()),
+    }
+}
+
+fn with_list_of(commit: &ObjectId, feature: Feature, work_tree: &WorkTree) -> Result<Feature> {
+    let list = work_tree.committed_file(commit, &work_tree.relative(&feature.tasks_path))?;
     Ok(match list {
         Some(list) => {
             Feature { files: feature.files.with_committed(&feature.tasks_path, list.bytes), ..feature }
@@ -436,14 +500,15 @@ impl Opened {
     }
 
     /// Returns what is said of it at the start.
-    pub fn words(&self, tip: &ObjectId) -> String {
+    pub fn words(&self, tip: &ObjectId, settings: &Settings) -> String {
         let branch = self.work_tree.lane().map(|lane| lane.branch.as_str()).unwrap_or_default();
         let who = if self.work_tree.repository().author.is_none() {
             "; git knows no author here, so that commits name ralph@localhost"
         } else {
             ""
         };
-        format!("lane: {} on {branch}, from {}{who}", self.work_tree.top(), tip.short())
+        let why = if settings.lane.is_none() { "; it comes with the sandbox (--no-lane: without)" } else { "" };
+        format!("lane: {} on {branch}, from {}{who}{why}", self.work_tree.top(), tip.short())
     }
 }
 

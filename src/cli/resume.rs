@@ -39,7 +39,7 @@ pub struct ResumeArgs {
     pub fail_on_flags: bool,
     #[command(flatten)]
     pub force: ForceArgs,
-    /// With a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
+    /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
     #[arg(long)]
     pub land: bool,
     /// Resume SESSION although it seems to run on another machine

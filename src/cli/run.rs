@@ -182,10 +182,13 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
         Some(layers) => layers.clone(),
         None => layers_in(context, request.flags.clone()).map_err(refusal)?,
     };
-    let settings = Settings::of(feature, context, layers.clone(), &request.scope).map_err(refusal)?;
-    if settings.config.settings.lane {
+    let config = layers.config().map_err(refusal)?;
+    if lane::is_wanted(&config, request.resume.as_ref(), context).map_err(refusal)? {
+        let listed = lane::at_start(feature, &config.settings, &request, context)?;
+        let settings = Settings::of(&listed, context, layers.clone(), &request.scope).map_err(refusal)?;
         return start_in_lane(feature, request, settings, layers, context, voice);
     }
+    let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
     request.lane.refuse_without_lane()?;
     run_session(feature, request, settings, context, voice, None)
 }
@@ -219,7 +222,7 @@ fn start_in_lane(
     }
     let tip = lane.take(&layers.config()?.settings, context).map_err(refusal)?;
     if !voice.is_json && voice.detail != Detail::Quiet {
-        note(lane.words(&tip));
+        note(lane.words(&tip, &layers.config()?.settings));
     }
     let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
     let (land, work_tree) = (request.lane.land, lane.work_tree.clone());

@@ -48,11 +48,12 @@ pub fn set_up(
     context: &Context,
 ) -> Result<Option<Arc<Sandbox>>> {
     let Some(choice) = &settings.sandbox else { return Ok(None) };
-    if settings.commit != Commits::Off {
+    let work_tree = context.work_tree()?;
+    if settings.commit != Commits::Off && work_tree.lane().is_none() {
         return Err(Refusal::new(
             "`commit = \"task\"` runs git's hooks, which cannot write the repository from a sandbox",
         )
-        .with_hint("set `commit = \"off\"`, or run without a sandbox: --no-sandbox")
+        .with_hint("set `commit = \"off\"`, or run without --no-lane: each success is a commit on its branch")
         .into());
     }
     let home = context.home().map(Utf8PathBuf::from).filter(|home| home.is_absolute());
@@ -65,7 +66,6 @@ pub fn set_up(
     let (network, check_network) = networks(settings)?;
     let path_variable = context.environment.owned("PATH").unwrap_or_default();
     let mechanism = mechanism(choice, [&network, &check_network], &path_variable);
-    let work_tree = context.work_tree()?;
     let Places { mut write, mut read_only, filters_write, mut hide } =
         Places::of(work_tree, &context.store()?.repository().common_dir, project);
     // What is not there could not be hidden.

@@ -61,8 +61,9 @@ class Place:
         self.is_closed = False
 
     def make_environment(self):
-        # With SPECKIT_RALPH_SANDBOX=bwrap all scenes are played in a sandbox.
+        # With SPECKIT_RALPH_SANDBOX=bwrap all scenes are played in a sandbox, and in the project.
         kept = {name: value for name, value in os.environ.items() if name.startswith("SPECKIT_RALPH_SANDBOX")}
+        kept |= {"SPECKIT_RALPH_LANE": "false"} if kept else {}
         kept |= {name: os.environ[name] for name in ["LANG", "TERM", "CI"] if name in os.environ}
         node = pathlib.Path(shutil.which("node")).parent
         path = [self.ours.parent, install.folder_of(self.agent), node, "/usr/local/bin", "/usr/bin", "/bin"]

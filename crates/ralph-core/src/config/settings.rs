@@ -120,9 +120,9 @@ settings! {
     commit: Commits =
         Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch");
-    lane: bool =
-        Key::new("lane", Plain, ValueKind::Switch, "false",
-            "Work in a lane: a work tree and a branch of the loop's own, away from your files");
+    lane: Option<bool> =
+        Key::new("lane", Plain, ValueKind::AutoOrSwitch, "auto",
+            "Work in a lane: a work tree and a branch of the loop's own, away from your files; `auto`: with a sandbox");
     branch: Option<String> =
         Key::new("branch", Plain, ValueKind::Text, "none",
             "Branch that a lane publishes on")
@@ -287,6 +287,11 @@ impl Settings {
     /// Returns true if a command checks the work.
     pub fn has_validation(&self) -> bool {
         self.validation_command.is_some()
+    }
+
+    /// Returns true if a new session works in a lane: a sandbox implies one.
+    pub fn uses_lane(&self) -> bool {
+        self.lane.unwrap_or(self.sandbox.is_some())
     }
 
     /// Returns the work of an iteration. Where nothing checks the work, nothing fails between a test and its code.

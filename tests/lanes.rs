@@ -81,6 +81,25 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
     assert!(!lanes_exist(&scene));
 }
 
+#[test]
+fn a_start_reads_the_list_of_the_branch() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.ralph("run --lane -n 1").code(4);
+    scene.ralph("run --lane --dry-run").code(0).stdout_has("T002").stdout_lacks("T001 Write one");
+    scene.ralph("run --dry-run").code(0).stdout_has("T001 Write one");
+    scene.ralph("run --dry-run --land").code(3).stderr_has("add --lane");
+    // A task that is on the branch alone.
+    scene.git("branch --copy ralph/001-login other");
+    scene.git("switch --quiet other");
+    scene.tasks("- [x] T001 Write one\n- [ ] T002 Write two\n- [ ] T003 Write three").commit("A third");
+    scene.git("switch --quiet main");
+    scene.ralph("run --task T003").code(3);
+    scene.ralph("run --lane --branch other --task T003 --dry-run").code(0).stdout_has("T003 Write three");
+    scene.ralph("run --lane --branch other --task T003").code(0);
+    assert_eq!(files_of(&scene, "other"), ["specs/001-login/tasks.md", "work-T003"]);
+    scene.ralph("run --lane --branch other --task T003 --fail-on-flags").code(0);
+}
+
 fn lanes_exist(scene: &Sandbox) -> bool {
     fs::read_dir(scene.outside("home/.cache/specify-ralph/lanes")).is_ok_and(|found| found.count() > 0)
 }

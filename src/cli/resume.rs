@@ -17,7 +17,7 @@ use super::resumption::{self, Comparison, FRESH, Kept, Winner};
 use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};
 use super::setup::RunRequest;
-use super::{Context, ExitCode, Flags, lost_list, note, refusal, sessions, warn};
+use super::{Context, ExitCode, Flags, lane, lost_list, note, refusal, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
@@ -85,7 +85,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         note(format_args!("kept from the session: {}", kept_flags.join(", ")));
     }
     if let Some(spent) = budget.spent()
-        && has_open_tasks(&feature, &scope).map_err(refusal)?
+        && has_open_tasks(&lane::at_tip(feature.clone(), &context)?, &scope).map_err(refusal)?
     {
         let id = &refs.session;
         let command = format!("`{RALPH} resume {id}{}`", budget.flags_to_go_on());

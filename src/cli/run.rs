@@ -134,6 +134,7 @@ pub fn code_of_flags(
     if code != ExitCode::Done {
         return Ok(code);
     }
+    let feature = &lane::at_tip(feature.clone(), context)?;
     let flagged = summary::of_feature(context, &feature.path, None)?.flagged;
     if flagged.is_empty() || ralph_engine::nothing_to_do(context.work_tree()?, feature, scope)?.is_none() {
         return Ok(code);
@@ -350,9 +351,16 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
 }
 
 fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
-    let settings =
-        Settings::read(feature, context, request.flags.clone(), &request.scope).map_err(refusal)?;
-    let prompt = settings.next_prompt(context.store()?, feature, &request.scope).map_err(refusal)?;
+    let layers = layers_in(context, request.flags.clone()).map_err(refusal)?;
+    let settings = layers.config().map_err(refusal)?.settings;
+    let listed = if settings.uses_lane() {
+        lane::at_start(feature, &settings, request, context)?
+    } else {
+        request.lane.refuse_without_lane()?;
+        feature.clone()
+    };
+    let settings = Settings::of(&listed, context, layers, &request.scope).map_err(refusal)?;
+    let prompt = settings.next_prompt(context.store()?, &listed, &request.scope).map_err(refusal)?;
     let redactor = terminal_redactor(&load_to_read(context)?)?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning)),

@@ -71,7 +71,14 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
     assert_eq!((&session.end()["lane"], &session.end()["branch"]), (&1.into(), &BRANCH.into()));
     // What reads finds the list of the branch.
     scene.ralph("tasks").code(0).stdout_has("2 of 2");
-    scene.ralph("status").code(0).stdout_has("2 of 2 done");
+    let status = scene.ralph("status").code(0);
+    status.stdout_has("2 of 2 done").stdout_has(
+        "in a lane on ralph/001-login, 2 commits ahead of HEAD: git merge --ff-only ralph/001-login",
+    );
+    let status = scene.ralph("status --json").json();
+    assert_eq!((&status["session"]["lane"], &status["session"]["branch"]), (&1.into(), &BRANCH.into()));
+    let published = &second["published"].as_str().expect("it was published")[..7];
+    scene.ralph("show 2").code(0).stdout_has(&format!("1, on ralph/001-login: {published}"));
     scene
         .ralph("restore 1")
         .code(3)

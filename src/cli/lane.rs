@@ -433,11 +433,10 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
         }
         Some(tip) if users.is_ancestor(&head, tip)? => {}
         Some(tip) => {
-            let ahead = users.between(tip, &head)?.0.len();
             let from = users.branch()?.unwrap_or_else(|| head.short().to_owned());
             warn(&format!(
                 "{from} has {} that {branch} has not\nhint: `git merge {from}` on {branch} takes them in",
-                Count(ahead as u64, "commit")
+                Count(users.count_between(tip, &head)?, "commit")
             ));
         }
     }
@@ -512,24 +511,38 @@ impl Opened {
     }
 }
 
-/// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
-/// are there.
-pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
+/// What is on the branch of a lane and not in HEAD.
+pub struct Unmerged {
+    pub commits: u64,
+    /// What brings it there.
+    pub command: String,
+    is_forward: bool,
+}
+
+/// Returns what of a branch is not in HEAD; `None` if that is nothing.
+pub fn unmerged(branch: &str, context: &Context) -> Result<Option<Unmerged>> {
     let (store, users) = (context.store()?, context.work_tree()?);
-    let Some(lane) = lane.lane() else { return Ok(None) };
-    let (Some(tip), Some(head)) = (store.refs().tip(&lane.reference())?, users.head()?) else {
+    let (Some(tip), Some(head)) = (store.refs().tip(&full_branch_name(branch))?, users.head()?) else {
         return Ok(None);
     };
     if users.is_ancestor(&tip, &head)? {
         return Ok(None);
     }
     let is_forward = users.is_ancestor(&head, &tip)?;
-    let command = if is_forward {
-        format!("git merge --ff-only {}", lane.branch)
-    } else {
-        format!("git merge {}", lane.branch)
+    let option = if is_forward { "--ff-only " } else { "" };
+    let commits = users.count_between(&head, &tip)?;
+    Ok(Some(Unmerged { commits, command: format!("git merge {option}{branch}"), is_forward }))
+}
+
+/// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
+/// are there.
+pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
+    let users = context.work_tree()?;
+    let Some(lane) = lane.lane() else { return Ok(None) };
+    let Some(Unmerged { commits, command, is_forward }) = unmerged(&lane.branch, context)? else {
+        return Ok(None);
     };
-    let commits = Count(users.between(&head, &tip)?.0.len() as u64, "commit");
+    let commits = Count(commits, "commit");
     Ok(Some(if !land {
         format!("{commits} on {}: {command}", lane.branch)
     } else if !is_forward {

@@ -30,7 +30,7 @@ use super::settings::terminal_redactor;
 use super::tasks::TasksArgs;
 use super::trust::load_to_read;
 use super::{
-    Context, ExitCode, SessionChoice, emit, pager, print, refusal, session_changes, sessions, summary,
+    Context, ExitCode, SessionChoice, emit, lane, pager, print, refusal, session_changes, sessions, summary,
 };
 
 #[derive(Debug, Args)]
@@ -226,6 +226,7 @@ fn session_status(
     let ControlRequests { stop } = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
     let in_flight = Spool::in_flight(store.repository(), &id);
+    let begun = store.first_readable_session(log);
     let elsewhere = if holder.is_some() { None } else { store.elsewhere(log) };
     let is_running = holder.is_some() || elsewhere.is_some();
     let left_running = if is_running { Vec::new() } else { left_running(work_tree, &id) };
@@ -236,6 +237,8 @@ fn session_status(
     };
     SessionStatus {
         id,
+        lane: begun.as_ref().and_then(|begun| begun.lane),
+        branch: begun.and_then(|begun| begun.branch),
         status: if elsewhere.is_some() { Status::Running } else { log.status(holder.is_some()) },
         elsewhere,
         stop_reason: tip.stop_reason,
@@ -274,8 +277,11 @@ fn shown_of(
     let store = context.store()?;
     let budget = sessions::describe(store, log, running).map(|session| session.budget()).unwrap_or_default();
     let begun_at = log.entries.iter().rfind(|entry| entry.kind.begins()).map(|entry| entry.ended_at);
+    let in_lane = session.branch.as_ref().filter(|_| session.lane.is_some());
+    let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
     let mut shown = Shown {
         begun_at,
+        unmerged: unmerged.flatten().map(|unmerged| (unmerged.commits, unmerged.command)),
         max_cost: budget.max_cost,
         resume_flags: budget.flags_to_go_on(),
         is_newest: store.newest_session()?.as_ref() == Some(log.id()),

@@ -203,6 +203,8 @@ impl<'a> Running<'a> {
         (self.say)(&Event::SessionStarted {
             session: session.id.clone(),
             feature: session.feature.clone(),
+            lane: session.lane,
+            branch: session.branch.clone(),
             agent: session.agent.clone(),
             max_iterations: session.max_iterations,
             loop_type: session.loop_type.clone(),

@@ -188,6 +188,10 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         facts.push(("changed", format!("{files}{place}")));
     }
     facts.extend(sandbox.map(|facts| ("sandbox", one_line(&facts.text()))));
+    if let (Some(lane), Some(branch)) = (iteration.lane, &iteration.branch) {
+        let commit = iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
+        facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
+    }
     facts.push(("took", took(iteration, now)));
     if iteration.exit_reason == Some(ExitReason::Lingered) {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));

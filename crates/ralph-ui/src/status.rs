@@ -48,6 +48,10 @@ pub struct GroupCounts {
 pub struct SessionStatus {
     pub id: SessionId,
     pub status: Status,
+    /// The number of its lane; null if it works in a work tree of the user's.
+    pub lane: Option<u32>,
+    /// The branch that was checked out, or that its lane publishes on.
+    pub branch: Option<String>,
     /// Set for a session that runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     pub stop_reason: Option<StopReason>,
@@ -89,6 +93,8 @@ pub struct Shown {
     pub resume_flags: String,
     /// True if it is what commands mean where no session is named.
     pub is_newest: bool,
+    /// How many commits of its lane are not in HEAD, and the command that brings them there.
+    pub unmerged: Option<(u64, String)>,
     /// `None` without snapshots.
     pub changes: Option<Changes>,
     /// Which attempt at its task runs.
@@ -148,6 +154,13 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize)
     };
     if let Some(changes) = session.shown.changes.filter(|_| !is_running(session)) {
         facts.extend(hanging(INDENT, &changed_and_committed(changes), width));
+    }
+    if let (Some(_), Some(branch)) = (session.lane, &session.branch) {
+        let ahead = session.shown.unmerged.as_ref().map_or(String::new(), |(commits, command)| {
+            let command = if is_running(session) { String::new() } else { format!(": {command}") };
+            format!(", {} ahead of HEAD{command}", Count(*commits, "commit"))
+        });
+        facts.extend(hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}")), width));
     }
     let part = status.summary.session.as_ref();
     if is_running(session) {

@@ -15,6 +15,10 @@ pub enum Event {
     SessionStarted {
         session: SessionId,
         feature: String,
+        /// The number of the lane that it works in; null in a work tree of the user's.
+        lane: Option<u32>,
+        /// The branch that is checked out, or that its lane publishes on; null for a detached HEAD.
+        branch: Option<String>,
         agent: String,
         max_iterations: u32,
         loop_type: String,
@@ -168,6 +172,8 @@ impl Event {
             Self::SessionStarted {
                 session: _,
                 feature,
+                lane: _,
+                branch,
                 agent,
                 max_iterations: _,
                 loop_type,
@@ -205,7 +211,7 @@ impl Event {
                     [mechanism, network].into_iter().for_each(&mut *visit);
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
-                let texts = texts.chain(agent_version).chain(validation).chain(given_up);
+                let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
                 texts.chain(validation_files).chain(validation_notes).for_each(visit);
             }
             Self::IterationStarted {
@@ -389,6 +395,8 @@ mod tests {
             Event::SessionStarted {
                 session: session.clone(),
                 feature: x(),
+                lane: Some(1),
+                branch: Some(x()),
                 agent: x(),
                 max_iterations: 1,
                 loop_type: x(),

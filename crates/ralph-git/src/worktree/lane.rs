@@ -340,6 +340,12 @@ impl WorkTree {
         Ok((lines(commits), lines(files)))
     }
 
+    /// Returns how many commits `tip` has that `base` has not.
+    pub fn count_between(&self, base: &ObjectId, tip: &ObjectId) -> Result<u64> {
+        let counted = self.git().args(["rev-list", "--count", &format!("{base}..{tip}")]).line()?;
+        counted.parse().with_context(|| format!("count the commits from {base} to {tip}"))
+    }
+
     /// Returns the newest of the last commits of the branch that says that its tree passed, with the session and the iteration
     /// that it names.
     pub fn newest_checked(&self) -> Result<Option<(ObjectId, String, String)>> {

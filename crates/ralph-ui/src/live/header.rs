@@ -40,6 +40,8 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         given_up,
         user_files,
         session: _,
+        lane: _,
+        branch: _,
         cost: _,
     } = event
     else {
@@ -128,6 +130,8 @@ pub mod tests {
         Event::SessionStarted {
             session: SessionId::new(Timestamp::from_seconds(0), 1),
             feature: "specs/001-notes".to_owned(),
+            lane: None,
+            branch: None,
             agent: "claude".to_owned(),
             max_iterations: 10,
             loop_type: USUAL.to_owned(),

@@ -136,7 +136,10 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
         };
         let notes = match report.uncommitted.filter(|_| files > 0) {
             None => ("", String::new()),
-            Some(0) => ("", "committed".to_owned()),
+            Some(0) => match report.session.branch.as_ref().filter(|_| report.session.lane.is_some()) {
+                Some(branch) => ("", format!("committed on {}", one_line(branch))),
+                None => ("", "committed".to_owned()),
+            },
             Some(some) if some < files => ("am", format!("{} not committed", grouped(some as u64))),
             Some(_) => ("am", "not committed".to_owned()),
         };

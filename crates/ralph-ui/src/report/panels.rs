@@ -149,6 +149,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
             "Agent",
             format!("{agents} {}", session.agent_version.as_deref().unwrap_or_default()).trim().to_owned(),
         ),
+        ("Lane", session.lane.map_or_else(String::new, |lane| lane.to_string())),
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", of(|one| one.record.model.as_deref())),
         ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),

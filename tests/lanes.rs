@@ -68,6 +68,8 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
     assert_eq!((&first["lane"], &first["branch"]), (&1.into(), &BRANCH.into()));
     assert_eq!(second["base"], first["published"]);
     assert_eq!(second["published"], scene.git(["rev-parse", BRANCH]));
+    assert_eq!(second["agent_commits"], serde_json::json!(["mine"]));
+    scene.ralph("show 2").code(0).stdout_has("1 commit of the agent's: mine");
     assert_eq!((&session.end()["lane"], &session.end()["branch"]), (&1.into(), &BRANCH.into()));
     // What reads finds the list of the branch.
     scene.ralph("tasks").code(0).stdout_has("2 of 2");

@@ -83,6 +83,7 @@ pub fn iteration(number: u32) -> Iteration {
         lane: None,
         base: None,
         published: None,
+        agent_commits: Vec::new(),
         iteration: number,
         phase: Some("Phase 1: Setup".into()),
         started_at: Timestamp::from_seconds(1_795_294_000),

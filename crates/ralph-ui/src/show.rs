@@ -192,6 +192,11 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         let commit = iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
+    if !iteration.agent_commits.is_empty() {
+        let all = Count(iteration.agent_commits.len() as u64, "commit");
+        let subjects = one_line(&join_truncated(&iteration.agent_commits, MAX_NAMED));
+        facts.push(("squashed", format!("{all} of the agent's: {subjects}")));
+    }
     facts.push(("took", took(iteration, now)));
     if iteration.exit_reason == Some(ExitReason::Lingered) {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));

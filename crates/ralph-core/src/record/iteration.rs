@@ -287,6 +287,9 @@ pub struct Iteration {
     /// The commit on the branch that has its result. `None` outside of a lane, and if it did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<ObjectId>,
+    /// Subjects of the commits that the agent made in its repository of the lane, oldest first. What is published has all in one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_commits: Vec<String>,
     /// Numbered from 1 within a session.
     pub iteration: u32,
     pub loop_type: String,

@@ -22,6 +22,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         lane: None,
         base: None,
         published: None,
+        agent_commits: Vec::new(),
         iteration: 3,
         loop_type: "implement".to_owned(),
         task: Some("T004".to_owned()),

@@ -27,6 +27,9 @@ use super::stages::{Judged, Ran, StartedIteration};
 /// Longest summary that is kept, in characters.
 const MAX_SUMMARY_CHARS: usize = 2000;
 
+/// Longest subject of a commit of an agent's that is kept, in characters.
+const MAX_SUBJECT_CHARS: usize = 200;
+
 /// An iteration as it is to be recorded, the lines of its output that progress.txt shows, and what the next prompt gets of it.
 pub(super) type Drafted = (Iteration, String, Option<IterationContext>);
 
@@ -215,8 +218,10 @@ pub(crate) fn compose(
         recorder.warnings.push(format!("cannot list the commits of this iteration: {error:#}"));
         Vec::new()
     });
+    let agent_commits = agent_commits(recorder, begin.head_before.as_ref());
     Ok(Iteration {
         outcome: verdict.outcome,
+        agent_commits,
         claims: verdict.claims,
         false_claim: verdict.false_claim,
         closed: verdict.closed,
@@ -226,6 +231,18 @@ pub(crate) fn compose(
         commits,
         ..unfinished(begin, session, ended_at, counts, head_after)
     })
+}
+
+/// Returns the subjects of the commits that an agent made in its repository of a lane.
+fn agent_commits(recorder: &mut Recorder<'_>, base: Option<&ObjectId>) -> Vec<String> {
+    let Some(base) = base else { return Vec::new() };
+    let subjects = recorder.work_tree().subjects_in_lane(base).unwrap_or_else(|error| {
+        recorder.warnings.push(format!("cannot list the commits that the agent made: {error:#}"));
+        Vec::new()
+    });
+    // Before they are cut: half a secret is not found.
+    let subjects = subjects.iter().map(|subject| recorder.redactor().redact_text(subject).0);
+    subjects.map(|subject| subject.chars().take(MAX_SUBJECT_CHARS).collect()).collect()
 }
 
 /// Says in the cause of an attempt that could not be published where its work is.
@@ -291,6 +308,7 @@ pub(crate) fn unfinished(
         lane: session.lane,
         base: session.lane.and(begin.head_before.clone()),
         published: None,
+        agent_commits: Vec::new(),
         iteration: begin.iteration,
         loop_type: session.loop_type.clone(),
         task: Some(begin.task.name),

@@ -39,6 +39,10 @@ const CORE: &[&str] = &[
 /// How many commits are looked through for one that passed.
 const MAX_COMMITS: &str = "--max-count=1000";
 
+/// Most commits of an agent that are listed, and largest file of its refs, in bytes.
+const MAX_LISTED: &str = "--max-count=50";
+const MAX_REFS_BYTES: u64 = 1 << 20;
+
 /// The file beside HEAD that says for what the setup of a lane ran last.
 const SETUP_NOTE: &str = "setup";
 
@@ -346,6 +350,18 @@ impl WorkTree {
         counted.parse().with_context(|| format!("count the commits from {base} to {tip}"))
     }
 
+    /// Returns the subjects of the commits that an agent made after `base` in its repository of a lane, oldest first. Git runs in
+    /// ours and takes objects from there: nothing that an agent configured counts.
+    pub fn subjects_in_lane(&self, base: &ObjectId) -> Result<Vec<String>> {
+        let Some(dir) = self.lane.as_ref().map(Lane::private_git_dir) else { return Ok(Vec::new()) };
+        let Some(tip) = tip_in(&dir).filter(|tip| tip != base) else { return Ok(Vec::new()) };
+        let objects = self.with_objects(&dir.join("objects"));
+        let git = objects.into_iter().fold(self.git(), |git, (name, value)| git.env(name, value));
+        let log = ["log", "--reverse", "--no-show-signature", "--format=%s", MAX_LISTED];
+        let listed = git.args(log).arg(format!("{base}..{tip}")).read()?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
+    }
+
     /// Returns the newest of the last commits of the branch that says that its tree passed, with the session and the iteration
     /// that it names.
     pub fn newest_checked(&self) -> Result<Option<(ObjectId, String, String)>> {
@@ -427,6 +443,24 @@ impl WorkTree {
         };
         git.arg(tree.as_str()).stdin(message).line()?.parse()
     }
+}
+
+/// Returns what HEAD of a repository is at, if its refs are plain files.
+fn tip_in(dir: &Utf8Path) -> Option<ObjectId> {
+    let read = |name: &str| {
+        let path = dir.join(name);
+        let found = path.symlink_metadata().ok()?;
+        (found.is_file() && found.len() <= MAX_REFS_BYTES).then(|| fs::read_to_string(path).ok())?
+    };
+    let head = read("HEAD")?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else { return head.trim().parse().ok() };
+    let is_branch = name.starts_with("refs/heads/") && !name.contains("..");
+    let loose = read(name).filter(|_| is_branch);
+    loose.and_then(|id| id.trim().parse().ok()).or_else(|| {
+        let packed = read("packed-refs")?;
+        let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(_, packed)| *packed == name).and_then(|(id, _)| id.parse().ok())
+    })
 }
 
 /// Copies a file, or a folder with what is in it; links are copied as links, and what is neither stays away.

@@ -91,6 +91,18 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
 }
 
 #[test]
+fn bisect_tries_what_is_on_the_branch() {
+    let agent = format!("[ $RALPH_ITERATION = 1 ] && {{ touch bad; exit 0; }}\n[ $RALPH_TASK = T002 ] && touch bad\n{AGENT}");
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three", &agent);
+    scene.ralph("run --lane").code(0);
+    let found = scene.ralph(["bisect", "--", "test ! -e bad"]).code(0);
+    assert!(!found.talk().contains("after iteration 1:"), "{found}");
+    found.stdout_has(":3 is the first iteration after which it fails");
+    scene.ralph(["bisect", "3", "@", "--", "test ! -e bad"]).code(1).stdout_has("fails");
+    assert_eq!(scene.git("status --porcelain"), "");
+}
+
+#[test]
 fn a_start_reads_the_list_of_the_branch() {
     let scene = ready(TWO_TASKS, AGENT);
     scene.ralph("run --lane -n 1").code(4);

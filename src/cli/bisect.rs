@@ -12,11 +12,11 @@ use ralph_core::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Whi
 use ralph_git::worktree::{Checkout, WorkTree};
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
 use ralph_project::feature;
-use ralph_store::{SessionLog, Store};
+use ralph_store::SessionLog;
 use ralph_ui::style::{one_line, span};
 
 use super::args::ReadArgs;
-use super::{Context, ExitCode, SessionChoice, emit, iterations, note, warn};
+use super::{Context, ExitCode, SessionChoice, emit, iterations, lane, note, warn};
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
@@ -43,8 +43,7 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
-    let store = context.store()?;
-    let moments = moments(store, args, &args.read.choice)?;
+    let moments = moments(context, args, &args.read.choice)?;
     let interrupt = Interrupt::install()?;
     let mut runs = Vec::new();
     let found = Trial::new(args, context, &interrupt)
@@ -62,8 +61,10 @@ struct Moments {
     list: Vec<(u32, ObjectId)>,
 }
 
-/// Returns the moments of a session between those that are named, as far as their snapshots are here.
-fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<Moments> {
+/// Returns the moments of a session between those that are named, as far as their snapshots are here. Of a session in a lane they
+/// are what is on the branch and passed: failed attempts are no part of that.
+fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Result<Moments> {
+    let store = context.store()?;
     let start = IterationName { session: None, which: Which::Start };
     let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
     let first = start.number();
@@ -79,7 +80,16 @@ fn moments(store: &Store, args: &BisectArgs, choice: &SessionChoice) -> Result<M
             later.number()
         }
     };
-    let mut list = Vec::new();
+    let mut list = lane::passed(&start.log, context)?;
+    if !list.is_empty() {
+        let begin = list.iter().find(|(number, _)| *number == first).map(|(_, commit)| commit.clone());
+        list.retain(|(number, _)| (first + 1..=end).contains(number));
+        if list.is_empty() {
+            bail!("nothing passed on the branch after {start}, as far as is asked");
+        }
+        list.insert(0, (first, begin.map_or_else(|| start.snapshot(store), Ok)?));
+        return Ok(Moments { log: start.log, list });
+    }
     let mut missing = 0;
     for entry in start.log.iterations() {
         match (&entry.snapshot, entry.iteration) {

@@ -355,6 +355,15 @@ pub fn tip_of(store: &Store, log: &SessionLog) -> Result<Option<ObjectId>> {
     Ok(branch.map(|branch| store.refs().tip(&full_branch_name(&branch))).transpose()?.flatten())
 }
 
+/// Returns the commits of a session that are on the branch of its lane and passed, with the numbers of their iterations; none
+/// for any other session.
+pub fn passed(log: &SessionLog, context: &Context) -> Result<Vec<(u32, ObjectId)>> {
+    let Some(tip) = tip_of(context.store()?, log)? else { return Ok(Vec::new()) };
+    let checked = context.work_tree()?.checked(tip.as_str())?;
+    let own = checked.into_iter().rev().filter(|(_, session, _)| session == log.id().as_str());
+    Ok(own.filter_map(|(commit, _, iteration)| Some((iteration.parse().ok()?, commit))).collect())
+}
+
 /// Refuses to bring files of a session in a lane into a work tree in which another branch is checked out.
 pub fn refuse_elsewhere(log: &SessionLog, context: &Context) -> Result<()> {
     let Some(branch) = branch_of(context.store()?, Some(log)) else { return Ok(()) };

@@ -171,7 +171,8 @@ pub(super) fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iterat
     if plan.work_tree.lane().is_none() {
         return Ok(None);
     }
-    let Some((commit, session, number)) = plan.work_tree.newest_checked()? else { return Ok(None) };
+    let newest = plan.work_tree.checked("HEAD")?.into_iter().next();
+    let Some((commit, session, number)) = newest else { return Ok(None) };
     let Ok(session) = session.parse() else { return Ok(None) };
     // Its record may be on another machine, or cleaned.
     let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();

@@ -362,9 +362,9 @@ impl WorkTree {
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
-    /// Returns the newest of the last commits of the branch that says that its tree passed, with the session and the iteration
-    /// that it names.
-    pub fn newest_checked(&self) -> Result<Option<(ObjectId, String, String)>> {
+    /// Returns those of the last commits of a branch that say that their tree passed, newest first, each with the session and the
+    /// iteration that it names.
+    pub fn checked(&self, tip: &str) -> Result<Vec<(ObjectId, String, String)>> {
         let trailer = |name: &str| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)");
         let format = format!(
             "--format=%H%x00{}%x00{}%x00{}",
@@ -372,13 +372,14 @@ impl WorkTree {
             trailer("Session"),
             trailer("Iteration")
         );
-        let listed = self.git().args(["log", MAX_COMMITS, &format, "HEAD"]).read()?;
+        let listed = self.git().args(["log", MAX_COMMITS, &format, tip]).read()?;
+        let mut checked = Vec::new();
         for line in String::from_utf8_lossy(&listed).lines() {
             if let [commit, "passed", session, iteration] = line.split('\0').collect::<Vec<_>>()[..] {
-                return Ok(Some((commit.parse()?, session.to_owned(), iteration.to_owned())));
+                checked.push((commit.parse()?, session.to_owned(), iteration.to_owned()));
             }
         }
-        Ok(None)
+        Ok(checked)
     }
 
     /// Returns a file of a commit or tree, by its path from the top; `None` if there is no such file.

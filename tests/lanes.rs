@@ -91,6 +91,20 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
 }
 
 #[test]
+fn a_lane_that_does_not_fit_on_the_disk_is_refused() {
+    let scene = ready("- [ ] T001 One", AGENT);
+    scene.write(".gitignore", "*.local\n").commit("Ignore");
+    let sparse = fs::File::create(scene.path("big.local")).expect("a file can be made");
+    sparse.set_len(8 << 40).expect("it takes no space itself");
+    let refused = scene.ralph("run --lane --set lanes.copy=big.local").code(3);
+    refused.stderr_has("a new lane takes 8796093.").stderr_has(" are free\nhint: name a folder on another disk");
+    assert!(scene.git("branch --list ralph/*").is_empty() && !lanes_exist(&scene));
+    fs::remove_file(scene.path("big.local")).expect("it is there");
+    scene.ralph("run --lane").code(0).stderr_has(", new, ");
+    assert!(!scene.ralph("run --lane").code(0).talk().contains(", new, "));
+}
+
+#[test]
 fn bisect_tries_what_is_on_the_branch() {
     let agent = format!("[ $RALPH_ITERATION = 1 ] && {{ touch bad; exit 0; }}\n[ $RALPH_TASK = T002 ] && touch bad\n{AGENT}");
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three", &agent);

@@ -17,8 +17,8 @@ use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_os::sandbox::short_digest;
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, last_written_in_lanes};
-use ralph_ui::style::Count;
+use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_lanes};
+use ralph_ui::style::{Count, size};
 
 use super::settings::layers_in;
 use super::setup::RunRequest;
@@ -35,12 +35,15 @@ pub struct Checked {
     tip: Option<ObjectId>,
     /// Files that the first commit of the branch takes beside the tracked ones.
     taken: Vec<String>,
+    /// The bytes that a new lane takes; `None` if there is one already.
+    new_bytes: Option<u64>,
 }
 
 /// A lane whose lock is held.
 pub struct Opened {
     pub work_tree: WorkTree,
     pub lock: LoopLock,
+    new_bytes: Option<u64>,
 }
 
 /// Returns true if a session is to work in a lane. One that is resumed stays where it began.
@@ -131,7 +134,27 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
     }
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
-    Ok(Checked { branch, root, head, tip, taken })
+    let number = number(store, work_tree, &root, &branch, request)?;
+    let is_new = !work_tree.lane_in(root.clone(), number, &branch).git_dir().exists();
+    let new_bytes = is_new.then(|| refuse_full_disk(&root, settings, context)).transpose()?;
+    Ok(Checked { branch, root, head, tip, taken, new_bytes })
+}
+
+/// Refuses a new lane that does not fit on the disk. Returns the bytes that it takes.
+fn refuse_full_disk(root: &Utf8Path, settings: &Settings, context: &Context) -> Result<u64> {
+    let (work_tree, project) = (context.work_tree()?, context.project_root()?);
+    let copies = settings.lanes_copy.iter().map(|path| work_tree.relative(&project.join(path)));
+    let needed = work_tree.bytes_of_lane(&copies.collect::<Vec<_>>())?;
+    let there = root.ancestors().find(|folder| folder.exists()).unwrap_or(root);
+    let free = disk_free(there)?;
+    if needed > free {
+        let message =
+            format!("a new lane takes {} in {there}, where {} are free", size(needed), size(free));
+        return Err(Refusal::new(message)
+            .with_hint("name a folder on another disk: --set lanes.dir=/absolute/path; `clean --lanes` removes old ones")
+            .into());
+    }
+    Ok(needed)
 }
 
 fn branch_name(settings: &Settings, feature: &Feature) -> String {
@@ -424,7 +447,7 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
 /// Makes the branch if it is not there, and takes the lock of a lane.
 pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: &Context) -> Result<Opened> {
     let (store, users) = (context.store()?, context.work_tree()?);
-    let Checked { branch, root, head, tip, taken } = checked;
+    let Checked { branch, root, head, tip, taken, new_bytes } = checked;
     let reference = full_branch_name(&branch);
     match &tip {
         None if request.lane.take_changes => {
@@ -458,7 +481,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
     if !left.is_empty() {
         warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
     }
-    Ok(Opened { work_tree, lock })
+    Ok(Opened { work_tree, lock, new_bytes })
 }
 
 /// Returns the number of the lane to work in: that of a session that died on this branch, or the lowest that is free.
@@ -516,7 +539,8 @@ impl Opened {
             ""
         };
         let why = if settings.lane.is_none() { "; it comes with the sandbox (--no-lane: without)" } else { "" };
-        format!("lane: {} on {branch}, from {}{who}{why}", self.work_tree.top(), tip.short())
+        let new = self.new_bytes.map_or(String::new(), |bytes| format!(", new, {}", size(bytes)));
+        format!("lane: {} on {branch}, from {}{new}{who}{why}", self.work_tree.top(), tip.short())
     }
 }
 

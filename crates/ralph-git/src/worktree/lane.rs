@@ -43,6 +43,9 @@ const MAX_COMMITS: &str = "--max-count=1000";
 const MAX_LISTED: &str = "--max-count=50";
 const MAX_REFS_BYTES: u64 = 1 << 20;
 
+/// What a file takes of a disk is a multiple of this, as most file systems have it.
+const BLOCK_BYTES: u64 = 4096;
+
 /// The file beside HEAD that says for what the setup of a lane ran last.
 const SETUP_NOTE: &str = "setup";
 
@@ -170,6 +173,14 @@ impl WorkTree {
         let Some(lane) = &self.lane else { return Ok(()) };
         self.take_to(lane, tip).with_context(|| format!("take {} to {}", self.top, tip.short()))?;
         self.make_private_git(lane, tip).with_context(|| format!("create {}", lane.private_git_dir()))
+    }
+
+    /// Returns the bytes that a new lane takes: as many as the tracked files that are here, and as what it gets copies of.
+    pub fn bytes_of_lane(&self, copies: &[String]) -> Result<u64> {
+        let listed = self.git().args(["ls-files", "-z"]).limit(LONG).read()?;
+        let tracked = split(&listed).map(|path| String::from_utf8_lossy(path).into_owned());
+        // A sparse work tree lacks some, and so does its lane.
+        Ok(tracked.chain(copies.iter().cloned()).map(|path| bytes_below(&self.top.join(path))).sum())
     }
 
     /// Gives a lane a copy of a file or folder of the user's, by its path from the top.
@@ -462,6 +473,17 @@ fn tip_in(dir: &Utf8Path) -> Option<ObjectId> {
         let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
         lines.find(|(_, packed)| *packed == name).and_then(|(id, _)| id.parse().ok())
     })
+}
+
+fn bytes_below(path: &Utf8Path) -> u64 {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => {
+            let entries = path.read_dir_utf8().into_iter().flatten().flatten();
+            entries.map(|entry| bytes_below(entry.path())).sum()
+        }
+        Ok(found) => found.len().next_multiple_of(BLOCK_BYTES),
+        Err(_) => 0,
+    }
 }
 
 /// Copies a file, or a folder with what is in it; links are copied as links, and what is neither stays away.

@@ -105,6 +105,19 @@ fn a_lane_that_does_not_fit_on_the_disk_is_refused() {
 }
 
 #[test]
+fn objects_of_git_lfs_are_the_users() {
+    for (storage, expected) in [("", "$REPO/.git/lfs\n"), ("../big", "$REPO/.git/../big\n"), ("/big", "/big\n")] {
+        let scene = ready("- [ ] T001 One", &format!("git config lfs.storage\n{AGENT}"));
+        fs::create_dir(scene.path(".git/lfs")).expect("there is none yet");
+        if !storage.is_empty() {
+            scene.git(["config", "lfs.storage", storage]);
+        }
+        scene.ralph("run --lane").code(0);
+        assert_eq!(scene.session().text(1, "agent/stdout"), with_repo(&scene, expected));
+    }
+}
+
+#[test]
 fn bisect_tries_what_is_on_the_branch() {
     let agent = format!("[ $RALPH_ITERATION = 1 ] && {{ touch bad; exit 0; }}\n[ $RALPH_TASK = T002 ] && touch bad\n{AGENT}");
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three", &agent);

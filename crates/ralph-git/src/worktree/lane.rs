@@ -305,12 +305,18 @@ impl WorkTree {
         let mut text = format!(
             "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tlogallrefupdates = true\n[gc]\n\tauto = 0\n{format}"
         );
+        // Objects of git-lfs are beside those of the user's, and may be there alone.
+        let common = &self.repository.common_dir;
+        let mut lfs = Some(common.join("lfs")).filter(|lfs| lfs.exists());
         for entry in String::from_utf8_lossy(&listed).split('\0') {
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
             let (Some((section, _)), Some((before, name))) = (key.split_once('.'), key.rsplit_once('.'))
             else {
                 continue;
             };
+            if key == "lfs.storage" {
+                lfs = Some(common.join(value));
+            }
             let is_shown = SECTIONS.contains(&section) || section == "core" && CORE.contains(&name);
             if !is_shown {
                 continue;
@@ -321,6 +327,7 @@ impl WorkTree {
             };
             text.push_str(&format!("{heading}\n\t{name} = {}\n", quoted(value)));
         }
+        text.extend(lfs.map(|lfs| format!("[lfs]\n\tstorage = {}\n", quoted(lfs.as_str()))));
         Ok(text)
     }
 

@@ -347,7 +347,7 @@ fn filters_of_git_run_inside_and_so_does_git_in_repositories_of_the_agents() {
     );
     scene.agent_sh(&agent).validate("test -e agent.sh").commit("Ready").agent_uses_git();
     let before = contents(disk.path());
-    scene.call("--sandbox bwrap").env("HOME", &home).env("GITHUB_TOKEN", "KEY").run().code(0);
+    scene.call("--sandbox bwrap --no-lane").env("HOME", &home).env("GITHUB_TOKEN", "KEY").run().code(0);
     assert_eq!(scene.session().text(1, "agent/stdout"), "");
     assert_eq!(contents(disk.path()), before, "nothing outside was changed");
     let ran = scene.read("ran");
@@ -365,7 +365,7 @@ fn settings_of_git_that_an_agent_could_put_into_the_work_tree_are_refused() {
     }
     let scene = Sandbox::with_succeeding_agent(1);
     scene.git(["config", "include.path", "../settings"]);
-    let refused = scene.ralph("--sandbox bwrap").code(3);
+    let refused = scene.ralph("--sandbox bwrap --no-lane").code(3);
     assert!(refused.talk().contains("project/settings, which the agent could write"), "{refused}");
     assert!(refused.talk().contains("hint: touch "), "{refused}");
 }

@@ -105,6 +105,16 @@ fn a_lane_that_does_not_fit_on_the_disk_is_refused() {
 }
 
 #[test]
+fn doctor_says_whether_a_lane_can_be_made() {
+    let scene = ready("- [ ] T001 One", AGENT);
+    scene.ralph("doctor").stdout_has("lane can be made");
+    scene.write("agent.sh", "x");
+    scene.ralph("doctor").code(0).stdout_has("lane cannot be made now (a lane has what is committed");
+    scene.git("config ralph.lane true");
+    scene.ralph("doctor").code(1).stdout_has("these files are not: agent.sh");
+}
+
+#[test]
 fn objects_of_git_lfs_are_the_users() {
     for (storage, expected) in [("", "$REPO/.git/lfs\n"), ("../big", "$REPO/.git/../big\n"), ("/big", "/big\n")] {
         let scene = ready("- [ ] T001 One", &format!("git config lfs.storage\n{AGENT}"));
@@ -189,6 +199,16 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
             },
             "",
             "git does not track these files: .specify/x.local",
+        ),
+        (
+            "an ignored file that the prompt names",
+            |scene| {
+                scene.write(".gitignore", "*.local\n");
+                scene.write(".specify/templates/ralph-prompt.md", "Read `style.local`.\n{{ current_task.text }}\n");
+                scene.commit("Prompt").write("style.local", "");
+            },
+            "",
+            "git does not track these files: style.local",
         ),
         (
             "a task without id",

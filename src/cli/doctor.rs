@@ -27,7 +27,8 @@ use obstacles::{no_validation, obstacles};
 use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
 use super::settings::load_here;
-use super::{Context, ExitCode, Flags, Json, Project, emit, pager, sandbox, sessions, setup, trust};
+use super::setup::RunRequest;
+use super::{Context, ExitCode, Flags, Json, Project, emit, lane, pager, sandbox, sessions, setup, trust};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -75,6 +76,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
             findings.push(feature(context));
             findings.extend(found.as_ref().and_then(|config| approval(config, context)));
             findings.extend(obstacles(store, context, &findings));
+            findings.extend(found.as_ref().and_then(|config| lane(config, context)));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && context.work_tree().is_ok_and(|here| ralph_engine::check_commits(here).is_ok())
             {
@@ -325,6 +327,22 @@ fn feature(context: &Context) -> Finding {
         }
         Err(error) => Finding { state: Severity::Note, ..Finding::wrong("feature", &error) },
     }
+}
+
+/// Says whether a session could work in a lane now. That it could not matters only where the settings ask for one.
+fn lane(config: &Config, context: &Context) -> Option<Finding> {
+    let feature = context.feature(None, None).ok()?;
+    let error = match lane::check(&feature, config, &RunRequest::default(), context) {
+        Ok(_) => return Some(Finding::fine("lane", "can be made")),
+        Err(error) => error,
+    };
+    let finding = Finding::wrong("lane", &error);
+    Some(if config.settings.uses_lane() {
+        finding
+    } else {
+        let message = format!("cannot be made now ({})", finding.message);
+        Finding { state: Severity::Fine, message, ..finding }
+    })
 }
 
 /// Returns how a repository differs from most, in what matters to a record.

@@ -20,8 +20,8 @@ use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_lanes};
 use ralph_ui::style::{Count, size};
 
-use super::settings::layers_in;
-use super::setup::RunRequest;
+use super::settings::{layers_in, project_in};
+use super::setup::{RunRequest, template};
 use super::{Context, ExitCode, Flags, Json, emit, warn};
 
 /// Maximum number of files or tasks that a refusal names.
@@ -72,7 +72,7 @@ pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Contex
 /// Refuses what keeps a session from working in a lane, and says so if only the sandbox asks for one. Writes nothing.
 pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
     check_all(feature, config, request, context).map_err(|error| match error.downcast::<Refusal>() {
-        Ok(Refusal { message, hint }) if config.settings.lane.is_none() => {
+        Ok(Refusal { message, hint }) if config.settings.lane.is_none() && config.settings.uses_lane() => {
             let hint = hint.unwrap_or_default();
             let way = "the lane comes with the sandbox; --no-lane keeps the sandbox, in which your files are written";
             Refusal::new(message).with_hint(format!("{hint}\nhint: {way}")).into()
@@ -120,9 +120,9 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
             let hint = format!("commit your changes on it, or start another: --branch {branch}-2");
             return Err(Refusal::new(message).with_hint(hint).into());
         }
-        (None, true, None) => left_behind(feature, settings, context)?,
+        (None, true, None) => left_behind(feature, config, context)?,
         (None, false, _) => {
-            refuse_uncommitted(feature, settings, context)?;
+            refuse_uncommitted(feature, config, context)?;
             Vec::new()
         }
     };
@@ -200,25 +200,38 @@ fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &
     Ok(())
 }
 
-/// Returns the files of the feature and of `.specify/` that are in no commit, and that no lane gets a copy of.
-fn left_behind(feature: &Feature, settings: &Settings, context: &Context) -> Result<Vec<String>> {
+/// Returns the files of the feature and of `.specify/`, and those that the prompt names, that are in no commit, and that no lane
+/// gets a copy of.
+fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<Vec<String>> {
     let work_tree = context.work_tree()?;
     let root = context.project_root()?;
-    let folders = [feature.dir.clone(), root.join(".specify")].map(|folder| work_tree.relative(&folder));
+    let template = template(&project_in(context)?, &config.loop_type)?;
+    let named = if template.is_built_in { Vec::new() } else { named_files(&template.source, &root) };
+    let places = [feature.dir.clone(), root.join(".specify")].into_iter().chain(named);
+    let places: Vec<_> = places.map(|place| work_tree.relative(&place)).collect();
     let progress = work_tree.relative(&feature.progress_path);
-    let copied: Vec<Utf8PathBuf> = settings
+    let copied: Vec<Utf8PathBuf> = config
+        .settings
         .lanes_copy
         .iter()
         .map(|path| Utf8PathBuf::from(work_tree.relative(&root.join(path))))
         .collect();
-    let mut files = work_tree.untracked_below(&folders)?;
+    let mut files = work_tree.untracked_below(&places)?;
     files
         .retain(|file| *file != progress && !copied.iter().any(|path| Utf8Path::new(file).starts_with(path)));
     Ok(files)
 }
 
+/// Returns the files of the project that a text names.
+fn named_files(text: &str, root: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let words = text.split(|c: char| c.is_whitespace() || "`'\"()<>[]{},;".contains(c));
+    let words = words.map(|word| word.trim_end_matches(['.', ':']));
+    let words = words.filter(|word| word.contains(['.', '/']) && !word.contains("..") && !word.starts_with('/'));
+    words.map(|word| root.join(word)).filter(|path| path.is_file()).collect()
+}
+
 /// Refuses changes of the user's that a lane would not have.
-fn refuse_uncommitted(feature: &Feature, settings: &Settings, context: &Context) -> Result<()> {
+fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> Result<()> {
     let work_tree = context.work_tree()?;
     let mut changed = work_tree.uncommitted()?;
     let progress = work_tree.relative(&feature.progress_path);
@@ -231,7 +244,7 @@ fn refuse_uncommitted(feature: &Feature, settings: &Settings, context: &Context)
         );
         return Err(Refusal::new(message).with_hint(hint).into());
     }
-    let left = left_behind(feature, settings, context)?;
+    let left = left_behind(feature, config, context)?;
     if !left.is_empty() {
         let message = format!(
             "a lane has what is committed, and git does not track these files: {}",

@@ -304,6 +304,9 @@ fn a_branch_may_begin_with_the_users_changes() {
     scene.write("agent.sh", format!("{AGENT}# changed\n")).write("specs/001-login/notes.md", "mine\n");
     scene.write("specs/001-login/.env", "SECRET=1\n");
     let dirty = scene.git("status --porcelain");
+    scene.ralph("run --lane --take-changes --set lanes.setup=false").code(3);
+    scene.ralph(["run", "--take-changes", "--sandbox", "no-such {command}"]).code(3);
+    assert_eq!(scene.git("branch --list ralph/*"), "");
     scene.ralph("run --lane --take-changes").code(0);
     assert_eq!(scene.git("status --porcelain"), dirty);
     assert_eq!(subjects(&scene), ["Changes that 001-login begins with", "T001 a"]);

@@ -44,6 +44,8 @@ pub struct Opened {
     pub work_tree: WorkTree,
     pub lock: LoopLock,
     new_bytes: Option<u64>,
+    /// The commit at which its branch was made for this start.
+    pub made_at: Option<ObjectId>,
 }
 
 /// Returns true if a session is to work in a lane. One that is resumed stays where it began.
@@ -462,6 +464,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
     let (store, users) = (context.store()?, context.work_tree()?);
     let Checked { branch, root, head, tip, taken, new_bytes } = checked;
     let reference = full_branch_name(&branch);
+    let mut made_at = None;
     match &tip {
         None if request.lane.take_changes => {
             let index = store.repository().ralph_dir().join(format!("taken.{}", std::process::id()));
@@ -469,8 +472,12 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
             let message = format!("Changes that {} begins with\n", feature.name);
             let first = users.commit_of_changes(&index, &head, &taken, &message)?;
             store.refs().move_branch(&reference, None, &first)?;
+            made_at = Some(first);
         }
-        None => store.refs().move_branch(&reference, None, &head)?,
+        None => {
+            store.refs().move_branch(&reference, None, &head)?;
+            made_at = Some(head);
+        }
         Some(tip) if users.is_ancestor(tip, &head)? => {
             if *tip != head {
                 store.refs().move_branch(&reference, Some(tip), &head)?;
@@ -494,7 +501,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
     if !left.is_empty() {
         warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
     }
-    Ok(Opened { work_tree, lock, new_bytes })
+    Ok(Opened { work_tree, lock, new_bytes, made_at })
 }
 
 /// Returns the number of the lane to work in: that of a session that died on this branch, or the lowest that is free.
@@ -555,6 +562,12 @@ impl Opened {
         let new = self.new_bytes.map_or(String::new(), |bytes| format!(", new, {}", size(bytes)));
         format!("lane: {} on {branch}, from {}{new}{who}{why}", self.work_tree.top(), tip.short())
     }
+}
+
+/// Deletes a branch that was made for a start that is refused.
+pub fn take_branch_back(lane: &WorkTree, made_at: Option<&ObjectId>, context: &Context) -> Result<()> {
+    let (Some(lane), Some(made_at)) = (lane.lane(), made_at) else { return Ok(()) };
+    context.store()?.refs().delete_branch(&lane.reference(), made_at)
 }
 
 /// What is on the branch of a lane and not in HEAD.

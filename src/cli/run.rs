@@ -227,7 +227,11 @@ fn start_in_lane(
     }
     let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
     let (land, work_tree) = (request.lane.land, lane.work_tree.clone());
-    let code = run_session(&there, request, settings, &inside, voice, Some(lane.lock))?;
+    let code = run_session(&there, request, settings, &inside, voice, Some(lane.lock));
+    if code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
+        lane::take_branch_back(&work_tree, lane.made_at.as_ref(), context)?;
+    }
+    let code = code?;
     match lane::close(&work_tree, land, context)? {
         Some(line) if voice.is_json || voice.detail == Detail::Quiet => note(line),
         Some(line) => drop(say(line)?),

@@ -132,6 +132,11 @@ impl Refs<'_> {
         self.change(&[RefUpdate { name: name.to_owned(), old: old.cloned(), new: Some(new.clone()) }])
     }
 
+    /// Deletes a branch if it is still at `old`.
+    pub fn delete_branch(&self, name: &str, old: &ObjectId) -> Result<()> {
+        self.delete(&[(name.to_owned(), old.clone())])
+    }
+
     /// Makes all updates or none.
     pub(crate) fn change(&self, updates: &[RefUpdate]) -> Result<()> {
         self.commit(updates)?;

@@ -47,6 +47,8 @@ fn a_hook_is_told_how_it_ended_and_may_start_the_next_loop() {
         "RALPH_ITERATIONS=1",
         "RALPH_TASKS_DONE=1",
         "RALPH_TASKS_OPEN=1",
+        "RALPH_BRANCH=main",
+        "RALPH_LANE=",
         &format!("RALPH_SESSION_ID={}", scene.session().id()),
     ] {
         assert!(told.lines().any(|told| told == line), "{line}: {told}");

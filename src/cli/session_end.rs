@@ -86,12 +86,14 @@ fn try_run(
 }
 
 /// `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
-fn variables(feature: &Feature, session: &Session, code: ExitCode) -> [(&'static str, String); 10] {
+fn variables(feature: &Feature, session: &Session, code: ExitCode) -> [(&'static str, String); 12] {
     [
         ("RALPH_STATUS", session.status.to_string()),
         ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
         ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
         ("RALPH_SESSION_ID", session.id.to_string()),
+        ("RALPH_BRANCH", session.branch.clone().unwrap_or_default()),
+        ("RALPH_LANE", session.lane.map_or(String::new(), |lane| lane.to_string())),
         ("RALPH_FEATURE", feature.dir.to_string()),
         ("RALPH_PROGRESS", feature.progress_path.to_string()),
         ("RALPH_ITERATIONS", session.iterations_run.to_string()),

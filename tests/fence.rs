@@ -300,7 +300,8 @@ fn in_a_lane_the_agent_commits_in_its_own_repository_and_cannot_write_the_users(
     // Where a lane is, commits are its own.
     scene.git("config ralph.commit task");
     let run = scene.call("run --sandbox bwrap").run().code(0);
-    run.stderr_has("; it comes with the sandbox (--no-lane: without)").stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
+    run.stderr_has("; it comes with the sandbox (--no-lane: without)")
+        .stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
     assert_eq!(scene.session().text(1, "agent/stdout"), "committed\n");
     assert_eq!(scene.git("show ralph/001-login:work"), "T001");
     assert_eq!(scene.git("status --porcelain"), "");

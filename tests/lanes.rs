@@ -97,7 +97,9 @@ fn a_lane_that_does_not_fit_on_the_disk_is_refused() {
     let sparse = fs::File::create(scene.path("big.local")).expect("a file can be made");
     sparse.set_len(8 << 40).expect("it takes no space itself");
     let refused = scene.ralph("run --lane --set lanes.copy=big.local").code(3);
-    refused.stderr_has("a new lane takes 8796093.").stderr_has(" are free\nhint: name a folder on another disk");
+    refused
+        .stderr_has("a new lane takes 8796093.")
+        .stderr_has(" are free\nhint: name a folder on another disk");
     assert!(scene.git("branch --list ralph/*").is_empty() && !lanes_exist(&scene));
     fs::remove_file(scene.path("big.local")).expect("it is there");
     scene.ralph("run --lane").code(0).stderr_has(", new, ");
@@ -116,7 +118,9 @@ fn doctor_says_whether_a_lane_can_be_made() {
 
 #[test]
 fn objects_of_git_lfs_are_the_users() {
-    for (storage, expected) in [("", "$REPO/.git/lfs\n"), ("../big", "$REPO/.git/../big\n"), ("/big", "/big\n")] {
+    for (storage, expected) in
+        [("", "$REPO/.git/lfs\n"), ("../big", "$REPO/.git/../big\n"), ("/big", "/big\n")]
+    {
         let scene = ready("- [ ] T001 One", &format!("git config lfs.storage\n{AGENT}"));
         fs::create_dir(scene.path(".git/lfs")).expect("there is none yet");
         if !storage.is_empty() {
@@ -129,13 +133,15 @@ fn objects_of_git_lfs_are_the_users() {
 
 #[test]
 fn bisect_tries_what_is_on_the_branch() {
-    let agent = format!("[ $RALPH_ITERATION = 1 ] && {{ touch bad; exit 0; }}\n[ $RALPH_TASK = T002 ] && touch bad\n{AGENT}");
+    let agent = format!(
+        "[ $RALPH_ITERATION = 1 ] && {{ touch bad; exit 0; }}\n[ $RALPH_TASK = T002 ] && touch bad\n{AGENT}"
+    );
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three", &agent);
     scene.ralph("run --lane").code(0);
     let found = scene.ralph(["bisect", "--", "test ! -e bad"]).code(0);
     assert!(!found.talk().contains("after iteration 1:"), "{found}");
     found.stdout_has(":3 is the first iteration after which it fails");
-    scene.ralph(["bisect", "3", "@", "--", "test ! -e bad"]).code(1).stdout_has("fails");
+    scene.ralph(["bisect", "2", "3", "--", "test ! -e bad"]).code(0).stdout_has(":3 is the first");
     assert_eq!(scene.git("status --porcelain"), "");
 }
 
@@ -147,15 +153,18 @@ fn a_start_reads_the_list_of_the_branch() {
     scene.ralph("run --dry-run").code(0).stdout_has("T001 Write one");
     scene.ralph("run --dry-run --land").code(3).stderr_has("add --lane");
     // A task that is on the branch alone.
-    scene.git("branch --copy ralph/001-login other");
-    scene.git("switch --quiet other");
+    scene.git("branch --copy ralph/001-login ralph/other");
+    scene.git("switch --quiet ralph/other");
     scene.tasks("- [x] T001 Write one\n- [ ] T002 Write two\n- [ ] T003 Write three").commit("A third");
     scene.git("switch --quiet main");
     scene.ralph("run --task T003").code(3);
-    scene.ralph("run --lane --branch other --task T003 --dry-run").code(0).stdout_has("T003 Write three");
-    scene.ralph("run --lane --branch other --task T003").code(0);
-    assert_eq!(files_of(&scene, "other"), ["specs/001-login/tasks.md", "work-T003"]);
-    scene.ralph("run --lane --branch other --task T003 --fail-on-flags").code(0);
+    scene
+        .ralph("run --lane --branch ralph/other --task T003 --dry-run")
+        .code(0)
+        .stdout_has("T003 Write three");
+    scene.ralph("run --lane --branch ralph/other --task T003").code(0);
+    assert_eq!(files_of(&scene, "ralph/other"), ["specs/001-login/tasks.md", "work-T003"]);
+    scene.ralph("run --lane --branch ralph/other --task T003 --fail-on-flags").code(0);
 }
 
 fn lanes_exist(scene: &Sandbox) -> bool {
@@ -204,7 +213,10 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
             "an ignored file that the prompt names",
             |scene| {
                 scene.write(".gitignore", "*.local\n");
-                scene.write(".specify/templates/ralph-prompt.md", "Read `style.local`.\n{{ current_task.text }}\n");
+                scene.write(
+                    ".specify/templates/ralph-prompt.md",
+                    "Read `style.local`.\n{{ current_task.text }}\n",
+                );
                 scene.commit("Prompt").write("style.local", "");
             },
             "",
@@ -253,7 +265,12 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
             "--set lanes.copy=agent.sh",
             "agent.sh, which git does not ignore",
         ),
-        ("another type of loop", |_| (), "--loop plan", "cannot work in a lane\nhint: run it in your files: --no-lane"),
+        (
+            "another type of loop",
+            |_| (),
+            "--loop plan",
+            "cannot work in a lane\nhint: run it in your files: --no-lane",
+        ),
         (
             "a changed file, and a sandbox",
             |scene| {
@@ -453,7 +470,7 @@ fn a_session_goes_on_in_its_lane() {
     scene
         .ralph("resume --no-lane")
         .code(3)
-        .stderr_has(" works in a lane, and cannot go on elsewhere\nhint: `specify-ralph resume 2");
+        .stderr_has(" works in a lane, and cannot go on elsewhere\nhint: `specify ralph resume 2");
     // It stays where it began, whatever is set now.
     scene.git("config ralph.lane false");
     scene.ralph("resume").code(0);

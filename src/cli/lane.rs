@@ -105,8 +105,7 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
             .with_hint("git add --all && git commit")
             .into());
     };
-    let branch = branch_name(settings, feature);
-    let reference = full_branch_name(&branch);
+    let (branch, reference) = branch_of_lane(settings, feature, work_tree)?;
     refuse_branch(store, work_tree, &branch, &reference)?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
@@ -150,8 +149,7 @@ fn refuse_full_disk(root: &Utf8Path, settings: &Settings, context: &Context) -> 
     let there = root.ancestors().find(|folder| folder.exists()).unwrap_or(root);
     let free = disk_free(there)?;
     if needed > free {
-        let message =
-            format!("a new lane takes {} in {there}, where {} are free", size(needed), size(free));
+        let message = format!("a new lane takes {} in {there}, where {} are free", size(needed), size(free));
         return Err(Refusal::new(message)
             .with_hint("name a folder on another disk: --set lanes.dir=/absolute/path; `clean --lanes` removes old ones")
             .into());
@@ -159,18 +157,21 @@ fn refuse_full_disk(root: &Utf8Path, settings: &Settings, context: &Context) -> 
     Ok(needed)
 }
 
-fn branch_name(settings: &Settings, feature: &Feature) -> String {
-    settings.branch.clone().unwrap_or_else(|| format!("ralph/{}", feature.name))
-}
-
-/// Refuses a branch that cannot be one, or that somebody works on.
-fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &str) -> Result<()> {
-    let git = || Tool::git(work_tree.top());
-    if !git().args(["check-ref-format", reference]).run()?.is_success() {
+/// Returns the branch of a lane, and its ref.
+fn branch_of_lane(settings: &Settings, feature: &Feature, work_tree: &WorkTree) -> Result<(String, String)> {
+    let branch = settings.branch.clone().unwrap_or_else(|| format!("ralph/{}", feature.name));
+    let reference = full_branch_name(&branch);
+    let checked = Tool::git(work_tree.top()).args(["check-ref-format", &reference]).run()?;
+    if !checked.is_success() {
         return Err(Refusal::new(format!("`{branch}` cannot be the name of a branch"))
             .with_hint("give another: --branch NAME")
             .into());
     }
+    Ok((branch, reference))
+}
+
+/// Refuses a branch that cannot be one, or that somebody works on.
+fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &str) -> Result<()> {
     let above = reference.match_indices('/').skip(2).map(|(end, _)| &reference[..end]);
     for name in above {
         if store.refs().tip(name)?.is_some() {
@@ -179,7 +180,7 @@ fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &
         }
     }
     let below = ["for-each-ref", "--count=1", "--format=%(refname)"];
-    let below = git().args(below).arg(format!("{reference}/")).line()?;
+    let below = Tool::git(work_tree.top()).args(below).arg(format!("{reference}/")).line()?;
     if !below.is_empty() {
         let message = format!("{below} is a branch, so that {branch} cannot be one");
         return Err(Refusal::new(message).with_hint("rename it, or give another: --branch NAME").into());
@@ -228,7 +229,8 @@ fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<
 fn named_files(text: &str, root: &Utf8Path) -> Vec<Utf8PathBuf> {
     let words = text.split(|c: char| c.is_whitespace() || "`'\"()<>[]{},;".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':']));
-    let words = words.filter(|word| word.contains(['.', '/']) && !word.contains("..") && !word.starts_with('/'));
+    let words =
+        words.filter(|word| word.contains(['.', '/']) && !word.contains("..") && !word.starts_with('/'));
     words.map(|word| root.join(word)).filter(|path| path.is_file()).collect()
 }
 
@@ -358,7 +360,8 @@ pub fn at_start(
     context: &Context,
 ) -> Result<Feature> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
-    let tip = store.refs().tip(&full_branch_name(&branch_name(settings, feature)))?;
+    let (_, reference) = branch_of_lane(settings, feature, work_tree)?;
+    let tip = store.refs().tip(&reference)?;
     let from = match (tip, work_tree.head()?) {
         (None, Some(_)) if request.lane.take_changes => None,
         // It is moved forward to HEAD.
@@ -558,7 +561,8 @@ impl Opened {
         } else {
             ""
         };
-        let why = if settings.lane.is_none() { "; it comes with the sandbox (--no-lane: without)" } else { "" };
+        let why =
+            if settings.lane.is_none() { "; it comes with the sandbox (--no-lane: without)" } else { "" };
         let new = self.new_bytes.map_or(String::new(), |bytes| format!(", new, {}", size(bytes)));
         format!("lane: {} on {branch}, from {}{new}{who}{why}", self.work_tree.top(), tip.short())
     }

@@ -189,7 +189,8 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     }
     facts.extend(sandbox.map(|facts| ("sandbox", one_line(&facts.text()))));
     if let (Some(lane), Some(branch)) = (iteration.lane, &iteration.branch) {
-        let commit = iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
+        let commit =
+            iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
     if !iteration.agent_commits.is_empty() {

@@ -179,7 +179,7 @@ settings! {
             .or_zero();
     sandbox: Option<SandboxChoice> =
         Key::new("sandbox.mechanism", Approved, ValueKind::Mechanism, "none",
-            "What keeps the agent and all commands from the rest of the machine: bwrap, srt, or auto for one of them")
+            "What keeps the agent and all commands from the rest of the machine, in a lane: bwrap, srt, or auto for one of them")
             .or_none().flag("sandbox", "MECHANISM");
     sandbox_write: Vec<String> =
         Key::new("sandbox.write", Approved, ValueKind::Names, "none",

@@ -83,7 +83,13 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             "Started",
             Row::of(
                 Look::Plain,
-                format!("{} {} {}, {}", local_minute(night.started_at), if session.lane.is_some() { "in a lane on" } else { "on" }, brief(branch), brief(&session.host)),
+                format!(
+                    "{} {} {}, {}",
+                    local_minute(night.started_at),
+                    if session.lane.is_some() { "in a lane on" } else { "on" },
+                    brief(branch),
+                    brief(&session.host)
+                ),
             ),
         ));
     }

@@ -1,7 +1,7 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
 use ralph_core::record::{
-    Changes, DiffStat, Need, NeedKind, RALPH, SessionId, Summary, TaskName, hint_command, join_truncated,
+    Changes, DiffStat, Need, NeedKind, RALPH, SessionId, Summary, hint_command, join_truncated,
 };
 
 use super::style::{Count, Look, Paint, grouped, hanging, one_line};
@@ -16,33 +16,6 @@ pub fn false_claims(iterations: &[u32]) -> Option<String> {
     let times = grouped(iterations.len() as u64);
     let caught = || format!("{times} wrong \"done\" caught: {}", join_truncated(&numbers, MAX_NAMED));
     (!iterations.is_empty()).then(caught)
-}
-
-/// Returns a line for each of the first things that only a person can settle, with what waits for a task and its cause.
-pub fn needs(summary: &Summary) -> Vec<String> {
-    let all = &summary.needs_you;
-    let line = |need: &Need| {
-        let blocks = |task: &TaskName| {
-            let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
-            let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
-            (!names.is_empty()).then(|| format!(" (blocks {})", join_truncated(&names, MAX_TASKS)))
-        };
-        let is_of_task = matches!(need.why, NeedKind::Asks | NeedKind::Fails);
-        let blocks = need.task.as_ref().filter(|_| is_of_task).and_then(blocks).unwrap_or_default();
-        let what = format!("{}{blocks}", need.subject());
-        let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
-        one_line(&format!("{what}{cause}"))
-    };
-    let more = all.len().saturating_sub(MAX_TASKS);
-    let more = (more > 0).then(|| format!("{} more", grouped(more as u64)));
-    all.iter().take(MAX_TASKS).map(line).chain(more).collect()
-}
-
-/// Returns the same for what attempts left behind alone.
-pub fn left_behind(summary: &Summary) -> Vec<String> {
-    let is_left = |need: &&Need| matches!(need.why, NeedKind::Git | NeedKind::Files);
-    let needs_you = summary.needs_you.iter().filter(is_left).cloned().collect();
-    needs(&Summary { needs_you, ..Summary::default() })
 }
 
 /// `53 files +1,411 −0, not committed`
@@ -183,44 +156,6 @@ pub fn show_command(task: &str, iteration: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::{Timestamp, WaitingTask};
-
-    fn need(why: NeedKind, task: Option<&str>, cause: Option<&str>) -> Need {
-        Need {
-            why,
-            task: task.map(str::to_owned),
-            cause: cause.map(str::to_owned),
-            session: SessionId::new(Timestamp::from_seconds(0), 1),
-            iteration: Some(7),
-        }
-    }
-
-    #[test]
-    fn what_needs_you_has_a_line_each() {
-        let waits = |task: &str| WaitingTask { task: task.to_owned(), dependency: "T019".to_owned() };
-        let mut summary = Summary {
-            needs_you: vec![
-                need(NeedKind::Fails, Some("T019"), Some("rank 'a'\ninstead of 'b'")),
-                need(NeedKind::Asks, Some("T034"), Some("semicolons or commas?")),
-                need(NeedKind::Validation, None, Some("sh: no such file")),
-                need(NeedKind::Agent, None, None),
-            ],
-            waiting: vec![waits("T020"), waits("T023")],
-            ..Summary::default()
-        };
-        let lines = [
-            "T019 (blocks T020, T023): rank 'a' instead of 'b'",
-            "T034 asks: semicolons or commas?",
-            "the validation cannot be run: sh: no such file",
-            "the agent cannot be used",
-        ];
-        assert_eq!(needs(&summary), lines);
-        summary
-            .needs_you
-            .extend([need(NeedKind::Fails, Some("T1"), None), need(NeedKind::Fails, Some("T2"), None)]);
-        assert_eq!(needs(&summary).last().map(String::as_str), Some("2 more"));
-        assert!(needs(&Summary::default()).is_empty());
-    }
 
     #[test]
     fn a_stat_of_nothing_says_so() {

@@ -78,17 +78,21 @@ impl fmt::Display for Count<'_> {
 /// `21.5 M in, 99 % cached; 476 k out`; what is not known is not said. What goes into a cache or comes from it is read,
 /// too.
 pub fn tokens_told(tokens: &Tokens) -> String {
-    let short = |count: u64| match count {
-        0..10_000 => grouped(count),
-        10_000..1_000_000 => format!("{} k", count / 1000),
-        _ => format!("{}.{} M", count / 1_000_000, count % 1_000_000 / 100_000),
-    };
     let cached = tokens.cache_read.unwrap_or_default();
     let read = [tokens.input, tokens.cache_read, tokens.cache_write].into_iter().flatten().sum::<u64>();
     let part = if cached > 0 { format!(", {} % cached", cached * 100 / read) } else { String::new() };
     let read = (read > 0).then(|| format!("{} in{part}", short(read)));
     let written = tokens.output.map(|output| format!("{} out", short(output)));
     [read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `9,999`, `476 k`, `12.3 M`
+pub fn short(count: u64) -> String {
+    match count {
+        0..10_000 => grouped(count),
+        10_000..1_000_000 => format!("{} k", count / 1000),
+        _ => format!("{}.{} M", grouped(count / 1_000_000), count % 1_000_000 / 100_000),
+    }
 }
 
 /// `940 ms`, `6.1 s`, `2 min 3 s`, `1 h 40 min`
@@ -100,6 +104,13 @@ pub fn duration(milliseconds: u64) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// The same without seconds: `42 min`, `5 h 49 min`
+pub fn minutes(milliseconds: u64) -> String {
+    let text = duration(milliseconds);
+    let whole = text.split_once(" min").map(|(minutes, _)| format!("{minutes} min"));
+    whole.unwrap_or(text)
 }
 
 /// The same for a column: `940ms`, `6.1s`, `2m03`, `1h40`
@@ -278,6 +289,16 @@ pub fn task_title(text: &str) -> &str {
     }
 }
 
+/// Returns the name of a phase: `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`.
+pub fn phase_title(heading: &str) -> &str {
+    fn behind<'a>(text: &'a str, label: &str, separator: &str) -> &'a str {
+        let (first, name) = text.split_once(separator).unwrap_or(("", text));
+        if first.strip_prefix(label).is_some_and(|number| !number.is_empty()) { name } else { text }
+    }
+    let name = behind(behind(heading, "Phase ", ": "), "User Story ", " - ");
+    name.rsplit_once(" (P").filter(|_| name.ends_with(')')).map_or(name, |(name, _)| name).trim()
+}
+
 /// Pads a text with blanks to so many columns.
 pub fn padded(text: &str, width: usize) -> String {
     text.to_owned() + &" ".repeat(width.saturating_sub(columns(text)))
@@ -307,7 +328,9 @@ pub fn rough(milliseconds: u64) -> String {
     let minutes = (milliseconds / 60_000).max(1);
     match minutes {
         1..10 => format!("{minutes} min"),
-        10..115 => duration(minutes.saturating_add(5) / 10 * 600_000).replace(" 0 s", ""),
+        10..115 => {
+            duration(minutes.saturating_add(5) / 10 * 600_000).replace(" 0 s", "").replace(" 0 min", "")
+        }
         _ => format!("{} h", minutes.saturating_add(30) / 60),
     }
 }
@@ -357,6 +380,19 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_is_named_without_its_number() {
+        for (heading, name) in [
+            ("Phase 1: Setup", "Setup"),
+            ("Phase 3: User Story 1 - Boards and cards (P1)", "Boards and cards"),
+            ("Polish", "Polish"),
+            ("Phase 2 and more", "Phase 2 and more"),
+            ("Part: two", "Part: two"),
+        ] {
+            assert_eq!(phase_title(heading), name);
+        }
+    }
+
+    #[test]
     fn times_that_count_and_estimates_are_short() {
         let second = 1000;
         let minute = 60 * second;
@@ -366,6 +402,7 @@ mod tests {
             (6_940, "6 s", "1 min", "6 s ago"),
             (192 * second, "3 min 12 s", "3 min", "3 min 12 s ago"),
             (38 * minute, "38 min 0 s", "40 min", "38 min 0 s ago"),
+            (56 * minute, "56 min 0 s", "1 h", "56 min 0 s ago"),
             (97 * minute, "1 h 37 min", "1 h 40 min", "1 h 37 min ago"),
             (159 * minute, "2 h 39 min", "3 h", "2 h 39 min ago"),
             (50 * hour, "50 h 0 min", "50 h", "2 days ago"),

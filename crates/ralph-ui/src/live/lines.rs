@@ -15,7 +15,8 @@ use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
 use crate::status::waiting_words;
 use crate::style::{
-    Count, Look, Paint, brief_duration, columns, cut, duration, hanging, one_line, padded, painted, sign,
+    Count, Look, Paint, brief_duration, columns, cut, duration, hanging, one_line, padded, painted,
+    phase_title, sign,
 };
 
 use super::closing::ClosingCard;
@@ -179,7 +180,7 @@ impl<W: Write> Lines<W> {
         }
         self.phase = phase.map(str::to_owned);
         let Some(phase) = phase else { return Ok(()) };
-        let name = self.words(&phase_title(phase));
+        let name = self.words(phase_title(phase));
         writeln!(self.out, "\n{}", self.paint.paint(Look::Bold, &name))
     }
 
@@ -351,14 +352,6 @@ fn interrupted(record: &Iteration) -> String {
     };
     let what = why_cut_short(by, record.failure_class);
     record.resets_at.map_or_else(|| what.to_owned(), |at| format!("{what} until {}", clock(at)))
-}
-
-/// `User Story 1 - Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`
-fn phase_title(heading: &str) -> String {
-    let is_number = |label: &str| label.strip_prefix("Phase ").is_some_and(|number| !number.is_empty());
-    let name =
-        heading.split_once(": ").filter(|(label, _)| is_number(label)).map_or(heading, |(_, name)| name);
-    name.split(" (P").next().unwrap_or(name).to_owned()
 }
 
 /// What the agent claimed and the engine found untrue.

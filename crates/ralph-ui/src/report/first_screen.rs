@@ -6,7 +6,7 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
-use crate::style::{Count, brief_duration, cut, duration, grouped};
+use crate::style::{Count, brief_duration, cut, grouped, minutes, phase_title, short};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -170,22 +170,6 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
     let value = grouped(totals.attempts as u64);
     facts.push(context! { name => "Attempts", value, notes => [("", failed)], link => false });
     facts
-}
-
-/// `5 h 49 min`, `42 min`
-fn minutes(ms: u64) -> String {
-    let text = duration(ms);
-    let whole = text.split_once(" min").map(|(minutes, _)| format!("{minutes} min"));
-    whole.unwrap_or(text)
-}
-
-/// `12.3 M`
-pub(super) fn short(number: u64) -> String {
-    match number {
-        0..10_000 => grouped(number),
-        10_000..1_000_000 => format!("{} k", number / 1000),
-        _ => format!("{}.{} M", grouped(number / 1_000_000), number % 1_000_000 / 100_000),
-    }
 }
 
 fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
@@ -353,7 +337,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
         let open: Vec<&str> =
             cells.iter().map(|(_, words)| words.as_str()).filter(|words| !words.is_empty()).collect();
         let label = format!("{done} of {} done. {}", tasks.len(), join_truncated(&open, MAX_NAMES));
-        let name = tasks[0].phase.as_deref().map_or("Tasks", phase_name);
+        let name = tasks[0].phase.as_deref().map_or("Tasks", phase_title);
         context! { name, done, all => tasks.len(), cells, label }
     });
     phases.take(MAX_CELLS).collect()
@@ -361,17 +345,6 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
 
 fn is_done(task: &TaskRow) -> bool {
     matches!(task.state, State::Done | State::DoneBefore)
-}
-
-/// `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`
-fn phase_name(phase: &str) -> &str {
-    let name =
-        phase.strip_prefix("Phase ").and_then(|rest| rest.split_once(": ")).map_or(phase, |(_, name)| name);
-    let name = name
-        .strip_prefix("User Story ")
-        .and_then(|rest| rest.split_once(" - "))
-        .map_or(name, |(_, name)| name);
-    name.rsplit_once(" (P").map_or(name, |(name, _)| name)
 }
 
 /// What else is worth a look.

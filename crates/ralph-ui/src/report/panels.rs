@@ -6,14 +6,13 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 
 use crate::local_time::local;
-use crate::style::{Count, cut, grouped, size};
+use crate::style::{Count, cut, grouped, size, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
     CANONICAL, FailureClass, FileStatus, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
 };
 
-use super::first_screen::short;
 use super::fit::{Omissions, head};
 use super::harmless::one_line;
 use super::patch::by_file;
@@ -123,24 +122,6 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
     };
     let agents = of(|one| Some(&one.record.agent));
     let agents = if agents.is_empty() { session.agent.clone() } else { agents };
-    let input = report
-        .totals
-        .tokens
-        .input
-        .unwrap_or_default()
-        .saturating_add(report.totals.tokens.cache_read.unwrap_or_default());
-    let cached = report
-        .totals
-        .tokens
-        .cache_read
-        .unwrap_or_default()
-        .saturating_mul(100)
-        .checked_div(input)
-        .unwrap_or_default();
-    let tokens = report.totals.tokens.total().map(|_| {
-        let output = report.totals.tokens.output.unwrap_or_default();
-        format!("{} in, {cached} % cached; {} out", short(input), short(output))
-    });
     let facts = [
         ("Session", session.id.to_string()),
         ("Started", local(session.started_at)),
@@ -153,7 +134,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", of(|one| one.record.model.as_deref())),
         ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),
-        ("Tokens", tokens.unwrap_or_default()),
+        ("Tokens", tokens_told(&report.totals.tokens)),
         ("Machine", session.host.clone()),
         ("Recorded by", format!("{CANONICAL} {}", session.tool_version)),
     ];

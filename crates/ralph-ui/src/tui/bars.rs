@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
-use crate::style::{brief_duration, columns, grouped};
+use crate::style::{brief_duration, columns, grouped, rough};
 
 use super::app::{App, Mode, OwnLoop};
 use super::contents::{Subject, View, brief, state_of, usd};
@@ -95,15 +95,6 @@ fn line(app: &App) -> Row {
     row.with_right(right)
 }
 
-/// `3 h`, `20 min`: of what nobody knows exactly.
-fn rough(ms: u64) -> String {
-    match ms / 60_000 {
-        0 => "1 min".to_owned(),
-        minutes @ 1..60 => format!("{minutes} min"),
-        minutes => format!("{} h", (minutes + 30) / 60),
-    }
-}
-
 /// Draws the keys that are of use, or what is typed, or what there is to say.
 pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = usize::from(area.width);
@@ -148,99 +139,73 @@ fn right_of_keys(app: &App) -> Row {
     ended
 }
 
-/// The keys of use, the most needed first: what has no room is not shown.
+/// The keys of use in each place, the most needed first.
+const LOG_KEYS: &[(&str, &str)] =
+    &[("⏎", "open"), ("Space", "calls"), ("/", "find"), ("f", "failed"), ("Esc", "back")];
+const DETAIL_KEYS: &[(&str, &str)] = &[
+    ("↑↓", "move"),
+    ("Esc", "back"),
+    ("Space", "fold"),
+    ("/", "find"),
+    ("d", "diff"),
+    ("p", "prompt"),
+    ("o", "output"),
+    ("e", "editor"),
+    ("w", "wrap"),
+];
+const LIVE_KEYS: &[(&str, &str)] = &[
+    ("h", "hint"),
+    ("s", "stop …"),
+    ("F", "follow"),
+    ("⏎", "open"),
+    ("d", "diff"),
+    ("p", "prompt"),
+    ("/", "find"),
+    ("1-4", "panel"),
+];
+const LIST_KEYS: &[(&str, &str)] = &[
+    ("↑↓", "move"),
+    ("⏎", "open"),
+    ("a", "answer"),
+    ("r", "resume"),
+    ("d", "diff"),
+    ("p", "prompt"),
+    ("o", "output"),
+    ("L", "log"),
+    ("/", "find"),
+    ("1-3", "panel"),
+];
+
+/// The keys of use: what has no room is not shown.
 fn key_hints(app: &App) -> Vec<(&'static str, String)> {
-    let plain = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
-        keys.iter().map(|(key, does)| (*key, (*does).to_owned())).collect()
-    };
-    match &app.mode {
-        Mode::Find(_) => return plain(&[("⏎", "keep"), ("Esc", "as before")]),
-        Mode::Search(_) => return plain(&[("⏎", "find"), ("Esc", "as before")]),
-        Mode::Hint(Some(task), ..) => {
+    let is_live = app.live().is_some();
+    let keys: &[(&'static str, &str)] = match (&app.mode, app.panel, app.view) {
+        (Mode::Find(_), ..) => &[("⏎", "keep"), ("Esc", "as before")],
+        (Mode::Search(_), ..) => &[("⏎", "find"), ("Esc", "as before")],
+        (Mode::Hint(Some(task), ..), ..) => {
             return vec![("⏎", format!("send to {}", shown(task))), ("Esc", "none".to_owned())];
         }
-        Mode::Hint(None, ..) => return plain(&[("⏎", "for the next prompt"), ("Esc", "none")]),
-        Mode::Help if help::last_top(app.size) > 0 => {
-            return plain(&[("j k", "more"), ("any other key", "back")]);
-        }
-        Mode::Help => return plain(&[("any key", "back")]),
-        Mode::Leave | Mode::Stop | Mode::Confirm(_) => return Vec::new(),
-        Mode::Browse => {}
-    }
-    let panels = if app.live().is_some() { "1-4" } else { "1-3" };
-    let end: [(&'static str, &str); 2] =
-        [("?", "all keys"), ("q", if app.live().is_some() { "leave it running" } else { "quit" })];
-    let mut keys: Vec<(&'static str, String)> = Vec::new();
-    let mut add = |key: &'static str, does: &str| keys.push((key, does.to_owned()));
-    match (app.panel, app.view) {
-        (Panel::Detail, View::Log) => {
-            for (key, does) in
-                [("⏎", "open"), ("Space", "calls"), ("/", "find"), ("f", "failed"), ("Esc", "back")]
-            {
-                add(key, does);
-            }
-        }
-        (Panel::Detail, View::Nights) => {
-            add("⏎", "open");
-            add("Esc", "back");
-        }
-        (Panel::Detail, _) => {
-            for (key, does) in [
-                ("↑↓", "move"),
-                ("Esc", "back"),
-                ("Space", "fold"),
-                ("/", "find"),
-                ("d", "diff"),
-                ("p", "prompt"),
-                ("o", "output"),
-                ("e", "editor"),
-                ("w", "wrap"),
-            ] {
-                add(key, does);
-            }
-        }
-        _ if app.live().is_some() => {
-            let task = app.in_flight().map(|running| format!("hint for {}", shown(&running.task.name)));
-            add("h", task.as_deref().unwrap_or("hint"));
-            for (key, does) in [
-                ("s", "stop …"),
-                ("F", "follow"),
-                ("⏎", "open"),
-                ("d", "diff"),
-                ("p", "prompt"),
-                ("/", "find"),
-                (panels, "panel"),
-            ] {
-                add(key, does);
-            }
-        }
-        _ => {
-            add("↑↓", "move");
-            add("⏎", "open");
-            if let Subject::Task(_) = app.subject {
-                add("a", "answer");
-            }
-            for (key, does) in [
-                ("r", "resume"),
-                ("d", "diff"),
-                ("p", "prompt"),
-                ("o", "output"),
-                ("L", "log"),
-                ("/", "find"),
-                (panels, "panel"),
-            ] {
-                add(key, does);
-            }
-        }
-    }
-    // These two are never without room.
-    let at = keys.len().min(3);
-    let is_short = app.size.width < 100;
-    let end: Vec<(&'static str, String)> = plain(&end);
-    if is_short {
-        keys.splice(at..at, end);
-    } else {
-        keys.extend(end);
+        (Mode::Hint(None, ..), ..) => &[("⏎", "for the next prompt"), ("Esc", "none")],
+        (Mode::Help, ..) if help::last_top(app.size) > 0 => &[("j k", "more"), ("any other key", "back")],
+        (Mode::Help, ..) => &[("any key", "back")],
+        (Mode::Leave | Mode::Stop | Mode::Confirm(_), ..) => &[],
+        (Mode::Browse, Panel::Detail, View::Log) => LOG_KEYS,
+        (Mode::Browse, Panel::Detail, View::Nights) => &[("⏎", "open"), ("Esc", "back")],
+        (Mode::Browse, Panel::Detail, _) => DETAIL_KEYS,
+        (Mode::Browse, ..) if is_live => LIVE_KEYS,
+        (Mode::Browse, ..) => LIST_KEYS,
+    };
+    let is_task = matches!(app.subject, Subject::Task(_));
+    let words = |(key, does): &(&'static str, &str)| match (*key, app.in_flight()) {
+        ("h", Some(running)) => ("h", format!("hint for {}", shown(&running.task.name))),
+        _ => (*key, (*does).to_owned()),
+    };
+    let mut keys: Vec<_> = keys.iter().filter(|(key, _)| *key != "a" || is_task).map(words).collect();
+    if app.mode == Mode::Browse {
+        // These two are never without room.
+        let at = if app.size.width < 100 { keys.len().min(3) } else { keys.len() };
+        let quit = if is_live { "leave it running" } else { "quit" };
+        keys.splice(at..at, [("?", "all keys".to_owned()), ("q", quit.to_owned())]);
     }
     keys
 }

@@ -1,7 +1,7 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{
@@ -148,8 +148,8 @@ fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
 
 fn draw_help(frame: &mut Frame<'_>, app: &App) {
     let areas = app.areas();
-    let [body] = Layout::vertical([Constraint::Fill(1)]).areas(app.size);
-    let body = Rect { y: body.y + areas.header.height, height: body.height.saturating_sub(2), ..body };
+    let body =
+        Rect { y: app.size.y + areas.header.height, height: app.size.height.saturating_sub(2), ..app.size };
     let mut rows = help::rows(usize::from(app.size.width));
     let (last, page) = (help::last_top(app.size), help::page(app.size));
     let first = app.help_top.min(last);

@@ -49,6 +49,11 @@ impl Shape {
     }
 }
 
+/// Areas below each other of so many lines; those without a number share what is left.
+fn column<const N: usize>(area: Rect, lines: [Option<u16>; N]) -> [Rect; N] {
+    Layout::vertical(lines.map(|lines| lines.map_or(Constraint::Fill(1), Constraint::Length))).areas(area)
+}
+
 /// The places on the screen, with their borders. What has no room has no area.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Areas {
@@ -67,8 +72,7 @@ impl Areas {
     /// Lays out a screen with a number of lines that need the user, for the panel that has the keys and the list that was
     /// used last. The detail has the whole screen if it `is_full`.
     pub fn of(size: Rect, (panel, left): (Panel, Panel), is_live: bool, needs: usize, is_full: bool) -> Self {
-        let rows = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)];
-        let [header, body, keys] = Layout::vertical(rows).areas(size);
+        let [header, body, keys] = column(size, [Some(1), None, Some(1)]);
         let areas = Self { header, keys, ..Self::default() };
         let needs = u16::try_from(needs.max(1)).unwrap_or(u16::MAX).saturating_add(2);
         if body.height < 3 {
@@ -96,9 +100,7 @@ impl Areas {
             _ if left == Panel::Night => rest.min(5),
             _ => 0,
         };
-        let rows = [now, needs].map(Constraint::Length);
-        let rows = [rows[0], rows[1], Constraint::Fill(1), Constraint::Length(night)];
-        let [now, needs, tasks, night] = Layout::vertical(rows).areas(list);
+        let [now, needs, tasks, night] = column(list, [Some(now), Some(needs), None, Some(night)]);
         Self { now, needs, tasks, night, detail, ..self }
     }
 
@@ -112,16 +114,13 @@ impl Areas {
             Panel::Detail => self.only(body, panel),
             Panel::Tasks | Panel::Night => {
                 let night = if panel == Panel::Night { 8 } else { 0 };
-                let rows = [Constraint::Fill(1), Constraint::Length(night), Constraint::Fill(1)];
-                let [tasks, night, detail] = Layout::vertical(rows).areas(body);
+                let [tasks, night, detail] = column(body, [None, Some(night), None]);
                 Self { tasks, night, detail, ..self }
             }
             Panel::Now | Panel::Needs => {
                 let summary = if body.height >= 20 { 8 } else { 5 };
                 let summary = if is_live && body.height < 24 { 5 } else { summary };
-                let rows = [now, needs].map(Constraint::Length);
-                let rows = [rows[0], rows[1], Constraint::Fill(1), Constraint::Length(summary)];
-                let [now, needs, detail, tasks] = Layout::vertical(rows).areas(body);
+                let [now, needs, detail, tasks] = column(body, [Some(now), Some(needs), None, Some(summary)]);
                 Self { now, needs, detail, tasks, is_summary: true, ..self }
             }
         }
@@ -133,9 +132,7 @@ impl Areas {
                 let now = if panel == Panel::Now { 4 } else { 0 };
                 // A question takes two lines where it is not cut.
                 let needs = (needs * 2 - 2).max(3).min(body.height.saturating_sub(now + 5));
-                let rows = [now, needs].map(Constraint::Length);
-                let [now, needs, tasks] =
-                    Layout::vertical([rows[0], rows[1], Constraint::Fill(1)]).areas(body);
+                let [now, needs, tasks] = column(body, [Some(now), Some(needs), None]);
                 Self { now, needs, tasks, is_summary: true, ..self }
             }
             _ => self.only(body, panel),

@@ -396,8 +396,10 @@ impl Overview {
 
     /// Returns all sessions, newest first.
     pub fn nights(&self) -> Vec<(&Arc<Feature>, &Night)> {
-        let of_feature = |feature| Feature::nights_of(feature);
-        let mut nights: Vec<_> = self.features.iter().flat_map(of_feature).collect();
+        let mut nights = Vec::new();
+        for feature in &self.features {
+            nights.extend(feature.nights.iter().map(|night| (feature, night)));
+        }
         nights.sort_by(|(_, one), (_, other)| other.id.as_str().cmp(one.id.as_str()));
         nights
     }
@@ -405,11 +407,5 @@ impl Overview {
     /// Returns the iteration that a session is at.
     pub fn in_flight(&self, id: &SessionId) -> Option<&InFlight> {
         self.live.get(id)?.in_flight.as_ref()
-    }
-}
-
-impl Feature {
-    fn nights_of(feature: &Arc<Self>) -> impl Iterator<Item = (&Arc<Self>, &Night)> {
-        feature.nights.iter().map(move |night| (feature, night))
     }
 }

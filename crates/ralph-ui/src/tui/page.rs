@@ -74,6 +74,11 @@ impl Section {
         Self { key: title.text(), title: Some(title), fold, body: Body::Rows(rows) }
     }
 
+    /// Rows that are folded away below a title, found again by `key`.
+    pub fn folded(key: String, title: Row, rows: Vec<Row>) -> Self {
+        Self { key, title: Some(title), fold: Fold::Closed(0), body: Body::Rows(rows) }
+    }
+
     /// In front of its title: whether it can be folded, and is.
     pub fn mark(&self) -> &'static str {
         match self.fold {
@@ -86,7 +91,7 @@ impl Section {
     fn rows(&self) -> usize {
         match &self.body {
             Body::Rows(rows) => rows.len(),
-            Body::Window(window) => window.len(),
+            Body::Window(window) => window.rows.len(),
         }
     }
 
@@ -209,7 +214,7 @@ impl Page {
             At::Title(section) => self.sections[section].title.as_ref(),
             At::Row(section, row) => match &self.sections[section].body {
                 Body::Rows(rows) => rows.get(row),
-                Body::Window(window) => window.row(row),
+                Body::Window(window) => window.rows.get(row),
             },
             At::More(_) | At::Reading(_) | At::Gap => None,
         }

@@ -1,11 +1,11 @@
 //! The panels with lists: what runs, what needs the user, the tasks, and the session in time.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
 use crate::local_time::clock;
-use crate::style::{bar, brief_duration, columns, cut, duration, grouped};
+use crate::style::{bar, brief_duration, columns, cut, duration, grouped, minutes};
 use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
 
 use super::app::App;
@@ -298,8 +298,7 @@ pub fn night(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let inner = panel(frame, area, app.panel == Panel::Night, title, right);
     let rows = lines_of_night(&scene, usize::from(inner.width), app, false);
     let rows: Vec<Row> = rows.into_iter().take(usize::from(inner.height)).collect();
-    let [area] = Layout::vertical([Constraint::Fill(1)]).areas(inner);
-    frame.render_widget(Paragraph::new(text(rows)), area);
+    frame.render_widget(Paragraph::new(text(rows)), inner);
 }
 
 fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
@@ -354,16 +353,8 @@ fn pauses(night: &Night) -> Option<String> {
     let of_kind = |(kind, word): (Interruption, &str)| {
         let cuts = night.totals.cut_short.iter().filter(|cut| cut.by == kind);
         let ms: u64 = cuts.filter_map(|cut| Some(cut.ended_at.ms_until(cut.resumed_at?))).sum();
-        (ms >= 60_000).then(|| format!("{word} {}", short_time(ms)))
+        (ms >= 60_000).then(|| format!("{word} {}", minutes(ms)))
     };
     let words: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
     (!words.is_empty()).then(|| words.join(", "))
-}
-
-/// `42 min`, `5 h 49 min`
-fn short_time(ms: u64) -> String {
-    match ms / 60_000 {
-        minutes @ 0..60 => format!("{minutes} min"),
-        minutes => format!("{} h {} min", minutes / 60, minutes % 60),
-    }
 }

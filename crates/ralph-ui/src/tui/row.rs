@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::sgr;
-use crate::style::{char_columns, columns, cut, is_unseen, picture};
+use crate::style::{char_columns, columns, is_unseen, picture};
 
 pub use crate::style::Look;
 
@@ -106,10 +106,6 @@ impl Row {
         [error].into_iter().chain(hint).collect()
     }
 
-    pub fn of_pieces(pieces: Vec<(Look, String)>) -> Self {
-        pieces.into_iter().fold(Self::new(), |row, (look, text)| row.and(look, text))
-    }
-
     #[must_use]
     pub fn and(mut self, look: Look, text: impl Into<String>) -> Self {
         self.spans.push(Span::styled(text.into(), style(look)));
@@ -144,14 +140,7 @@ impl Row {
         Self { link: Some(path.to_owned()), ..self }
     }
 
-    /// A dim word in a column, and what it stands for.
-    pub fn fact(name: &str, value: impl AsRef<str>) -> Self {
-        Self::of(Look::Dim, format!("{name:<12}"))
-            .and(Look::Plain, shown(&cut(value.as_ref(), MAX_COLUMNS)))
-            .indented(12)
-    }
-
-    /// The same with a margin where it is wrapped.
+    /// The row with a margin where it is wrapped.
     #[must_use]
     pub fn indented(self, indent: usize) -> Self {
         Self { indent, ..self }
@@ -292,6 +281,12 @@ impl Row {
             start = end;
         }
         rows
+    }
+}
+
+impl From<String> for Row {
+    fn from(text: String) -> Self {
+        Self::of(Look::Plain, text)
     }
 }
 

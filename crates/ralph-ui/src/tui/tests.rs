@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use super::app::{App, Effect, Mode, Opened, OwnLoop, Program};
-use super::contents::{Subject, View, is_match, phase_name};
+use super::contents::{Subject, View, is_match};
 use super::draw::{Palette, draw};
 use super::keys::{KEY_HELP, act};
 use super::layout::Panel;
@@ -584,16 +584,4 @@ fn colours_come_only_where_they_are_wanted() {
     let buffer = scene.buffer(Paint::Plain);
     let is_reversed = |y: u16| buffer[(4, y)].modifier.contains(Modifier::REVERSED);
     assert_eq!((0..36).filter(|y| is_reversed(*y)).count(), 1, "what is chosen is seen without colours");
-}
-
-#[test]
-fn a_phase_is_named_without_its_number() {
-    for (heading, name) in [
-        ("Phase 1: Setup", "Setup"),
-        ("Phase 3: User Story 1 - Boards and cards (P1)", "Boards and cards"),
-        ("Polish", "Polish"),
-        ("Phase 2 and more", "Phase 2 and more"),
-    ] {
-        assert_eq!(phase_name(heading), name);
-    }
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use tasklist::Item;
 
-use super::contents::phase_name;
+use super::contents::brief;
 use super::model::{Feature, TaskState};
+use crate::style::phase_title;
 
 /// A line of the list, by the place of what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Tree {
         self.phases.clear();
         let mut start = 0;
         for chunk in items.chunk_by(|one, other| one.phase == other.phase) {
-            let name = chunk[0].phase.as_deref().map_or_else(String::new, phase_name);
+            let name = chunk[0].phase.as_deref().map_or_else(String::new, |phase| brief(phase_title(phase)));
             self.phases.push(Phase { name, items: start..start + chunk.len() });
             start += chunk.len();
         }

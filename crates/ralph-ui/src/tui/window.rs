@@ -44,14 +44,6 @@ impl Window {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub fn row(&self, place: usize) -> Option<&Row> {
-        self.rows.get(place)
-    }
-
     pub fn is_at_end(&self) -> bool {
         self.total.is_some_and(|total| self.end >= total)
     }

@@ -1,5 +1,7 @@
 //! What keys and the mouse do to the state.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
 use ralph_core::record::{Outcome, SessionId, Status};
@@ -8,10 +10,10 @@ use crate::tui::contents::{Subject, View, attempt_of, is_match};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
-use crate::tui::model::Attempt;
+use crate::tui::model::{Attempt, Feature};
 use crate::tui::page::{At, Body};
 use crate::tui::row::{Look, Row};
-use crate::tui::tree::Line;
+use crate::tui::tree::{Line, Tree};
 
 use super::{App, Effect, Mode, Opened, OwnLoop, Program, Question};
 
@@ -34,11 +36,11 @@ impl App {
                 None
             }
             Mode::Find(before) => {
-                self.type_filter(key, before);
+                self.type_words(key, false, before);
                 None
             }
             Mode::Search(before) => {
-                self.type_search(key, before);
+                self.type_words(key, true, before);
                 None
             }
             Mode::Hint(task, text, is_answer) => self.type_hint(key, task, text, is_answer),
@@ -126,11 +128,8 @@ impl App {
                 return Some(Effect::Run(arguments, Some("the page is open in the browser".to_owned())));
             }
             Act::Fold if self.panel == Panel::Tasks => {
-                if let Some((feature, _)) = self.night() {
-                    let feature = std::sync::Arc::clone(feature);
-                    self.tree.toggle(&feature);
-                    self.choose();
-                }
+                self.with_tree(Tree::toggle);
+                self.choose();
             }
             Act::Fold => self.page.toggle(),
             Act::Wrap => {
@@ -152,6 +151,14 @@ impl App {
             },
         }
         None
+    }
+
+    /// Changes the list of tasks.
+    fn with_tree(&mut self, change: impl FnOnce(&mut Tree, &Feature)) {
+        if let Some((feature, _)) = self.night() {
+            let feature = Arc::clone(feature);
+            change(&mut self.tree, &feature);
+        }
     }
 
     pub(super) fn say(&mut self, look: Look, words: impl Into<String>) {
@@ -189,13 +196,8 @@ impl App {
 
     fn move_by(&mut self, lines: isize) {
         match self.panel {
-            Panel::Detail => {
-                self.page.move_by(lines);
-                self.follows &= lines > 0;
-                return;
-            }
-            Panel::Now => {
-                // Nothing to choose there: the detail scrolls.
+            // Where there is nothing to choose, the detail scrolls.
+            Panel::Detail | Panel::Now => {
                 self.page.move_by(lines);
                 self.follows &= lines > 0;
                 return;
@@ -203,12 +205,9 @@ impl App {
             Panel::Needs => {
                 self.need = self.need.saturating_add_signed(lines).min(self.needs().len().saturating_sub(1));
             }
-            Panel::Tasks => {
-                if let Some((feature, _)) = self.night() {
-                    let feature = std::sync::Arc::clone(feature);
-                    self.tree.move_to(self.tree.place.saturating_add_signed(lines), &feature);
-                }
-            }
+            Panel::Tasks => self.with_tree(|tree, feature| {
+                tree.move_to(tree.place.saturating_add_signed(lines), feature);
+            }),
             Panel::Night => return self.step(lines.signum()),
         }
         (self.follows, self.view) = (false, View::Detail);
@@ -279,13 +278,13 @@ impl App {
         match (self.panel, self.view) {
             (Panel::Tasks, _) => match self.tree.selected() {
                 Some(Line::Phase(place)) => {
-                    let Some((feature, _)) = self.night() else { return };
-                    let feature = std::sync::Arc::clone(feature);
-                    if self.tree.is_open(&self.tree.phases[place]) {
-                        self.tree.move_to(self.tree.place + 1, &feature);
-                    } else {
-                        self.tree.toggle(&feature);
-                    }
+                    self.with_tree(|tree, feature| {
+                        if tree.is_open(&tree.phases[place]) {
+                            tree.move_to(tree.place + 1, feature);
+                        } else {
+                            tree.toggle(feature);
+                        }
+                    });
                     self.choose();
                 }
                 Some(Line::Task(_)) => self.panel = Panel::Detail,
@@ -332,10 +331,7 @@ impl App {
         if !self.follows {
             return self.say(Look::Dim, "following nothing");
         }
-        let followed = self.followed();
-        if followed != self.session {
-            self.session = followed;
-        }
+        self.session = self.followed();
         self.renew();
         self.arrive();
         self.page.go_to_end();
@@ -353,7 +349,7 @@ impl App {
             }
             Subject::Night | Subject::Need(_) => None,
         };
-        let is_open = |(feature, _): (&std::sync::Arc<crate::tui::model::Feature>, _)| {
+        let is_open = |(feature, _): (&Arc<Feature>, _)| {
             task.as_ref().and_then(|task| feature.list.find(task)).is_some_and(|item| !item.done)
         };
         let task = task.clone().filter(|_| self.night().is_some_and(is_open));
@@ -538,12 +534,13 @@ impl App {
             Panel::Tasks if !areas.is_summary => {
                 let place = self.tree.top + line;
                 let is_same = is_again && self.tree.place == place;
-                if let (Some((feature, _)), true) = (self.night(), place < self.tree.lines.len()) {
-                    let feature = std::sync::Arc::clone(feature);
-                    self.tree.move_to(place, &feature);
-                    if matches!(self.tree.selected(), Some(Line::Phase(_))) {
-                        self.tree.toggle(&feature);
-                    }
+                if place < self.tree.lines.len() {
+                    self.with_tree(|tree, feature| {
+                        tree.move_to(place, feature);
+                        if matches!(tree.selected(), Some(Line::Phase(_))) {
+                            tree.toggle(feature);
+                        }
+                    });
                 }
                 (self.view, self.follows) = (View::Detail, false);
                 self.focus(panel);

@@ -57,15 +57,20 @@ impl App {
         Some(Effect::Run(words, Some(shown(&said))))
     }
 
-    pub(super) fn type_search(&mut self, key: KeyEvent, before: String) {
-        if key.code == KeyCode::Enter {
-            self.mode = Mode::Browse;
+    /// Types what is looked for in a view, or what the log is filtered by. Esc brings back what it was before.
+    pub(super) fn type_words(&mut self, key: KeyEvent, is_search: bool, before: String) {
+        let words = if is_search { &mut self.search } else { &mut self.filter };
+        match key.code {
+            KeyCode::Enter => {}
+            KeyCode::Esc => *words = before,
+            code => {
+                edit(words, code);
+                return;
+            }
+        }
+        self.mode = Mode::Browse;
+        if is_search && key.code == KeyCode::Enter {
             self.go_to_hit(true);
-        } else if key.code == KeyCode::Esc {
-            self.search = before;
-            self.mode = Mode::Browse;
-        } else {
-            edit(&mut self.search, key.code);
         }
     }
 
@@ -89,19 +94,6 @@ impl App {
                 self.say(Look::Dim, "nothing is searched for: / in an output, a diff or a prompt");
             }
             None => self.say(Look::Dim, format!("`{}` is not in what is shown", shown(&self.search))),
-        }
-    }
-
-    pub(super) fn type_filter(&mut self, key: KeyEvent, before: String) {
-        match key.code {
-            KeyCode::Enter => self.mode = Mode::Browse,
-            KeyCode::Esc => {
-                self.filter = before;
-                self.mode = Mode::Browse;
-            }
-            code => {
-                edit(&mut self.filter, code);
-            }
         }
     }
 }

@@ -112,16 +112,16 @@ fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
         rows.push(fact("Error", Row::of(Look::Bad, brief(error))));
     }
     if !record.tokens.is_unknown() {
-        rows.push(fact("Tokens", Row::of(Look::Plain, tokens_told(&record.tokens))));
+        rows.push(fact("Tokens", tokens_told(&record.tokens)));
     }
     if let Some(memory) = record.memory.as_ref().filter(|memory| memory.iterations > 0) {
         let words = format!("its prompt mentioned {}", Count(memory.iterations as u64, "earlier attempt"));
-        rows.push(fact("Memory", Row::of(Look::Plain, words)));
+        rows.push(fact("Memory", words));
     }
     rows.extend(
         left_behind::lines(record).iter().map(|line| fact("Left behind", Row::of(Look::Warn, brief(line)))),
     );
-    rows.extend(record.restoration().map(|line| fact("Restored", Row::of(Look::Plain, brief(&line)))));
+    rows.extend(record.restoration().map(|line| fact("Restored", brief(&line))));
     rows
 }
 

@@ -3,7 +3,7 @@
 use crate::tui::model::{File, InFlight, Place, Stream};
 use crate::tui::page::{Fold, Page, Section};
 use crate::tui::row::{Look, Row};
-use ralph_core::record::SessionId;
+use ralph_core::record::{Outcome, SessionId};
 use ralph_store::Ask;
 
 use super::Scene;
@@ -19,7 +19,8 @@ pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Page {
     let task = &running.task.name;
     let earlier: Vec<_> =
         scene.feature.attempts_at(task).flat_map(|(_, tried)| tried.into_iter().rev()).collect();
-    let failed: Vec<_> = earlier.iter().take_while(|one| !is_done(one)).take(MAX_EARLIER).collect();
+    let failed: Vec<_> =
+        earlier.iter().take_while(|one| one.outcome() != Outcome::Success).take(MAX_EARLIER).collect();
     if !failed.is_empty() {
         let mut rows = vec![Row::of(Look::Dim, "Before")];
         for one in failed.iter().rev() {
@@ -35,10 +36,6 @@ pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Page {
     }
     sections.extend(streams(&scene.night.id, running));
     stuck(sections)
-}
-
-fn is_done(attempt: &crate::tui::model::Attempt) -> bool {
-    attempt.outcome() == ralph_core::record::Outcome::Success
 }
 
 /// The same without what was before.

@@ -3,7 +3,7 @@
 use crate::local_time::clock;
 use crate::style::{Count, brief_duration, cut};
 use crate::tui::model::Attempt;
-use crate::tui::page::{Body, Fold, Section, reading};
+use crate::tui::page::{Body, Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{FailureClass, Outcome};
 
@@ -28,10 +28,9 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         .map(|running| {
             let row =
                 Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
-            let row =
-                row.and(Look::Plain, brief(&running.task.text)).with_right(Row::of(Look::Accent, "runs now"));
-            let title = Some(row);
-            Section { key: key(running.number), title, fold: Fold::Closed(0), body: Body::Rows(Vec::new()) }
+            let row = row.and(Look::Plain, brief(&running.task.text));
+            let row = row.with_right(Row::of(Look::Accent, "runs now"));
+            Section::folded(key(running.number), row, Vec::new())
         })
         .into_iter()
         .collect();
@@ -54,13 +53,8 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
                 }
             }
         }
-        let title = Some(line(scene, attempt, command.as_deref(), files.as_deref(), calls.as_deref()));
-        sections.push(Section {
-            key: key(attempt.number()),
-            title,
-            fold: Fold::Closed(0),
-            body: Body::Rows(rows),
-        });
+        let title = line(scene, attempt, command.as_deref(), files.as_deref(), calls.as_deref());
+        sections.push(Section::folded(key(attempt.number()), title, rows));
     }
     if sections.is_empty() {
         let words = if scene.filter.is_empty() {

@@ -25,7 +25,7 @@ pub use live::live_file;
 pub use log::{attempt_of, is_match};
 pub use night::max_cost;
 pub use output::rows_of_part;
-pub use words::{and, brief, phase_name, state_of, usd};
+pub use words::{and, brief, state_of, usd};
 
 /// What the detail is about, of the session that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

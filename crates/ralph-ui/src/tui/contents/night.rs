@@ -5,7 +5,7 @@ use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
 use crate::style::{Count, duration, grouped, tokens_told};
 use crate::tui::model::{Attempt, Night};
-use crate::tui::page::{Body, Fold, Section};
+use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{ArtifactStatus, NeedKind, RALPH, Tokens};
 
@@ -37,7 +37,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         facts.push(fact("Artifact", row).linked(&artifact.path));
     }
     let totals = &night.totals;
-    facts.push(fact("Attempts", Row::of(Look::Plain, ending::attempts(totals))));
+    facts.push(fact("Attempts", ending::attempts(totals)));
     if totals.failed > 0 {
         let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
         let cost = totals.cost.failed_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));
@@ -46,50 +46,47 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             grouped(totals.failed as u64),
             grouped(solved as u64)
         );
-        facts.push(fact("Failed", Row::of(Look::Plain, words)));
+        facts.push(fact("Failed", words));
     }
     let claims: Vec<u32> =
         night.attempts.iter().filter(|one| !one.entry.false_claim.is_empty()).map(Attempt::number).collect();
     facts.extend(false_claims(&claims).map(|words| fact("Claims", Row::of(Look::Claim, words))));
     let until = if live.is_some() { scene.now } else { night.last_at };
-    facts.push(fact("Time", Row::of(Look::Plain, duration(night.started_at.ms_until(until)))));
+    facts.push(fact("Time", duration(night.started_at.ms_until(until))));
     if let Some(cost) = ending::cost(&totals.cost) {
         let each = totals.cost.usd.filter(|_| totals.succeeded > 0);
         let each = each.map(|usd| usd / f64::from(u32::try_from(totals.succeeded).unwrap_or(1)));
         let each = each.map_or(String::new(), |usd| format!(", ${usd:.2} a task"));
-        facts.push(fact("Cost", Row::of(Look::Plain, cost + &each)));
+        facts.push(fact("Cost", cost + &each));
     }
     let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
     if !tokens.is_unknown() {
-        facts.push(fact("Tokens", Row::of(Look::Plain, tokens_told(&tokens))));
+        facts.push(fact("Tokens", tokens_told(&tokens)));
     }
     if let Some(detail) = detail {
         let session = &detail.session;
-        facts.extend(detail.changes.map(|stat| fact("Changed", Row::of(Look::Plain, files_and_lines(stat)))));
+        facts.extend(detail.changes.map(|stat| fact("Changed", files_and_lines(stat))));
         let agent = format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default());
-        facts.push(fact("Agent", Row::of(Look::Plain, brief(agent.trim_end()))));
+        facts.push(fact("Agent", brief(agent.trim_end())));
         let fence = session.sandbox.as_ref().map(|facts| Row::of(Look::Plain, brief(&facts.text())));
         facts.push(fact("Sandbox", fence.unwrap_or_else(|| Row::of(Look::Warn, "no sandbox".to_owned()))));
         let validation = detail.validation().map_or_else(|| "none".to_owned(), brief);
-        facts.push(fact("Validation", Row::of(Look::Plain, validation)));
+        facts.push(fact("Validation", validation));
         let limit = Count(u64::from(session.max_iterations), "attempt").to_string();
         let limit = match max_cost(scene) {
             Some(cost) => format!("{limit}, ${cost:.2}"),
             None => limit,
         };
-        facts.push(fact("Limit", Row::of(Look::Plain, limit)));
+        facts.push(fact("Limit", limit));
         let branch = session.branch.as_deref().unwrap_or("a detached HEAD");
         facts.push(fact(
             "Started",
-            Row::of(
-                Look::Plain,
-                format!(
-                    "{} {} {}, {}",
-                    local_minute(night.started_at),
-                    if session.lane.is_some() { "in a lane on" } else { "on" },
-                    brief(branch),
-                    brief(&session.host)
-                ),
+            format!(
+                "{} {} {}, {}",
+                local_minute(night.started_at),
+                if session.lane.is_some() { "in a lane on" } else { "on" },
+                brief(branch),
+                brief(&session.host)
             ),
         ));
     }
@@ -172,16 +169,7 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
             grouped(totals.failed as u64),
             usd(totals.cost.usd)
         );
-        Section {
-            key: night.id.to_string(),
-            title: Some(left.with_right(Row::of(Look::Dim, words))),
-            fold: Fold::Never,
-            body: Body::Rows(Vec::new()),
-        }
+        Section::folded(night.id.to_string(), left.with_right(Row::of(Look::Dim, words)), Vec::new())
     };
-    let mut sections: Vec<Section> = scene.overview.nights().into_iter().map(section).collect();
-    for section in &mut sections {
-        section.fold = Fold::Closed(0);
-    }
-    sections
+    scene.overview.nights().into_iter().map(section).collect()
 }

@@ -60,7 +60,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     if !feature.is_file() {
         let spec = format!("{}/spec.md", feature.path);
         let key = Row::of(Look::Accent, "e").and(Look::Dim, " open in editor");
-        facts.push(fact("Spec", Row::of(Look::Plain, brief(&spec))).linked(&spec).with_right(key));
+        facts.push(fact("Spec", brief(&spec)).linked(&spec).with_right(key));
     }
     sections.push(Section::plain(facts));
     sections

@@ -25,18 +25,6 @@ pub fn usd(cost: Option<f64>) -> String {
     cost.map_or(String::new(), |usd| format!("${usd:.2}"))
 }
 
-/// Returns the name of a phase without its number: `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`.
-pub fn phase_name(heading: &str) -> String {
-    let name = heading
-        .split_once(": ")
-        .filter(|(first, _)| first.starts_with("Phase "))
-        .map_or(heading, |(_, name)| name);
-    let is_story = |first: &str| first.starts_with("User Story ");
-    let name = name.split_once(" - ").filter(|(first, _)| is_story(first)).map_or(name, |(_, name)| name);
-    let end = name.rfind(" (P").filter(|_| name.ends_with(')')).unwrap_or(name.len());
-    brief(name[..end].trim())
-}
-
 /// Returns where a session stands, in a word or few, and the look of it.
 pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
     if let Some(live) = live {
@@ -90,8 +78,8 @@ pub fn took(attempt: &Attempt) -> Row {
 }
 
 /// A fact of the detail: its name stands out, what it says begins in a column.
-pub fn fact(name: &str, value: Row) -> Row {
-    Row::of(Look::Bold, format!("{name:<13}")).then(value).indented(13)
+pub fn fact(name: &str, value: impl Into<Row>) -> Row {
+    Row::of(Look::Bold, format!("{name:<13}")).then(value.into()).indented(13)
 }
 
 /// Returns how an exit code is shown: a signal, which has no code, is neither good nor bad.
@@ -114,12 +102,9 @@ pub fn validation(attempt: &Attempt) -> Option<Row> {
         _ => format!("exit {code}"),
     };
     let tests = entry.evidence.tests.and_then(|tests| {
-        let (passed, failed) = (tests.passed?, tests.failed.unwrap_or_default());
-        let failed_words = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        Some(if failed > 0 {
-            format!("{passed} passed{failed_words}")
-        } else {
-            Count(passed, "test").to_string()
+        Some(match (tests.passed?, tests.failed.unwrap_or_default()) {
+            (passed, 0) => Count(passed, "test").to_string(),
+            (passed, failed) => format!("{passed} passed, {failed} failed"),
         })
     });
     let time = entry.duration_ms.validation.map(duration);

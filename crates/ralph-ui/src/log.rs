@@ -157,7 +157,7 @@ impl ListRow {
             time: row.duration_ms.total().map_or(String::new(), brief_duration),
             cost: row.cost().shown().unwrap_or_default(),
             ended_at: row.ended_at,
-            phase: row.entry().ok().and_then(|entry| entry.phase).map(|phase| one_line(&phase_name(&phase))),
+            phase: row.phase().map(|phase| one_line(&phase_name(&phase))),
         }
     }
 }

@@ -44,7 +44,10 @@ impl SessionTotals {
         cost.unreported_cut_short += usize::from(usd.is_none() && interruption.is_some());
         let Some(task) = facts.task.as_deref() else { return };
         if let Some(usd) = usd {
-            *self.task_costs.entry(task.to_owned()).or_default() += usd;
+            match self.task_costs.get_mut(task) {
+                Some(cost) => *cost += usd,
+                None => drop(self.task_costs.insert(task.to_owned(), usd)),
+            }
         }
         match facts.outcome {
             Outcome::Skipped if !self.given_up.iter().any(|known| known == task) => {

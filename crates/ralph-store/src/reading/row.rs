@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::str::{FromStr, Split};
+use std::str::FromStr;
 
 use anyhow::{Context, Result};
 
@@ -43,6 +43,7 @@ const COST: usize = 2;
 const CLAIMS: usize = 3;
 const HEADS: usize = 4;
 const SNAPSHOT: usize = 6;
+const PHASE: usize = 8;
 const STARTED: usize = 13;
 
 /// A value that is not there, in a field.
@@ -51,7 +52,7 @@ const NONE: &str = "-";
 impl<'a> Row<'a> {
     /// Reads a line without its end; none if we did not write it.
     pub fn read(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(19, '\t');
+        let mut fields = Fields::of(line);
         Some(Self {
             kind: fields.next()?.parse().ok()?,
             commit: fields.next()?,
@@ -73,7 +74,7 @@ impl<'a> Row<'a> {
             tests: fields.next()?,
             flags: fields.next()?,
             first_flag: fields.next()?,
-            rest: fields.next()?,
+            rest: fields.rest?,
         })
     }
 
@@ -119,7 +120,7 @@ impl<'a> Row<'a> {
 
     /// The commit that HEAD was moved to meanwhile.
     pub fn branch_commit(&self) -> Option<&'a str> {
-        let mut heads = self.rest.split('\t').skip(HEADS);
+        let mut heads = Fields::of(self.rest).skip(HEADS);
         let (before, after) = (heads.next()?, heads.next()?);
         (before != after && after != NONE).then_some(after)
     }
@@ -135,13 +136,13 @@ impl<'a> Row<'a> {
 
     /// Returns the exit codes; `None` if they cannot be read.
     pub fn exit(&self) -> Option<Exits> {
-        let mut rest = self.rest.split('\t');
+        let mut rest = Fields::of(self.rest);
         Some(Exits { agent: next(&mut rest)?, validation: next(&mut rest)? })
     }
 
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
-        let mut rest = self.rest.split('\t');
+        let mut rest = Fields::of(self.rest);
         let exit = rest.next().and_then(|field| known(field)?);
         let usd = rest.nth(COST - 1).and_then(|field| known(field)?);
         Cost::of_run(exit, usd)
@@ -149,14 +150,17 @@ impl<'a> Row<'a> {
 
     /// Returns what is counted of it; `None` if it is not of an iteration.
     pub fn facts(&self) -> Option<IterationFacts<'a>> {
-        let started = self.rest.split('\t').nth(STARTED).and_then(|field| known(field)?);
+        let mut rest = Fields::of(self.rest);
+        let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
+        let usd = rest.next().and_then(|field| known(field)?);
+        let started = rest.nth(STARTED - COST - 1).and_then(|field| known(field)?);
         Some(IterationFacts {
             iteration: self.iteration,
             task: self.task(),
             outcome: self.outcome.filter(|_| self.is_iteration())?,
             failure_class: self.failure_class,
-            agent_exit: self.exit()?.agent,
-            cost: self.cost(),
+            agent_exit: exit.agent,
+            cost: Cost::of_run(exit.agent, usd),
             cause: self.cause(),
             started_at: started.map(Timestamp::from_ms),
             ended_at: self.ended_at,
@@ -165,12 +169,17 @@ impl<'a> Row<'a> {
 
     /// Returns the snapshot of the work tree after it.
     pub fn snapshot(&self) -> Option<ObjectId> {
-        self.rest.split('\t').nth(SNAPSHOT).and_then(|field| known(field)?)
+        Fields::of(self.rest).nth(SNAPSHOT).and_then(|field| known(field)?)
+    }
+
+    /// Returns the heading that its task stands under.
+    pub fn phase(&self) -> Option<Cow<'a, str>> {
+        Fields::of(self.rest).nth(PHASE).and_then(text)
     }
 
     /// Returns true if its agent said that something is done which was not.
     pub fn has_false_claim(&self) -> bool {
-        self.rest.split('\t').nth(CLAIMS).is_some_and(|claims| !claims.is_empty() && claims != NONE)
+        Fields::of(self.rest).nth(CLAIMS).is_some_and(|claims| !claims.is_empty() && claims != NONE)
     }
 
     /// Returns all that the message of the record says.
@@ -179,7 +188,7 @@ impl<'a> Row<'a> {
     }
 
     fn whole(&self) -> Option<LogEntry> {
-        let mut rest = self.rest.split('\t');
+        let mut rest = Fields::of(self.rest);
         let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
         let (cost_usd, false_claim) = (next(&mut rest)?, claims(rest.next()?)?);
         let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
@@ -244,6 +253,29 @@ impl<'a> Row<'a> {
             stop_reason,
             limit,
         })
+    }
+}
+
+/// The fields of a line or of its end. They are a few bytes long, and a plain loop finds the end of each sooner than the search
+/// of the standard library, which is made for long texts.
+struct Fields<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { rest: Some(text) }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest.take()?;
+        let Some(end) = text.bytes().position(|byte| byte == b'\t') else { return Some(text) };
+        self.rest = Some(&text[end + 1..]);
+        Some(&text[..end])
     }
 }
 
@@ -355,7 +387,7 @@ fn text(field: &str) -> Option<Cow<'_, str>> {
     (field != NONE).then(|| unescape(field))
 }
 
-fn owned_text(fields: &mut Split<'_, char>) -> Option<Option<String>> {
+fn owned_text(fields: &mut Fields<'_>) -> Option<Option<String>> {
     Some(text(fields.next()?).map(Cow::into_owned))
 }
 
@@ -415,9 +447,9 @@ mod tests {
         assert_eq!(row.entry().unwrap(), *entry, "{line}");
         assert_eq!(row.cost(), entry.cost(), "{line}");
         assert_eq!(row.snapshot(), entry.snapshot, "{line}");
-        let started = row.facts().and_then(|facts| facts.started_at);
-        let counted = IterationFacts::of_entry(entry).and_then(|facts| facts.started_at);
-        assert_eq!(started, counted, "{line}");
+        assert_eq!(row.phase().as_deref(), entry.phase.as_deref(), "{line}");
+        let counted = |facts: IterationFacts<'_>| (facts.started_at, facts.agent_exit, facts.cost);
+        assert_eq!(row.facts().map(counted), IterationFacts::of_entry(entry).map(counted), "{line}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub json: Json,
     /// Maximum size of the page
-    #[arg(long, value_name = "SIZE", default_value = "5MB", value_parser = report_file::size, conflicts_with = "text")]
+    #[arg(long, value_name = "SIZE", default_value = "3MB", value_parser = report_file::size, conflicts_with = "text")]
     pub max_size: u64,
     /// Maximum size of one text in it: a prompt, an answer, an output, a patch
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = report_file::size, conflicts_with = "markdown")]

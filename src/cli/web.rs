@@ -18,7 +18,7 @@ use super::web_server::{HttpReply, serve};
 use super::{Context, ExitCode, SessionChoice, report, report_file, report_sessions, say, sessions};
 
 /// The page of a session has the size of that of `report`.
-const LIMITS: Limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
+const LIMITS: Limits = Limits { max_size: 3_000_000, max_part: 64 << 10 };
 
 #[derive(Debug, Args)]
 pub struct WebArgs {

@@ -12,7 +12,7 @@ use ralph_core::progress::first_sentence;
 use ralph_core::record::{Outcome, RecordKind};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::Tool;
-use ralph_store::{RecordReader, Row, SessionRows, Store};
+use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{
     Below, Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
@@ -93,7 +93,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         Ok(changed.filter_map(Value::as_str).any(is_in))
     };
     let takes = |row: &Row<'_>| Ok(filter.takes(row)? && changed_any(row)?);
-    let mut listed = listed(args, context, &takes, filter.is_open(), found().rev())?;
+    let mut listed = listed(args, context, &takes, filter.is_open(), (&listing, &settled))?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -109,8 +109,12 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
-        let newest = found().next_back().map(|newest| (newest.feature, &newest.refs.session));
-        let summary = summary::of_newest(context, newest)?;
+        let summary = match found().next_back() {
+            Some(SessionRows { refs, feature, .. }) => {
+                Some(summary::of_listing(context, &listing, feature, Some(&refs.session))?)
+            }
+            None => summary::of_newest(context, None)?,
+        };
         return print(|out| write_json(out, summary.as_ref(), rows()));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
@@ -143,7 +147,7 @@ fn listed<'a>(
     context: &Context,
     takes: &dyn Fn(&Row<'_>) -> Result<bool>,
     is_open: bool,
-    sessions: impl Iterator<Item = SessionRows<'a>>,
+    (listing, settled): (&'a Listing, &SessionQuery),
 ) -> Result<Vec<Listed<'a>>> {
     let store = context.store()?;
     let running = sessions::running(store)?;
@@ -153,14 +157,17 @@ fn listed<'a>(
     let mut grep = pattern.is_some().then(|| Grep::new(store, searched, &find)).transpose()?;
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
-    for session in sessions {
+    for session in listing.sessions().rev() {
         if left == 0 {
             break;
+        } else if !settled.is_for(&session.refs.session, session.feature) {
+            continue;
         }
         let id = &session.refs.session;
         let is_running = running.iter().any(|holder| holder.session == *id);
         let mut head = SessionHead::new(id.clone(), session.feature.to_owned(), is_running);
-        let all: Vec<Row<'a>> = session.rows().collect();
+        let mut all: Vec<Row<'a>> = Vec::with_capacity(session.count());
+        all.extend(session.rows());
         for row in &all {
             head.count(row);
         }
@@ -196,7 +203,7 @@ fn listed<'a>(
         if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && is_open && listed.is_empty() {
-                head.add_below(below(context, &session, &all)?);
+                head.add_below(below(context, listing, &session, &all)?);
             }
             let mut solved = HashMap::new();
             if is_for_people(args) {
@@ -290,9 +297,10 @@ fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
     paths.iter().map(resolve).collect()
 }
 
-fn below(context: &Context, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {
+fn below(context: &Context, listing: &Listing, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {
+    let shown = Some(&session.refs.session);
     Ok(Below {
-        summary: Some(summary::of_feature(context, session.feature, Some(&session.refs.session))?),
+        summary: Some(summary::of_listing(context, listing, session.feature, shown)?),
         false_claims: rows.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration).collect(),
         // What cannot be counted is left out: the rows are what was asked for.
         changes: changes(context.store()?, session, rows).unwrap_or_default(),

@@ -8,7 +8,8 @@ use clap::Args;
 use ralph_core::record::{RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use ralph_project::feature;
 use ralph_store::{
-    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
+    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store,
+    UnreadableSession, cleaned_refs,
 };
 use ralph_ui::style::one_line;
 
@@ -167,6 +168,12 @@ pub fn of_feature(store: &Store, path: &str) -> Result<Vec<SessionLog>> {
     with_warnings(|unreadable| store.sessions(&SessionQuery::of_feature(path), unreadable))
 }
 
+/// Returns those after the session `id`.
+pub fn of_feature_after(store: &Store, path: &str, id: &SessionId) -> Result<Vec<SessionLog>> {
+    let query = SessionQuery { after: Some(id.clone()), ..SessionQuery::of_feature(path) };
+    with_warnings(|unreadable| store.sessions(&query, unreadable))
+}
+
 /// As [`chosen`], but returns what cannot be read instead of warning about it.
 pub fn readable(
     store: &Store,
@@ -180,10 +187,12 @@ pub fn readable(
 fn with_warnings<T>(read: impl FnOnce(&mut Vec<Error>) -> Result<T>) -> Result<T> {
     let mut unreadable = Vec::new();
     let found = read(&mut unreadable)?;
-    for error in unreadable {
-        warn(&format!("left out: {error:#}"));
-    }
+    unreadable.iter().for_each(warn_left_out);
     Ok(found)
+}
+
+fn warn_left_out(error: &Error) {
+    warn(&format!("left out: {error:#}"));
 }
 
 /// Says that the beginning of a session is not here.
@@ -200,7 +209,9 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
         None => SessionQuery::default(),
     };
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
-    let listing = with_warnings(|unreadable| store.listing(is_wanted, unreadable))?;
+    let mut unreadable = Vec::new();
+    let listing = store.listing(is_wanted, &mut unreadable)?;
+    unreadable.iter().for_each(|one| warn_left_out(&one.error));
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
         let features = listing.sessions().map(|session| session.feature);
@@ -212,6 +223,38 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
 /// The latest session of a feature, by its path, if it has one.
 pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
     newest_of(store, SessionQuery::of_feature(path))
+}
+
+/// Returns the sessions of a feature, oldest first, with the place of the one to show: that of `named`, or the latest.
+/// Warns of what of it, and of later ones, cannot be read.
+pub fn with_shown(
+    store: &Store,
+    feature: &str,
+    named: Option<&SessionRefs>,
+) -> Result<(Vec<SessionLog>, Option<usize>)> {
+    let mut unreadable = Vec::new();
+    let listing = store.listing(|_| true, &mut unreadable)?;
+    let sessions = listing.logs_of(feature);
+    let place = match named {
+        Some(refs) => sessions.iter().position(|log| log.refs == *refs),
+        None => sessions.len().checked_sub(1),
+    };
+    let shown = place.map(|place| &sessions[place]);
+    let wanted = named.or(shown.map(|log| &log.refs));
+    let is_later = |refs: &SessionRefs| {
+        // What is broken of a session that can be listed concerns who reads that one.
+        let is_listed = || listing.sessions().any(|session| session.refs == refs);
+        named.is_none() && wanted.is_none_or(|wanted| refs.session > wanted.session) && !is_listed()
+    };
+    let concerns = |one: &UnreadableSession| match &one.refs {
+        Some(refs) => wanted == Some(refs) || is_later(refs),
+        None => wanted.is_none(),
+    };
+    unreadable.iter().filter(|one| concerns(one)).for_each(|one| warn_left_out(&one.error));
+    if let Some(log) = shown.filter(|log| named.is_none() && log.is_shallow()) {
+        warn_about_missing(log.id());
+    }
+    Ok((sessions, place))
 }
 
 fn newest_of(store: &Store, query: SessionQuery) -> Result<Option<SessionLog>> {

@@ -108,7 +108,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let begun = shown.log.entries.first().and_then(|entry| store.readable_session(entry));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
-        final_message: &final_message(store, entry, &iteration)?,
+        final_message: &final_message(store, &shown.log, entry, &iteration)?,
         iteration: &iteration,
         entry: &text,
         sandbox: begun.as_ref().and_then(|session| session.sandbox.as_ref()),
@@ -163,11 +163,13 @@ fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<ChangedLines> 
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// Returns what the agent said last.
-fn final_message(store: &Store, entry: &LogEntry, iteration: &Iteration) -> Result<String> {
+fn final_message(store: &Store, log: &SessionLog, entry: &LogEntry, iteration: &Iteration) -> Result<String> {
     if iteration.exit.agent.is_none() {
         return Ok(String::new());
     }
     let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
-    let words = last_words(store, entry, None, iteration, &output);
+    let before = log.entries.iter().take_while(|other| other.commit != entry.commit);
+    let begin = before.filter(|other| other.kind.begins()).last();
+    let words = last_words(store, entry, begin, iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

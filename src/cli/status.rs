@@ -155,13 +155,6 @@ impl WatchTarget {
         let feature = context.recorded_feature(log.feature())?;
         Ok(Self { feature, session: Some(log.refs), redactor })
     }
-
-    fn log(&self, store: &Store) -> Result<Option<SessionLog>> {
-        match &self.session {
-            Some(refs) => sessions::one(store, refs),
-            None => sessions::newest_of_feature(store, &self.feature.path),
-        }
-    }
 }
 
 /// Headings come from the task list as it is, which no record has redacted.
@@ -174,23 +167,23 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let (store, work_tree) = (context.store()?, context.work_tree().ok());
     let feature = &wanted.feature;
     let running = sessions::running(store)?;
-    let log = wanted.log(store)?;
+    let (sessions, place) = sessions::with_shown(store, &feature.path, wanted.session.as_ref())?;
+    let log = place.map(|place| &sessions[place]);
     // A plan is made before there are tasks.
-    let tasks = match &log {
+    let tasks = match log {
         Some(_) => tasks::read_if_there(&feature.files, &feature.tasks_path),
         None => tasks::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
-    let shown = log.as_ref().map(SessionLog::id);
+    let shown = log.map(SessionLog::id);
     let waiting = summary::hints(store, &feature.path);
-    let sessions = store.entries_of(&feature.path)?;
     let remains = ralph_engine::remains(store, work_tree, &sessions);
     let summary = summarize(&feature.path, &sessions, &tasks, &waiting, remains.as_ref(), shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| -> Result<SessionStatus> {
-        let mut session = session_status(store, work_tree, &running, &log, attempts);
+        let mut session = session_status(store, work_tree, &running, log, attempts);
         let redactor = wanted.redactor.as_ref();
-        session.shown = shown_of(context, &log, &session, &running, &summary, redactor)?;
+        session.shown = shown_of(context, log, &session, &running, &summary, redactor)?;
         Ok(session)
     });
     let session = session.transpose()?;

@@ -6,19 +6,41 @@ use tasklist::TaskList;
 use ralph_core::record::{Hint, LogEntry, SessionId, Summary};
 use ralph_core::summary::summarize;
 use ralph_project::tasks;
-use ralph_store::{Hints, Store};
+use ralph_store::{Hints, Listing, SessionLog, Store};
 
 use super::Context;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
 /// command shows.
 pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
+    of_logs(context, feature, &context.store()?.logs_of(feature)?, shown)
+}
+
+/// The same, by a listing that a command has read already, if that is of all sessions.
+pub fn of_listing(
+    context: &Context,
+    listing: &Listing,
+    feature: &str,
+    shown: Option<&SessionId>,
+) -> Result<Summary> {
+    if listing.is_of_all() {
+        of_logs(context, feature, &listing.logs_of(feature), shown)
+    } else {
+        of_feature(context, feature, shown)
+    }
+}
+
+fn of_logs(
+    context: &Context,
+    feature: &str,
+    sessions: &[SessionLog],
+    shown: Option<&SessionId>,
+) -> Result<Summary> {
     let store = context.store()?;
-    let sessions = store.entries_of(feature)?;
-    let list = list(context, store, feature, &sessions);
+    let list = list(context, store, feature, sessions);
     let hints = hints(store, feature);
-    let remains = ralph_engine::remains(store, context.work_tree().ok(), &sessions);
-    Ok(summarize(feature, &sessions, &list, &hints, remains.as_ref(), shown))
+    let remains = ralph_engine::remains(store, context.work_tree().ok(), sessions);
+    Ok(summarize(feature, sessions, &list, &hints, remains.as_ref(), shown))
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the
@@ -39,7 +61,12 @@ pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
 }
 
 /// Returns the task list of a feature: as it is now, else as the newest record has it, else an empty one.
-pub fn list(context: &Context, store: &Store, feature: &str, sessions: &[Vec<LogEntry>]) -> TaskList {
+pub fn list(
+    context: &Context,
+    store: &Store,
+    feature: &str,
+    sessions: &[impl AsRef<[LogEntry]>],
+) -> TaskList {
     present_list(context, feature).or_else(|| recorded_list(store, sessions)).unwrap_or_default()
 }
 
@@ -49,8 +76,8 @@ fn present_list(context: &Context, feature: &str) -> Option<TaskList> {
 }
 
 /// Returns the newest recorded list: a clone may have the records alone.
-fn recorded_list(store: &Store, sessions: &[Vec<LogEntry>]) -> Option<TaskList> {
-    let newest = sessions.iter().flatten().rev();
+fn recorded_list(store: &Store, sessions: &[impl AsRef<[LogEntry]>]) -> Option<TaskList> {
+    let newest = sessions.iter().flat_map(AsRef::as_ref).rev();
     let mut lists = newest.filter_map(|entry| store.file(&entry.commit, "tasks.md").ok().flatten());
     lists.next().and_then(|bytes| tasks::parse(&bytes).ok())
 }

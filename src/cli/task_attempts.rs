@@ -84,8 +84,8 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
 
 /// Returns which iteration of a later session of the feature closed a task.
 fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<String>> {
-    let later = sessions::of_feature(store, log.feature())?;
-    Ok(later.iter().filter(|other| other.id() > log.id()).find_map(|other| {
+    let later = sessions::of_feature_after(store, log.feature(), log.id())?;
+    Ok(later.iter().find_map(|other| {
         let done = other.iterations().find(|entry| entry.closed.iter().any(|name| name == task))?;
         Some(format!("done in {}:{}", other.id(), done.iteration.unwrap_or_default()))
     }))

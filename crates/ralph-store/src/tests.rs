@@ -331,6 +331,38 @@ fn of_sixty_four_sessions_written_at_the_same_time_none_is_lost() {
 }
 
 #[test]
+fn below_the_newest_records_a_walk_reads_the_cache_wherever_it_begins() {
+    let scene = Scene::new();
+    let id = samples::session_id();
+    let mut stream = String::new();
+    for number in 0..700 {
+        let kind = match number {
+            0 => "start".to_owned(),
+            _ => format!("iteration\nRalph-Iteration: {number}\nRalph-Outcome: failure"),
+        };
+        let message = format!(
+            "x\n\nRalph-Schema: 1\nRalph-Session: {id}\nRalph-Feature: specs/001-login\nRalph-Agent: a\nRalph-Record: {kind}\n"
+        );
+        stream.push_str(&format!(
+            "commit refs/ralph/001-login/{id}\ncommitter a <a@b> {} +0000\ndata {}\n{message}\n",
+            1_795_294_000 + number,
+            message.len()
+        ));
+    }
+    Tool::git(scene.path()).args(["fast-import", "--quiet"]).stdin(stream).read().unwrap();
+    let whole = scene.sessions(&mut Vec::new()).remove(0);
+    assert_eq!(scene.store.logs_of(whole.feature()).unwrap()[0].entries, whole.entries);
+    for place in [650, 700] {
+        let tip = whole.entries[place - 1].commit.clone();
+        let reader = scene.store.reader().unwrap();
+        let read = || reader.chain(&whole.refs).read(&tip).unwrap().entries;
+        let (walked, entries) = counters::during(&counters::COMMITS_WALKED, read);
+        assert_eq!(walked, 300);
+        assert_eq!(entries, whole.entries[..place]);
+    }
+}
+
+#[test]
 fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     let scene = Scene::new();
     let holder = || LoopLock::holders(scene.store.repository()).unwrap();

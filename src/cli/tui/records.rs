@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use redact_stream::Redactor;
 use serde_json::Value;
 
@@ -175,8 +175,9 @@ impl Records {
 
     /// The features by their refs, those that did not change as they were.
     fn list(&self, seen: &mut Seen) -> Result<()> {
-        let mut unreadable = Vec::new();
-        let listing = self.store.listing(|_| true, &mut unreadable)?;
+        let mut unread = Vec::new();
+        let listing = self.store.listing(|_| true, &mut unread)?;
+        let mut unreadable: Vec<Error> = unread.into_iter().map(|session| session.error).collect();
         let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
         for rows in listing.sessions() {
             if !self.wanted.is_for(&rows.refs.session, rows.feature) {
@@ -192,8 +193,7 @@ impl Records {
         for (path, sessions) in by_feature {
             let (mut all, mut elsewhere) = (Vec::new(), Vec::new());
             for rows in sessions {
-                let entries: Result<Vec<LogEntry>> = rows.rows().map(|row| row.entry()).collect();
-                let entries = match entries {
+                let entries = match rows.entries() {
                     Ok(entries) if !entries.is_empty() => entries,
                     Ok(_) => continue,
                     Err(error) => {

@@ -9,9 +9,10 @@ use crate::record::{CauseTotals, FailureCause, LogEntry};
 /// Maximum number of causes that are listed.
 const MAX_CAUSES: usize = 20;
 
-pub(super) fn of(sessions: &[Vec<LogEntry>]) -> CauseTotals {
+pub(super) fn of(sessions: &[impl AsRef<[LogEntry]>]) -> CauseTotals {
+    let entries = sessions.iter().flat_map(AsRef::as_ref);
     let (entries, records): (Vec<&LogEntry>, Vec<CauseRecord<'_>>) =
-        sessions.iter().flatten().filter_map(|entry| Some((entry, CauseRecord::of_entry(entry)?))).unzip();
+        entries.filter_map(|entry| Some((entry, CauseRecord::of_entry(entry)?))).unzip();
     let solved = solutions(&records);
     let mut list: Vec<FailureCause> = Vec::new();
     let mut places: HashMap<&Cause, usize> = HashMap::new();

@@ -22,14 +22,14 @@ pub use not_done::not_done;
 /// the `hints` that wait for a prompt, and what the newest attempt left behind. `shown` is the session that is looked at.
 pub fn summarize(
     feature: &str,
-    sessions: &[Vec<LogEntry>],
+    sessions: &[impl AsRef<[LogEntry]>],
     list: &TaskList,
     hints: &[Hint],
     remains: Option<&Remains>,
     shown: Option<&SessionId>,
 ) -> Summary {
     let mut summary = Summary { feature: feature.to_owned(), sessions: sessions.len(), ..Summary::default() };
-    for entries in sessions {
+    for entries in sessions.iter().map(AsRef::as_ref) {
         let Some(id) = entries.first().map(|first| &first.session) else { continue };
         let mut totals = SessionTotals::fold(id, entries);
         totals.settle(list);
@@ -42,7 +42,7 @@ pub fn summarize(
     let records = TaskRecords::of(sessions, list, hints);
     (summary.tasks, summary.waiting) = records.states(list);
     summary.needs_you = records.needs(list);
-    summary.needs_you.extend(sessions.last().and_then(|entries| fault(entries)));
+    summary.needs_you.extend(sessions.last().and_then(|entries| fault(entries.as_ref())));
     summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
     summary.flagged = records.flagged(list);
     summary.causes = causes::of(sessions);

@@ -27,9 +27,10 @@ struct NewestRecords<'a> {
 }
 
 impl<'a> TaskRecords<'a> {
-    pub fn of(sessions: &'a [Vec<LogEntry>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
+    pub fn of(sessions: &'a [impl AsRef<[LogEntry]>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
         let mut tasks: HashMap<&str, NewestRecords<'_>> = HashMap::new();
-        for entry in sessions.iter().flatten().filter(|entry| entry.kind == RecordKind::Iteration) {
+        let entries = sessions.iter().flat_map(AsRef::as_ref);
+        for entry in entries.filter(|entry| entry.kind == RecordKind::Iteration) {
             let item = entry.task.as_deref().and_then(|task| list.find(task));
             let (Some(item), Some(outcome)) = (item, entry.outcome) else { continue };
             let newest = tasks.entry(&item.name).or_default();

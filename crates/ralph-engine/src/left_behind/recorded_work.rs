@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, RecordKind, Session, SessionId, TaskName};
-use ralph_store::{DifferingFile, RecordReader, Store};
+use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId, TaskName};
+use ralph_store::{DifferingFile, RecordReader, SessionLog, Store};
 
 use super::undone_work::UndoneWork;
 use crate::snapshot_taken::BlobChange;
@@ -23,9 +23,8 @@ pub(crate) fn recorded_work(
     now: Option<&ObjectId>,
     is_resumed: bool,
 ) -> Result<UndoneWork> {
-    let sessions = store.entries_of(&session.feature)?;
-    let entries: Vec<&LogEntry> =
-        sessions.iter().flatten().filter(|entry| entry.kind == RecordKind::Iteration).collect();
+    let sessions = store.logs_of(&session.feature)?;
+    let entries: Vec<&LogEntry> = sessions.iter().flat_map(SessionLog::iterations).collect();
     let mut fold = Fold {
         store,
         reader: store.reader()?,

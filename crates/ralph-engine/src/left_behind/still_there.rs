@@ -6,9 +6,13 @@ use ralph_os::process::Tool;
 use ralph_store::{Store, git_locks, lock_name};
 
 /// Returns what the newest attempt among `sessions` of a feature left behind, as far as it is still so.
-pub fn remains(store: &Store, work_tree: Option<&WorkTree>, sessions: &[Vec<LogEntry>]) -> Option<Remains> {
+pub fn remains(
+    store: &Store,
+    work_tree: Option<&WorkTree>,
+    sessions: &[impl AsRef<[LogEntry]>],
+) -> Option<Remains> {
     let is_run = |entry: &&LogEntry| entry.kind == RecordKind::Iteration && entry.exit.agent.is_some();
-    let entry = sessions.last()?.iter().rfind(is_run)?;
+    let entry = sessions.last()?.as_ref().iter().rfind(is_run)?;
     let iteration = store.readable_iteration(entry)?;
     let mut remains = Remains {
         session: iteration.session,

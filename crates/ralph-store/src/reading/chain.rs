@@ -111,13 +111,14 @@ impl Chain<'_> {
         while let Some(id) = next {
             if entries.len() == UNCACHED_RECORDS
                 && below.is_none()
-                && let Some((tip, cached)) = self.lookup.and_then(|lookup| lookup.of(self.refs))
+                && let Some(mut cached) = self.lookup.and_then(|lookup| lookup.of(self.refs))
             {
-                if let Some(place) = entries.iter().position(|entry| entry.commit == tip) {
-                    entries.truncate(place);
+                let commit = objects::from_gix(&id)?;
+                if let Some(place) = cached.iter().rposition(|entry| entry.commit == commit) {
+                    cached.truncate(place + 1);
                     return Ok(ChainWalk { entries: joined(cached, entries), ..ChainWalk::default() });
                 }
-                known = Some(objects::to_gix(&tip)?);
+                known = cached.last().map(|tip| objects::to_gix(&tip.commit)).transpose()?;
                 below = Some(cached);
             }
             if Some(id) == known {

@@ -9,6 +9,7 @@ use ralph_core::record::{LogEntry, ObjectId, RecordKind, TrailerCounts};
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
 use super::row::{self, Row};
+use super::session_log::SessionLog;
 use crate::local::{disk, folders};
 use crate::trailer_value::escape;
 use crate::{SessionRefs, Store};
@@ -21,6 +22,16 @@ const MIN_RECORDS_TO_CACHE: usize = 500;
 pub struct Listing {
     cached: String,
     sessions: Vec<ListedSession>,
+    /// True if no session was left out by what was wanted.
+    is_of_all: bool,
+}
+
+/// A session that cannot be read, or not all of it.
+#[derive(Debug)]
+pub struct UnreadableSession {
+    /// `None` if its ref names no commit.
+    pub refs: Option<SessionRefs>,
+    pub error: Error,
 }
 
 /// One session in a listing.
@@ -34,6 +45,8 @@ struct ListedSession {
     cached: Range<usize>,
     /// Rows that are not in the cache, after those that are.
     fresh: String,
+    /// True if older records exist but cannot be read.
+    is_broken: bool,
 }
 
 /// A session as a listing has it.
@@ -43,6 +56,7 @@ pub struct SessionRows<'a> {
     pub feature: &'a str,
     cached: &'a str,
     fresh: &'a str,
+    is_broken: bool,
 }
 
 impl Listing {
@@ -54,14 +68,19 @@ impl Listing {
             feature: &listed.feature,
             cached: &self.cached[listed.cached.clone()],
             fresh: &listed.fresh,
+            is_broken: listed.is_broken,
         })
     }
 
-    /// Returns the records of the sessions of a feature, as far as they can be read: each with its oldest record first, the
-    /// newest session last.
-    pub fn entries_of(&self, feature: &str) -> Vec<Vec<LogEntry>> {
+    /// Returns true if it lists all sessions that can be read.
+    pub fn is_of_all(&self) -> bool {
+        self.is_of_all
+    }
+
+    /// Returns the sessions of a feature, as far as they can be read, the newest last.
+    pub fn logs_of(&self, feature: &str) -> Vec<SessionLog> {
         let sessions = self.sessions().filter(|session| session.feature == feature);
-        sessions.map(|session| session.rows().filter_map(|row| row.entry().ok()).collect()).collect()
+        sessions.filter_map(|session| session.log()).collect()
     }
 }
 
@@ -69,6 +88,32 @@ impl<'a> SessionRows<'a> {
     /// Returns its records, oldest first.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row<'a>> + use<'a> {
         self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
+    }
+
+    /// Returns all that the messages of its records say, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If this version cannot read one of its rows.
+    pub fn entries(&self) -> Result<Vec<LogEntry>> {
+        let mut entries = Vec::with_capacity(self.count());
+        for row in self.rows() {
+            entries.push(row.entry()?);
+        }
+        Ok(entries)
+    }
+
+    /// Returns how many records it has here.
+    pub fn count(&self) -> usize {
+        [self.cached, self.fresh].map(|text| text.bytes().filter(|byte| *byte == b'\n').count()).iter().sum()
+    }
+
+    /// Returns all that the messages of its records say; `None` if this version can read none of its rows.
+    fn log(&self) -> Option<SessionLog> {
+        let mut entries = Vec::with_capacity(self.count());
+        entries.extend(self.rows().filter_map(|row| row.entry().ok()));
+        let log = SessionLog { refs: self.refs.clone(), entries, is_broken: self.is_broken };
+        (!log.entries.is_empty()).then_some(log)
     }
 
     /// Returns its newest record.
@@ -95,23 +140,24 @@ impl Store {
     pub fn listing(
         &self,
         is_wanted: impl Fn(&SessionRefs) -> bool,
-        unreadable: &mut Vec<Error>,
+        unreadable: &mut Vec<UnreadableSession>,
     ) -> Result<Listing> {
         let reader = self.reader()?;
         let head = head(&reader.ends);
         let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
         let mut sessions = Vec::new();
-        let (mut read, mut is_whole) = (0, true);
+        let (mut read, mut is_of_all, mut is_whole) = (0, true, true);
         for (refs, tip) in self.log_tips()? {
             if !is_wanted(&refs) {
-                is_whole = false;
+                is_of_all = false;
                 continue;
             }
             let kept = cache.sessions.remove(&refs.log());
             let (known, rows) = match kept {
                 Some(kept) if kept.tip == tip => {
                     let CachedSession { tip, feature, rows } = kept;
-                    sessions.push(ListedSession { refs, tip, feature, cached: rows, fresh: String::new() });
+                    let (fresh, is_broken) = (String::new(), false);
+                    sessions.push(ListedSession { refs, tip, feature, cached: rows, fresh, is_broken });
                     continue;
                 }
                 Some(kept) => (Some(kept.tip), kept.rows),
@@ -121,8 +167,10 @@ impl Store {
             match chain.read(&tip) {
                 Ok(ChainWalk { entries, is_joined, gap }) => {
                     // Half a session is not for the cache.
-                    is_whole &= gap.is_none();
-                    unreadable.extend(gap);
+                    let is_broken = gap.is_some();
+                    is_whole &= !is_broken;
+                    let of_it = |error| UnreadableSession { refs: Some(refs.clone()), error };
+                    unreadable.extend(gap.map(of_it));
                     read += entries.len();
                     let mut fresh = String::new();
                     for entry in &entries {
@@ -130,14 +178,15 @@ impl Store {
                     }
                     let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
                     let cached = if is_joined { rows } else { 0..0 };
-                    sessions.push(ListedSession { refs, tip, feature, cached, fresh });
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
                 }
-                Err(error) => unreadable.push(error),
+                Err(error) => unreadable.push(UnreadableSession { refs: Some(refs), error }),
             }
         }
-        unreadable.extend(self.unusable_sessions()?);
-        let listing = Listing { cached: cache.text, sessions };
-        if is_whole && read >= MIN_RECORDS_TO_CACHE {
+        let unusable = self.unusable_sessions()?.into_iter();
+        unreadable.extend(unusable.map(|error| UnreadableSession { refs: None, error }));
+        let listing = Listing { cached: cache.text, sessions, is_of_all };
+        if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();
             let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
@@ -147,10 +196,10 @@ impl Store {
         Ok(listing)
     }
 
-    /// As [`Listing::entries_of`], from all sessions.
-    pub fn entries_of(&self, feature: &str) -> Result<Vec<Vec<LogEntry>>> {
+    /// As [`Listing::logs_of`], from all sessions.
+    pub fn logs_of(&self, feature: &str) -> Result<Vec<SessionLog>> {
         // What cannot be read is reported where records are listed.
-        Ok(self.listing(|_| true, &mut Vec::new())?.entries_of(feature))
+        Ok(self.listing(|_| true, &mut Vec::new())?.logs_of(feature))
     }
 
     /// Throws the cache and the reports away, with what they hold of sessions that go.

@@ -43,13 +43,12 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Returns the cached tip of a session and its records up to there, if the session is cached.
-    pub fn of(&self, refs: &SessionRefs) -> Option<(ObjectId, Vec<LogEntry>)> {
+    /// Returns the records of a session up to the tip that it had when it was cached; `None` if it is not.
+    pub fn of(&self, refs: &SessionRefs) -> Option<Vec<LogEntry>> {
         let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
         let kept = cache.sessions.get(&refs.log())?;
         let rows = cache.text[kept.rows.clone()].split_terminator('\n');
-        let entries: Option<Vec<_>> = rows.map(|line| Row::read(line)?.entry().ok()).collect();
-        Some((kept.tip.clone(), entries?))
+        rows.map(|line| Row::read(line)?.entry().ok()).collect()
     }
 }
 

@@ -13,6 +13,12 @@ pub struct SessionLog {
     pub is_broken: bool,
 }
 
+impl AsRef<[LogEntry]> for SessionLog {
+    fn as_ref(&self) -> &[LogEntry] {
+        &self.entries
+    }
+}
+
 impl SessionLog {
     pub fn id(&self) -> &SessionId {
         &self.refs.session

@@ -19,6 +19,8 @@ pub struct SessionQuery {
     /// The path of their feature.
     pub feature: Option<String>,
     pub session: Option<SessionId>,
+    /// Only sessions after this one.
+    pub after: Option<SessionId>,
     /// True if only the newest of them is wanted.
     pub newest: bool,
 }
@@ -55,6 +57,7 @@ impl Store {
         let reader = self.reader()?;
         let mut sessions = Vec::new();
         let mut tips = self.log_tips()?;
+        tips.retain(|(refs, _)| query.after.as_ref().is_none_or(|after| refs.session > *after));
         if query.newest {
             tips.reverse();
         }

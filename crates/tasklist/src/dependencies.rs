@@ -26,6 +26,11 @@ static KEYWORD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid expression")
 });
 
+/// A part of each form of [`KEYWORD`], which is large: most texts have none.
+static HINT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("(?i-u)depend|blocked|deps|prerequisite|requires|needs|after").expect("a valid expression")
+});
+
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"^[\s:*_`\[(~]*(?:(?i:tasks)\s+)?[`*_\[]*{ID}")).expect("a valid expression")
 });
@@ -48,6 +53,9 @@ static OTHER_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the dependencies that `text` names, for the task called `own`.
 pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
     let mut dependencies = Vec::new();
+    if !HINT.is_match(text) {
+        return dependencies;
+    }
     for keyword in KEYWORD.find_iter(text) {
         if let Some(subject) = OTHER_SUBJECT.captures(before(text, keyword.start()))
             && subject.name("id").map(|id| id.as_str()).is_none_or(|id| Some(id) != own)

@@ -28,8 +28,17 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid expression")
 });
 
+/// A part of all [`WORDS`]: hardly a task has one, and the other expressions are large.
+static HINT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i-u:cancel|dropped|won['t]|n/a|applicable)|(?i-u:won)’|(?i-u:will)\s+(?i-u:not)")
+        .expect("a valid expression")
+});
+
 /// Returns the text of a box without a word in front that says that it is struck: an id may follow.
 pub(super) fn without_front(text: &str) -> &str {
+    if !HINT.is_match(text) {
+        return text;
+    }
     if let Some(front) = FRONT.find(text) {
         return &text[front.end()..];
     }
@@ -39,7 +48,7 @@ pub(super) fn without_front(text: &str) -> &str {
 /// Returns true if the text of an open box says that it is not to be done. `label` is that text without its id.
 pub(super) fn is_struck(text: &str, label: &str) -> bool {
     let front = |text: &str| without_front(text).len() < text.len();
-    is_struck_through(text, label) || front(text) || front(label) || END.is_match(text)
+    is_struck_through(text, label) || front(text) || front(label) || HINT.is_match(text) && END.is_match(text)
 }
 
 fn is_struck_through(text: &str, label: &str) -> bool {

@@ -22,6 +22,11 @@ const MAX_ESCAPE: usize = 48;
 /// How many bytes of escapes at one place are taken out. What is more is text, so that memory stays bounded.
 const MAX_RUN: usize = 64;
 
+/// Returns true if an escape may be in `bytes`.
+pub(super) fn may_hold_escape(bytes: &[u8]) -> bool {
+    memchr2(0x1b, b'\\', bytes).is_some()
+}
+
 /// Whether bytes are the last of their stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -46,7 +51,8 @@ pub(super) struct Run {
 impl Colours {
     /// Returns the whole text `bytes` without its escapes.
     pub(super) fn without<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        if !ESCAPE.is_match(bytes) {
+        // Most texts have none, and need no expression.
+        if !may_hold_escape(bytes) || !ESCAPE.is_match(bytes) {
             return Cow::Borrowed(bytes);
         }
         let mut plain = bytes.to_vec();
@@ -57,6 +63,9 @@ impl Colours {
     /// Takes the escapes out of `bytes[from..]`. Returns the bytes at the end that may begin one, if more are to come:
     /// they are taken away too, and belong before what is read next.
     pub(super) fn take_out(&mut self, bytes: &mut Vec<u8>, from: usize, end: End) -> Vec<u8> {
+        if !may_hold_escape(&bytes[from..]) {
+            return Vec::new();
+        }
         let is_final = end == End::Final;
         let edge = if is_final { bytes.len() } else { bytes.len().saturating_sub(MAX_ESCAPE).max(from) };
         let mut plain = Vec::new();

@@ -1,8 +1,35 @@
 //! Finds the places where a secret may show itself: one pass over the text with the keywords of all rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+
+/// The same keywords by their first two bytes: made in a tenth of the time, to look through a few short texts.
+#[derive(Debug)]
+pub(super) struct KeywordIndex(HashMap<[u8; 2], Vec<&'static [u8]>>);
+
+impl KeywordIndex {
+    pub(super) fn new(keywords: impl Iterator<Item = &'static str>) -> Self {
+        let mut index: HashMap<[u8; 2], Vec<&[u8]>> = HashMap::new();
+        for keyword in keywords.map(str::as_bytes) {
+            let start: &[u8; 2] = keyword.first_chunk().expect("a keyword has two bytes at least");
+            index.entry(start.map(|byte| byte.to_ascii_lowercase())).or_default().push(keyword);
+        }
+        Self(index)
+    }
+
+    /// Returns true if a keyword is in `bytes`.
+    pub(super) fn is_match(&self, bytes: &[u8]) -> bool {
+        (0..bytes.len().saturating_sub(1)).any(|at| {
+            let start = [bytes[at], bytes[at + 1]].map(|byte| byte.to_ascii_lowercase());
+            let keywords = self.0.get(&start);
+            let begins = |keyword: &&[u8]| {
+                bytes[at..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
+            };
+            keywords.is_some_and(|keywords| keywords.iter().any(begins))
+        })
+    }
+}
 
 /// The keywords of rules, letters in either case: the rules look again.
 #[derive(Debug)]

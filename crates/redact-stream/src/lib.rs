@@ -31,7 +31,7 @@ pub use secret::{Counts, Redacted};
 use colour::{Colours, End};
 use context::Context;
 use custom::CustomRules;
-use gate::Gate;
+use gate::{Gate, KeywordIndex};
 use issuers::Issuer;
 use scan::{Scan, Windows};
 use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Rest, Secret, marker_end};
@@ -39,6 +39,9 @@ use view::View;
 
 /// How many bytes of a key stand before a colour that ends it, at the least.
 const MIN_SHOWN: usize = 4;
+
+/// Largest text that is looked through without the automaton of all keywords: few commands have a longer one.
+const MAX_SHORT_BYTES: usize = 512;
 
 /// Maximum number of passes over a text.
 const MAX_PASSES: usize = 8;
@@ -68,6 +71,10 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 
 /// The keywords of all rules, made once: that takes milliseconds.
 static GATE: LazyLock<Gate<Rule>> = LazyLock::new(|| Gate::new(keywords()));
+
+/// The same for texts of at most [`MAX_SHORT_BYTES`].
+static SHORT_GATE: LazyLock<KeywordIndex> =
+    LazyLock::new(|| KeywordIndex::new(keywords().map(|(keyword, _)| keyword)));
 
 /// Returns the first key or token of an issuer in `text` that shows itself before `until`.
 fn first_key(text: &[u8], until: usize) -> Option<Secret> {
@@ -158,6 +165,10 @@ impl Redactor {
 
     /// As [`Redactor::redact_text`], for bytes in any encoding.
     pub fn redact_bytes(&self, bytes: &[u8]) -> (Vec<u8>, Counts) {
+        let is_short = self.rules.is_empty() && bytes.len() <= MAX_SHORT_BYTES;
+        if is_short && !colour::may_hold_escape(bytes) && !SHORT_GATE.is_match(bytes) {
+            return (bytes.to_owned(), Counts::default());
+        }
         let mut scan = Scan::default();
         let redacted = self.redact_from(&mut scan, bytes);
         (redacted, scan.counts)

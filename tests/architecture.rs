@@ -87,11 +87,12 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "a file that the user names"),
     ("crates/ralph-os/src/process/", "streams in the spool, and /proc"),
+    ("crates/ralph-os/src/platform/", "what the callers of its functions are allowed to open"),
     (
         "crates/ralph-os/src/sandbox/",
         "the private home folder of a sandbox, and what an agent gets copies of",
     ),
-    ("crates/ralph-os/src/terminal.rs", "the terminal of this process"),
+    ("crates/ralph-os/src/terminal", "the terminal of this process"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
     ("crates/ralph-engine/src/commits/", "messages and traces in the spool"),
     ("crates/ralph-engine/src/recover.rs", "the spool"),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, PipeWriter, Read};
-use std::os::unix::process::CommandExt;
 use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use super::Interrupt;
 use super::started::ChildProcess;
+use crate::platform::{in_own_group, is_stopped_by_terminal};
 
 /// Time between two checks of limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
@@ -111,7 +110,7 @@ pub(super) fn run(
         ChildProcess::start(&expression)
     } else if interrupt.is_some() {
         ChildProcess::start(&expression.before_spawn(|command| {
-            command.process_group(0);
+            in_own_group(command);
             Ok(())
         }))
     } else {
@@ -215,18 +214,11 @@ impl<'a> StopWatch<'a> {
     }
 }
 
-/// Returns true if the terminal stopped it because it read from it or wrote to it: its whole group stands still then.
-fn is_stopped_by_terminal(pid: i32) -> bool {
-    let Some(pid) = Pid::from_raw(pid) else { return false };
-    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    let status = waitid(WaitId::Pid(pid), options).ok().flatten();
-    let signal = status.and_then(|status| status.stopping_signal());
-    signal.is_some_and(|signal| [Signal::TTIN, Signal::TTOU].map(Signal::as_raw).contains(&signal))
-}
-
 #[cfg(test)]
 mod tests {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    use crate::platform::{SIGINT, SIGTERM};
 
     use super::*;
 
@@ -262,7 +254,7 @@ mod tests {
             let script = format!("kill -{signal} $$; exit 0");
             // The terminal does not stop processes of an orphaned process group.
             let shell = duct::cmd("sh", ["-c", &script]).unchecked().before_spawn(|command| {
-                command.process_group(0);
+                in_own_group(command);
                 Ok(())
             });
             let started = ChildProcess::start(&shell).unwrap();

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use camino::Utf8PathBuf;
-use rustix::process::Signal;
 
 use super::launcher::{failure_file, take_failure, through_ourselves};
 use super::limits::{Limits, Pulse, Watch};
 use super::process_tree::ProcessTree;
 use super::started::ChildProcess;
 use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
+use crate::platform::{self, Signal};
 use crate::sandbox::Fence;
 use ralph_core::record::{Exit, ExitReason};
 
@@ -146,8 +145,9 @@ impl Child {
             return Ok(Err("nothing to start: the command is empty".to_owned()));
         };
         // A path is meant from where the child runs, not from where the user stands.
-        let is_path = program.contains('/');
+        let is_path = platform::is_path(program);
         let found = if is_path { self.directory.join(program).into_string() } else { program.clone() };
+        let found = platform::program(found.as_ref()).to_string_lossy().into_owned();
         let mut words: Vec<String> = [found].into_iter().chain(arguments.iter().cloned()).collect();
         if let Some(fence) = &self.fence {
             words = fence.wrap(&words, &self.directory);
@@ -171,8 +171,8 @@ impl Child {
         let child = self.clone();
         expression = expression.before_spawn(move |command| {
             child.set_variables(command);
-            if !is_launched {
-                command.process_group(0);
+            if !is_launched || cfg!(windows) {
+                platform::in_own_group(command);
             }
             Ok(())
         });

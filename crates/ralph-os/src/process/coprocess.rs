@@ -1,7 +1,6 @@
 //! A tool that stays and answers: `git update-ref --stdin`.
 
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};
-use std::os::unix::process::CommandExt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use super::bounded::CutShort;
 use super::registry::pids;
 use super::started::ChildProcess;
 use super::tool::{Captured, Tool};
+use crate::platform::in_own_group;
 
 /// Time between TERM and KILL for a tool that does not answer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ impl Coprocess {
         let expression =
             tool.expression().stdin_file(reads_stdin).stderr_to_stdout().stdout_file(writes_stdout);
         let expression = expression.before_spawn(|command| {
-            command.process_group(0);
+            in_own_group(command);
             Ok(())
         });
         let process = ChildProcess::start(&expression).with_context(|| format!("run `{tool}`"))?;

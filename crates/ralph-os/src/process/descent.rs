@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use super::{Process, system};
+use crate::platform::{Signal, signal_process};
 
 /// Returns a process and all that it descends from.
 pub(super) fn ancestors(pid: i32, by_pid: &BTreeMap<i32, &Process>) -> BTreeSet<i32> {
@@ -41,8 +40,8 @@ pub(super) fn send(process: &Process, signal: Signal) {
     // Checked again right before: its pid may have been reused meanwhile.
     let is_same =
         system::process(process.pid).is_some_and(|now| system::is_same_birth(now.born, process.born));
-    if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_same) {
-        let _gone = kill_process(pid, signal);
+    if is_same {
+        signal_process(process.pid, signal);
     }
 }
 
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_pid_that_went_to_somebody_else_is_not_hit() {
-        let own = system::process(system::own_pid()).unwrap();
+        let own = system::process(crate::platform::own_pid()).unwrap();
         // If this were sent, the test would not live to say so.
         send(&Process { born: own.born + 10, ..own }, Signal::KILL);
     }

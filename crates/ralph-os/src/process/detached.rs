@@ -2,8 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +11,7 @@ use camino::Utf8Path;
 use super::Marker;
 use super::launcher::{LAUNCH, launcher};
 use super::registry::DetachedPid;
+use crate::platform;
 
 /// Time between two checks of a program that may end at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -40,11 +39,18 @@ impl Detached {
     fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
-        let mut command = std::process::Command::new(launcher().map_or(program.as_ref(), Path::as_os_str));
-        match launcher() {
+        let mut command = match launcher().filter(|_| cfg!(unix)) {
             // Its reason, if it cannot start the program, is what the program says.
-            Some(_) => command.args([LAUNCH, "/dev/stderr", program]),
-            None => command.process_group(0),
+            Some(launcher) => {
+                let mut command = std::process::Command::new(launcher);
+                command.args([LAUNCH, "/dev/stderr", program]);
+                command
+            }
+            None => {
+                let mut command = std::process::Command::new(platform::program(program.as_ref()));
+                platform::in_own_group(&mut command);
+                command
+            }
         };
         command.args(arguments).current_dir(directory);
         if let Some(mark) = mark {

@@ -5,12 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rustix::process::Signal;
-use signal_hook::consts as signals;
-use signal_hook::consts::{SIGINT, SIGTSTP};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
+use crate::platform::{self, SIGINT, SIGTSTP, Signal};
 use crate::terminal::{give_back, give_back_while};
 
 use super::{registry, system};
@@ -18,25 +14,9 @@ use super::{registry, system};
 /// The one that was installed.
 static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
 
-/// The signals of all systems that end a program that does not listen to them, but for those by which the system reports
-/// an error of the program itself, and SIGPIPE, which the Rust runtime ignores.
-const ENDING_SIGNALS: [i32; 11] = [
-    SIGINT,
-    signals::SIGTERM,
-    signals::SIGHUP,
-    signals::SIGQUIT,
-    signals::SIGUSR1,
-    signals::SIGUSR2,
-    signals::SIGALRM,
-    signals::SIGVTALRM,
-    signals::SIGPROF,
-    signals::SIGXCPU,
-    signals::SIGXFSZ,
-];
-
-/// Returns [`ENDING_SIGNALS`] and those that only this system has.
+/// Returns the signals that end a program, and those of them that only this system has.
 pub(super) fn ending_signals() -> Vec<i32> {
-    ENDING_SIGNALS.into_iter().chain(system::more_ending_signals()).collect()
+    platform::ENDING_SIGNALS.iter().copied().chain(system::more_ending_signals()).collect()
 }
 
 /// Whether a stop of the session was requested, and how fast. All clones share one state.
@@ -67,26 +47,22 @@ impl Interrupt {
         listened.push(SIGTSTP);
         let ignored = system::ignored_signals();
         listened.retain(|signal| !ignored.contains(signal));
-        let mut signals = Signals::new(listened).context("listen to signals")?;
         let shared = interrupt.clone();
-        std::thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || {
-                for signal in signals.forever() {
-                    if signal == SIGTSTP {
-                        suspend();
-                        continue;
-                    }
-                    if signal == SIGINT && shared.is_urgent() {
-                        // Whatever hangs now, the user wants out; the next start finishes the spool.
-                        give_back();
-                        signal_hook::low_level::exit(128 + SIGINT);
-                    }
-                    shared.raise(signal);
-                }
-            })
-            .context("start the thread that listens to signals")?;
+        platform::end_children_with_us();
+        platform::listen(listened, move |signal| shared.receive(signal)).context("listen to signals")?;
         Ok(INSTALLED.get_or_init(|| interrupt).clone())
+    }
+
+    fn receive(&self, signal: i32) {
+        if signal == SIGTSTP {
+            return suspend();
+        }
+        if signal == SIGINT && self.is_urgent() {
+            // Whatever hangs now, the user wants out; the next start finishes the spool.
+            give_back();
+            platform::exit_now(128 + SIGINT);
+        }
+        self.raise(signal);
     }
 
     /// Returns the one that was installed, if this process listens to signals.
@@ -178,7 +154,7 @@ fn suspend() {
     registry::signal_running(Signal::STOP);
     give_back_while(|| {
         // It comes back when we are continued.
-        let _stopped = emulate_default_handler(SIGTSTP).is_ok();
+        platform::default_action(SIGTSTP);
     });
     registry::signal_running(Signal::CONT);
 }
@@ -187,7 +163,7 @@ fn suspend() {
 mod tests {
     use std::time::Instant;
 
-    use signal_hook::consts::{SIGHUP, SIGTERM};
+    use crate::platform::{SIGHUP, SIGTERM};
 
     use super::*;
     use crate::process::give_children_default_signals;
@@ -223,7 +199,7 @@ mod tests {
             return;
         }
         let interrupt = Interrupt::install().unwrap();
-        let send = || rustix::process::kill_process(rustix::process::getpid(), Signal::INT).unwrap();
+        let send = || platform::signal_process(platform::own_pid(), Signal::INT);
         send();
         while interrupt.signal().is_none() {
             interrupt.pause(Duration::from_millis(10));

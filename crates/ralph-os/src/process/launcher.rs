@@ -8,13 +8,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use signal_hook::low_level::emulate_default_handler;
 
 use super::interrupt::ending_signals;
+use crate::platform;
 
 /// The word of the command line after which our own program starts a child. No command for users.
 pub const LAUNCH: &str = "launch-child";
@@ -74,9 +73,8 @@ pub(super) fn take_failure(code: Option<i32>, stderr: &Utf8Path) -> Option<Strin
 /// code, and only if it could not become the program.
 pub fn launch(arguments: &[OsString]) -> i32 {
     let [failure, program, arguments @ ..] = arguments else { return NOT_STARTED };
-    // It fails only for the leader of a process group, which our child is not yet.
-    let _is_new = rustix::process::setsid().is_ok();
-    let signal = with_default_signals(|| exec(program, arguments));
+    platform::start_session();
+    let signal = platform::with_default_signals(ending_signals(), || exec(program, arguments));
     match signal {
         Err(error) => {
             // If nothing can be written, the exit code alone has to do.
@@ -85,31 +83,16 @@ pub fn launch(arguments: &[OsString]) -> i32 {
         }
         Ok(signal) => {
             // Ends us in most cases.
-            let _ended = emulate_default_handler(signal).is_ok();
+            platform::default_action(signal);
             128 + signal
         }
     }
 }
 
-/// Runs `exec` so that the program begins with the default action for each signal: those that we inherited as
-/// ignored get a handler, and exec resets handlers. Returns a signal that came before that.
-fn with_default_signals(exec: impl FnOnce() -> io::Error) -> io::Result<i32> {
-    let came = Arc::new(AtomicUsize::new(0));
-    for signal in ending_signals() {
-        let number = usize::try_from(signal).unwrap_or_default();
-        signal_hook::flag::register_usize(signal, Arc::clone(&came), number)?;
-    }
-    match i32::try_from(came.load(Ordering::SeqCst)) {
-        Ok(0) | Err(_) => Err(exec()),
-        Ok(signal) => Ok(signal),
-    }
-}
-
 fn exec(program: &OsStr, arguments: &[OsString]) -> io::Error {
-    use std::os::unix::process::CommandExt;
     #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
     let mut command = std::process::Command::new(program);
-    command.args(arguments).exec()
+    platform::become_program(command.args(arguments))
 }
 
 #[cfg(test)]

@@ -117,8 +117,8 @@ pub(super) fn more_ending_signals() -> Vec<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::system::own_pid;
     use super::*;
+    use crate::platform::own_pid;
 
     #[test]
     fn a_name_with_blanks_and_brackets_is_read_whole() {

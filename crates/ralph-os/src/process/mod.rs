@@ -3,11 +3,12 @@
 mod activity;
 mod bounded;
 mod child;
+#[cfg_attr(windows, path = "child_signal_windows.rs")]
 mod child_signal;
 mod coprocess;
 mod descent;
 mod detached;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(all(unix, any(test, feature = "testing")))]
 mod for_tests;
 mod interrupt;
 mod launcher;
@@ -33,7 +34,7 @@ pub use child::{Child, ChildExit};
 pub use child_signal::wait_for_children;
 pub use coprocess::Coprocess;
 pub use detached::Detached;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(all(unix, any(test, feature = "testing")))]
 pub use for_tests::{give_children_default_signals, is_without_git_of_the_user};
 pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
@@ -45,6 +46,9 @@ pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
 pub use system::{is_git_running, use_portable_processes};
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
+
+use crate::platform::{self, code_of};
+pub use crate::platform::{host_name, is_root};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone)]
@@ -71,11 +75,6 @@ enum Carried {
     Nothing,
 }
 
-/// Returns true if we run as root.
-pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 /// Returns true if a process of this number is there.
 pub fn is_running(pid: i32) -> bool {
     system::process(pid).is_some()
@@ -83,17 +82,9 @@ pub fn is_running(pid: i32) -> bool {
 
 /// Runs a shell command with our own streams and waits for it: for programs that are themselves children.
 pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Result<i32> {
-    let output = duct::cmd("sh", ["-c", command]).dir(directory.as_std_path()).unchecked().run()?;
+    let output = duct::cmd(platform::program("sh".as_ref()), ["-c", command])
+        .dir(directory.as_std_path())
+        .unchecked()
+        .run()?;
     Ok(code_of(output.status))
-}
-
-/// Returns the number by which records name the end of a child: its exit code, or 128+n for signal n.
-fn code_of(status: std::process::ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
-}
-
-/// Returns the name of this machine, for messages to people on others.
-pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

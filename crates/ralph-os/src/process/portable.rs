@@ -1,24 +1,35 @@
 //! What systems other than Linux report about processes: enough for groups and descent, no environments.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::process::{Pid, getpgid, getpid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use sysinfo::{ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
 use super::{Carried, Process};
+use crate::platform::{self, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 /// By how many seconds two times of birth of one process may differ.
 pub(super) const BIRTH_TOLERANCE: u64 = 2;
 
 pub(super) fn processes() -> Vec<Process> {
-    look(ProcessesToUpdate::All, ProcessRefreshKind::nothing())
-        .processes()
-        .values()
-        .filter_map(as_process)
-        .collect()
+    let listed = look(ProcessesToUpdate::All, ProcessRefreshKind::nothing());
+    let mut all: Vec<Process> = listed.processes().values().filter_map(as_process).collect();
+    if cfg!(windows) {
+        forget_reused_parents(&mut all);
+    }
+    all
+}
+
+/// Windows keeps the number of a parent that is gone, and gives it to other processes: a parent is older than its child.
+fn forget_reused_parents(all: &mut [Process]) {
+    let born: BTreeMap<i32, u64> = all.iter().map(|process| (process.pid, process.born)).collect();
+    for process in all {
+        if born.get(&process.parent).is_none_or(|parent| *parent > process.born) {
+            process.parent = 0;
+        }
+    }
 }
 
 pub(super) fn process(pid: i32) -> Option<Process> {
@@ -54,9 +65,10 @@ fn look(which: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
 fn as_process(process: &sysinfo::Process) -> Option<Process> {
     let number = |pid: sysinfo::Pid| pid.as_u32().cast_signed();
     let pid = number(process.pid());
-    let session = process.session_id().map_or(0, number);
+    // On Windows it is that of the user at the screen.
+    let session = process.session_id().filter(|_| cfg!(unix)).map_or(0, number);
     // A process of the kernel's, or from outside of a container, has neither session nor group that could be named.
-    let group = if session == 0 { 0 } else { getpgid(Pid::from_raw(pid)).ok()?.as_raw_nonzero().get() };
+    let group = if session == 0 { 0 } else { platform::group_of(pid)? };
     Some(Process {
         pid,
         parent: process.parent().map_or(0, number),
@@ -64,7 +76,7 @@ fn as_process(process: &sysinfo::Process) -> Option<Process> {
         session,
         born: process.start_time(),
         is_zombie: process.status() == ProcessStatus::Zombie,
-        name: process.name().to_string_lossy().into_owned(),
+        name: platform::program_name(Path::new(process.name())).unwrap_or_default().to_owned(),
     })
 }
 
@@ -86,6 +98,9 @@ pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Ca
 /// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that
 /// we start inherits that, so one that sends itself such a signal shows it by surviving.
 pub(super) fn ignored_signals() -> Vec<i32> {
+    if cfg!(windows) {
+        return Vec::new();
+    }
     const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
     let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].map(|signal| signal.to_string());
     let probe = duct::cmd("sh", ["-c", PROBE, "sh"].into_iter().chain(signals.iter().map(String::as_str)))
@@ -102,14 +117,28 @@ pub(super) fn more_ending_signals() -> Vec<i32> {
     Vec::new()
 }
 
-/// Returns our own process id.
-pub(super) fn own_pid() -> i32 {
-    Pid::as_raw(Some(getpid()))
-}
-
 #[cfg(test)]
 mod tests {
+    use crate::platform::own_pid;
+
     use super::*;
+
+    #[test]
+    fn a_parent_is_older_than_its_child() {
+        let process = |pid, parent, born| Process {
+            pid,
+            parent,
+            group: 0,
+            session: 0,
+            born,
+            is_zombie: false,
+            name: String::new(),
+        };
+        let mut all =
+            [process(4, 0, 1), process(8, 4, 2), process(12, 16, 3), process(16, 4, 9), process(20, 24, 5)];
+        forget_reused_parents(&mut all);
+        assert_eq!(all.map(|process| process.parent), [0, 4, 0, 4, 0]);
+    }
 
     #[test]
     fn we_are_in_our_own_list() {
@@ -117,7 +146,7 @@ mod tests {
         let is_own =
             |process: &Process| process.pid == own.pid && process.born.abs_diff(own.born) <= BIRTH_TOLERANCE;
         assert!(processes().iter().any(is_own));
-        assert_eq!((own.group, own.is_zombie), (Pid::as_raw(getpgid(None).ok()), false));
+        assert_eq!((own.group, own.is_zombie), (platform::group_of(own_pid()).unwrap(), false));
         assert_eq!(current_folder(own_pid()).unwrap(), std::env::current_dir().unwrap());
     }
 

@@ -1,12 +1,11 @@
 //! Folders of ours in a git directory.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
 use ralph_core::record::Refusal;
+
+use crate::platform::private_dirs;
 
 /// The folder in a git directory that is ours.
 const OURS: &str = "ralph";
@@ -26,7 +25,7 @@ pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
             .with_hint("move it back to where it was, then run the command again")
             .into());
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| format!("create {dir}"))
+    private_dirs().recursive(true).create(dir).with_context(|| format!("create {dir}"))
 }
 
 fn is_git_dir(folder: &Utf8Path) -> bool {

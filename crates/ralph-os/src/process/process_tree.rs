@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
-
 use super::descent::{add_descendants, ancestors, send};
 use super::marker::Marker;
 use super::noted::{self, Noted};
 use super::registry::{Pids, pids};
 use super::started::ChildProcess;
 use super::{Carried, Interrupt, Process, system};
+use crate::platform::{self, CAN_ASK_TO_END, Signal};
 
 /// Time for what is just ending by itself when its parent ends; it is no leftover.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -82,7 +81,7 @@ impl<'a> ProcessTree<'a> {
     pub(super) fn members(&mut self) -> Vec<Process> {
         let Pids { running, detached, .. } = &*pids();
         let all = system::processes();
-        let own_pid = system::own_pid();
+        let own_pid = platform::own_pid();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
         let mut spared = ancestors(own_pid, &by_pid);
@@ -113,7 +112,7 @@ impl<'a> ProcessTree<'a> {
         let members: Vec<&Process> = all.iter().filter(|process| belonging.contains(&process.pid)).collect();
         for process in &members {
             if process.is_zombie && process.parent == own_pid && !running.contains(&process.pid) {
-                reap(process.pid);
+                platform::reap(process.pid);
             }
         }
         let living: Vec<Process> =
@@ -146,15 +145,16 @@ impl<'a> ProcessTree<'a> {
 
     /// Reaches the whole group at once, those too who were born a moment ago.
     fn send_to_group(&self, signal: Signal) {
-        let group = self.root.filter(|_| self.holds_group).and_then(|root| Pid::from_raw(root.pid));
-        if let Some(group) = group {
-            // Who is gone needs no signal; who may not be signalled cannot be helped.
-            let _gone = kill_process_group(group, signal);
+        if let Some(root) = self.root.filter(|_| self.holds_group) {
+            platform::signal_group(root.pid, signal);
         }
     }
 
     /// Asks the child's own group to end, as Ctrl-C in a terminal would, and waits for that.
     pub(super) fn interrupt_group(&mut self, grace: Duration, interrupt: &Interrupt) {
+        if !CAN_ASK_TO_END {
+            return;
+        }
         self.send_to_group(Signal::INT);
         // What was stopped, by the terminal for instance, would never take the signal.
         self.send_to_group(Signal::CONT);
@@ -169,6 +169,9 @@ impl<'a> ProcessTree<'a> {
 
     /// Asks everybody to end, each once, and waits for that.
     pub(super) fn ask_all(&mut self, grace: Duration, interrupt: &Interrupt) {
+        if !CAN_ASK_TO_END {
+            return;
+        }
         let mut signalled: BTreeSet<(i32, u64)> = self
             .members()
             .iter()
@@ -247,10 +250,4 @@ pub fn left_running(marker: &Marker) -> Vec<(i32, String)> {
     let mut tree = ProcessTree::marked(marker);
     tree.take_noted();
     tree.members().into_iter().map(|process| (process.pid, process.name)).collect()
-}
-
-fn reap(pid: i32) {
-    if let Some(pid) = Pid::from_raw(pid) {
-        let _gone = waitpid(Some(pid), WaitOptions::NOHANG);
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::platform::{Signal, signal_group};
 
 /// Held while one is started.
 static PIDS: Mutex<Pids> =
@@ -69,8 +69,7 @@ impl Drop for DetachedPid {
 
 /// Sends a signal to the process groups of all children that run now and have one.
 pub(super) fn signal_running(signal: Signal) {
-    for group in pids().running.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-        // Who has ended by itself needs no signal.
-        let _gone = kill_process_group(group, signal);
+    for group in &pids().running {
+        signal_group(*group, signal);
     }
 }

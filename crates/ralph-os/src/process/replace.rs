@@ -6,10 +6,9 @@ use std::path::Path;
 
 /// Becomes `program` with `arguments` and one more variable. Comes back only with the error that prevented it.
 pub fn replace(program: &Path, arguments: &[OsString], name: &str, value: &OsStr) -> io::Error {
-    use std::os::unix::process::CommandExt;
     #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
     let mut command = std::process::Command::new(program);
-    command.args(arguments).env(name, value).exec()
+    crate::platform::become_program(command.args(arguments).env(name, value))
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::SIGINT;
 
 use super::interrupt::ending_signals;
+use crate::platform::{SIGINT, note_signals};
 
 /// The last signal that asked us to go.
 #[derive(Debug, Clone, Default)]
@@ -16,11 +16,7 @@ impl ShutdownSignal {
     /// Listens to all signals that would end this process. To be called once.
     pub fn install() -> Result<Self> {
         let shutdown_signal = Self::default();
-        for signal in ending_signals() {
-            let number = usize::try_from(signal).context("number a signal")?;
-            signal_hook::flag::register_usize(signal, Arc::clone(&shutdown_signal.0), number)
-                .context("listen to signals")?;
-        }
+        note_signals(ending_signals(), &shutdown_signal.0).context("listen to signals")?;
         Ok(shutdown_signal)
     }
 

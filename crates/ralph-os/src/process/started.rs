@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use super::descent::{add_descendants, send};
 use super::registry::RunningPid;
 use super::{Process, system};
+use crate::platform::{self, Signal};
 
 /// A started child, known as ours until this is dropped.
 #[derive(Debug)]
@@ -34,11 +33,13 @@ impl ChildProcess {
     /// Asks it to end, with its group and its descendants, waits for that, and kills what is left.
     pub(super) fn end(&self, grace: Duration) {
         let mut seen = self.with_descendants();
-        self.send(&seen, Signal::TERM);
-        self.send(&seen, Signal::CONT);
-        // An error is no end that could be waited for.
-        let _ended = self.handle.wait_timeout(grace).is_ok();
-        seen.extend(self.with_descendants());
+        if platform::CAN_ASK_TO_END {
+            self.send(&seen, Signal::TERM);
+            self.send(&seen, Signal::CONT);
+            // An error is no end that could be waited for.
+            let _ended = self.handle.wait_timeout(grace).is_ok();
+            seen.extend(self.with_descendants());
+        }
         self.send(&seen, Signal::KILL);
     }
 
@@ -52,8 +53,8 @@ impl ChildProcess {
     fn send(&self, processes: &[Process], signal: Signal) {
         // Its pid cannot be reused until we reap it.
         let is_unreaped = self.handle.try_wait().is_ok_and(|output| output.is_none());
-        if let Some(group) = Pid::from_raw(self.pid()).filter(|_| self.leads_group && is_unreaped) {
-            let _gone = kill_process_group(group, signal);
+        if self.leads_group && is_unreaped {
+            platform::signal_group(self.pid(), signal);
         }
         for process in processes {
             send(process, signal);

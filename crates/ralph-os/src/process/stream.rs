@@ -1,14 +1,13 @@
 //! A file that a child writes to.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
-use rustix::fs::OFlags;
 
 use super::private_dir::create_private_dir;
+use crate::platform::{identity, identity_of, without_links};
 
 /// Appending, so that what several processes write there does not overwrite each other.
 pub(super) fn create(path: &Utf8Path) -> Result<File> {
@@ -17,15 +16,14 @@ pub(super) fn create(path: &Utf8Path) -> Result<File> {
 
 fn open(path: &Utf8Path) -> io::Result<File> {
     // An agent may have put a link in its place, to a file that is none of ours.
-    let no_link = i32::try_from(OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
-    OpenOptions::new().create(true).read(true).append(true).mode(0o600).custom_flags(no_link).open(path)
+    without_links(0o600).create(true).read(true).append(true).open(path)
 }
 
 /// Writes the stream to its path again where a child deleted it there: we still hold what was written.
 pub(super) fn put_back(mut stream: &File, path: &Utf8Path) -> Result<()> {
-    let ours = stream.metadata().context("look at the child's output")?;
+    let ours = identity_of(stream).context("look at the child's output")?;
     let there = path.symlink_metadata().ok();
-    if there.as_ref().is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+    if there.as_ref().and_then(|there| identity(path.as_std_path(), there)) == Some(ours) {
         return Ok(());
     }
     if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {

@@ -16,7 +16,6 @@ use super::{Carried, Process, portable};
 pub(super) use linux::more_ending_signals;
 #[cfg(not(target_os = "linux"))]
 pub(super) use portable::more_ending_signals;
-pub(super) use portable::own_pid;
 
 static IS_PORTABLE: AtomicBool = AtomicBool::new(cfg!(not(target_os = "linux")));
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::CommandExt as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
+use crate::platform::{self, NULL_DEVICE};
 use crate::sandbox::Fence;
 
 /// How long a tool may take that has no other limit: git on a big work tree may need minutes, but not more.
@@ -206,15 +206,16 @@ impl Tool {
 
     /// Returns the call, without its streams.
     pub(super) fn expression(&self) -> duct::Expression {
-        let plain = || duct::cmd(&self.program, &self.arguments);
+        let program = platform::program(&self.program);
+        let plain = || duct::cmd(&program, &self.arguments);
         let call = if !(self.has_own_session && launches()) {
             plain()
         } else if has_terminal() {
             // It is known that the program is there.
-            through_ourselves("/dev/null".into(), &self.program, &self.arguments).unwrap_or_else(plain)
+            through_ourselves(NULL_DEVICE.into(), &program, &self.arguments).unwrap_or_else(plain)
         } else {
             plain().before_spawn(|command| {
-                command.process_group(0);
+                platform::in_own_group(command);
                 Ok(())
             })
         };

@@ -1,13 +1,12 @@
 //! The home folder that commands have: private, with links to what of the user's own can be read.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{Mode, OFlags, openat};
 
 use super::AgentState;
+use crate::platform::{canonicalize, mode, open_below, set_mode, symlink, with_mode};
 use ralph_core::record::IfThere;
 
 /// Folders that programs fill by themselves: empty at first, so that they can.
@@ -106,7 +105,7 @@ pub(super) fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
         remove(to)?;
         fs::copy(from, to)?;
         // An agent must be able to change its own copy.
-        fs::set_permissions(to, Permissions::from_mode(metadata.mode() | 0o600))?;
+        set_mode(to.as_std_path(), mode(&metadata) | 0o600)?;
     }
     Ok(())
 }
@@ -114,34 +113,24 @@ pub(super) fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
 /// Returns what is in a regular file below `top`, or `None` if there is none. No link on the way is followed: the agent may
 /// have made it.
 pub(super) fn read_plain(top: &Utf8Path, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
-    let mut at = File::open(top)?;
-    for component in path.components() {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        match openat(&at, component.as_str(), flags, Mode::empty()) {
-            Ok(opened) => at = File::from(opened),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let metadata = at.metadata()?;
+    let Some(file) = open_below(top, path)? else { return Ok(None) };
+    let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    at.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 
 /// Replaces a file of the user's by another of the same name and permissions.
 pub(super) fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     // A link of the user's, as of dotfiles that are kept elsewhere, stays one.
-    let path = path.canonicalize_utf8()?;
-    let mode = fs::metadata(&path)?.mode() & 0o777;
+    let path = canonicalize(path)?;
+    let mode = mode(&fs::metadata(&path)?) & 0o777;
     let new = Utf8PathBuf::from(format!("{path}.ralph-new"));
     fs::remove_file(&new).if_there()?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
+    let mut file = with_mode(mode).write(true).create_new(true).open(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&new, &path)
@@ -153,8 +142,8 @@ pub(super) fn remove(path: &Utf8Path) -> io::Result<()> {
     if !metadata.is_dir() {
         return fs::remove_file(path);
     }
-    if metadata.mode() & 0o700 != 0o700 {
-        fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    if cfg!(unix) && mode(&metadata) & 0o700 != 0o700 {
+        set_mode(path.as_std_path(), 0o700)?;
     }
     for entry in fs::read_dir(path)? {
         let entry = entry?;

@@ -9,13 +9,16 @@ mod self_test;
 mod srt;
 mod variables;
 
+use std::env::split_paths;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
+use crate::platform::{canonicalize, program_names};
 use crate::process::{Tool, create_private_dir};
 use home::PrivateHome;
 use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
@@ -226,7 +229,7 @@ impl Sandbox {
         for dir in ["tmp", "probe"] {
             create_private_dir(&private_dir.join(dir))?;
         }
-        let private_dir = private_dir.canonicalize_utf8().context("find the folder of the sandbox")?;
+        let private_dir = canonicalize(&private_dir).context("find the folder of the sandbox")?;
         let home = PrivateHome { real: surroundings.home.clone(), dir: private_dir.join("home") };
         let version = mechanism.version(&program)?;
         let states = states.to_vec();
@@ -408,6 +411,13 @@ pub fn short_digest(text: &str) -> String {
 /// Returns where the program of a mechanism is. One that commands could replace is no fence.
 fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Result<Utf8PathBuf> {
     let name = mechanism.name();
+    if cfg!(windows) && !matches!(mechanism, Mechanism::Command(_)) {
+        return Err(Refusal::new(format!("sandbox `{name}`: it does not run on Windows"))
+            .with_hint(format!(
+                "run in WSL, or set `sandbox` to the words of a program of yours, with `{COMMAND}` where the command belongs"
+            ))
+            .into());
+    }
     if let Mechanism::Command(words) = mechanism
         && !words.iter().any(|word| word == COMMAND)
     {
@@ -416,7 +426,7 @@ fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Re
             .into());
     }
     let found = on_path(name, path_variable);
-    let Some(found) = found.and_then(|path| path.canonicalize_utf8().ok()) else {
+    let Some(found) = found.and_then(|path| canonicalize(&path).ok()) else {
         return Err(Refusal::new(format!("sandbox `{name}`: there is no program `{name}` on the PATH"))
             .with_hint(mechanism.hint())
             .into());
@@ -431,25 +441,30 @@ fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Re
 
 /// Refuses a PATH on which commands could put programs that the loop starts outside, such as git.
 fn check_path(rules: &Rules, path_variable: &str) -> Result<(), Refusal> {
-    let is_open = |folder: &&str| {
-        let real = Utf8Path::new(folder).canonicalize_utf8().unwrap_or_else(|_| Utf8PathBuf::from(*folder));
-        !folder.starts_with('/') || rules.write.iter().any(|written| real.starts_with(written))
+    let is_open = |folder: &PathBuf| {
+        let Some(folder) = folder.to_str() else { return true };
+        let real = canonicalize(Utf8Path::new(folder)).unwrap_or_else(|_| Utf8PathBuf::from(folder));
+        !Utf8Path::new(folder).is_absolute() || rules.write.iter().any(|written| real.starts_with(written))
     };
-    match path_variable.split(':').filter(|folder| !folder.is_empty()).find(is_open) {
+    let mut folders = split_paths(path_variable).filter(|folder| !folder.as_os_str().is_empty());
+    match folders.find(is_open) {
         None => Ok(()),
         Some(folder) => Err(Refusal::new(format!(
-            "the PATH has `{folder}`, where the agent could put a program that runs outside of the sandbox"
+            "the PATH has `{}`, where the agent could put a program that runs outside of the sandbox",
+            folder.display()
         ))
         .with_hint("start without it on the PATH (`deactivate` for a virtual environment)")),
     }
 }
 
 fn on_path(name: &str, path_variable: &str) -> Option<Utf8PathBuf> {
-    if name.starts_with('/') {
+    if Utf8Path::new(name).is_absolute() {
         return Some(Utf8PathBuf::from(name)).filter(|path| path.is_file());
     }
-    let folders = path_variable.split(':').filter(|folder| folder.starts_with('/'));
-    folders.map(|folder| Utf8Path::new(folder).join(name)).find(|path| path.is_file())
+    let folders = split_paths(path_variable).filter_map(|folder| Utf8PathBuf::from_path_buf(folder).ok());
+    let folders = folders.filter(|folder| folder.is_absolute());
+    let names = program_names(name);
+    folders.flat_map(|folder| names.iter().map(move |name| folder.join(name))).find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Sandbox {
     pub(super) fn places(&self, purpose: Purpose) -> Places {
         let rules = &self.rules;
         let mut places = Places::new();
-        let real = |path: &Utf8Path| path.canonicalize_utf8().ok();
+        let real = |path: &Utf8Path| crate::platform::canonicalize(path).ok();
         let needed = NEEDED.iter().copied().map(Utf8Path::new).filter_map(real);
         let needed: Vec<_> = needed.filter(|path| path.starts_with(SOCKETS)).collect();
         if self.mechanism == Mechanism::Bwrap {

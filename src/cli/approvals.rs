@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -11,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use ralph_core::config::Command;
 use ralph_core::record::{IfThere, Refusal, hex};
+use ralph_os::platform;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
 
 use super::Context;
@@ -37,7 +37,7 @@ impl Approvals {
                 .with_hint("`--trust` approves for one call, SPECKIT_RALPH_TRUST=always for all")
         })?;
         let common = &context.store()?.repository().common_dir;
-        let repository = common.canonicalize_utf8().unwrap_or_else(|_| common.clone());
+        let repository = platform::canonicalize(common).unwrap_or_else(|_| common.clone());
         let name = hex(&Sha256::digest(repository.as_str()));
         Ok(Self { path: folder.join("specify-ralph/trust").join(name), repository })
     }
@@ -71,9 +71,8 @@ impl Approvals {
         // Where a pipe is in its place, opening it would wait without end.
         self.read()?;
         let folder = self.path.parent().unwrap_or(Utf8Path::new("/"));
-        fs::DirBuilder::new()
+        platform::private_dirs()
             .recursive(true)
-            .mode(0o700)
             .create(folder)
             .with_context(|| format!("create {folder}"))?;
         let append = || {
@@ -94,7 +93,8 @@ impl Approvals {
 
 /// Returns where programs keep what is neither configuration nor a cache.
 fn state_folder(context: &Context) -> Option<Utf8PathBuf> {
-    let set = context.environment.text("XDG_STATE_HOME").map(Utf8PathBuf::from);
+    let set = context.environment.owned("XDG_STATE_HOME").or_else(|| context.local_app_data());
+    let set = set.map(Utf8PathBuf::from);
     // A relative one is invalid by the standard.
     set.filter(|folder| folder.is_absolute())
         .or_else(|| Some(Utf8PathBuf::from(context.home()?).join(".local/state")))

@@ -177,7 +177,8 @@ impl<'a> Trial<'a> {
     fn new(args: &'a BisectArgs, context: &Context, interrupt: &'a Interrupt) -> Result<Self> {
         let repository = context.store()?.repository();
         let id = SessionId::new(context.now()?, std::process::id());
-        let temporary = context.environment.text("TMPDIR").unwrap_or("/tmp");
+        let temporary =
+            context.environment.text(if cfg!(windows) { "TEMP" } else { "TMPDIR" }).unwrap_or("/tmp");
         let temporary = context.directory.join(temporary);
         let checkout = Checkout::create(repository, temporary.join(format!("ralph-bisect-{id}")))?;
         let start = context.start()?;

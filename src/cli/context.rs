@@ -11,6 +11,7 @@ use ralph_core::record::{Refusal, Timestamp};
 use ralph_git::repository::{AuthorVariables, Repository};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
+use ralph_os::platform::canonicalize;
 use ralph_os::process::Tool;
 use ralph_project::feature::{self, Feature, FeatureQuery};
 use ralph_project::project_files::ProjectFiles;
@@ -136,12 +137,19 @@ impl Context {
 
     /// Returns the user's home folder.
     pub fn home(&self) -> Option<String> {
-        self.environment.owned("HOME")
+        let profile = || cfg!(windows).then(|| self.environment.owned("USERPROFILE")).flatten();
+        self.environment.owned("HOME").or_else(profile)
+    }
+
+    /// Returns where Windows has what programs keep for a user on this machine alone.
+    pub fn local_app_data(&self) -> Option<String> {
+        cfg!(windows).then(|| self.environment.owned("LOCALAPPDATA")).flatten()
     }
 
     /// Returns the folder for what can be made anew, of all programs; `None` if HOME is not set.
     pub fn cache_dir(&self) -> Option<Utf8PathBuf> {
-        let set = self.environment.owned("XDG_CACHE_HOME").map(Utf8PathBuf::from);
+        let set = self.environment.owned("XDG_CACHE_HOME").or_else(|| self.local_app_data());
+        let set = set.map(Utf8PathBuf::from);
         set.filter(|set| set.is_absolute())
             .or_else(|| self.home().map(|home| Utf8PathBuf::from(home).join(".cache")))
     }
@@ -213,7 +221,7 @@ impl Context {
         let git_directories: Vec<&Utf8Path> = lines.by_ref().take(2).collect();
         let top = lines.next().map(Utf8Path::to_owned);
         // Git names the top without symlinks, so the way up to it must be looked for without them too.
-        let directory = start.canonicalize_utf8().unwrap_or(start);
+        let directory = canonicalize(&start).unwrap_or(start);
         let is_inside = |folder: &Utf8Path| top.as_ref().is_none_or(|top| folder.starts_with(top));
         let project = directory
             .ancestors()

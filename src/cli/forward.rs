@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use ralph_core::record::{RALPH, Refusal};
+use ralph_os::platform::program_names;
 use ralph_os::process::replace;
 
 use super::own_command::{Call, Identity, identity, is_program};
@@ -37,7 +38,9 @@ pub fn forward(arguments: &[OsString], environment: &Environment, call: &Call) -
     let ourselves = std::env::current_exe().context("find our own program")?;
     let trail = Trail::read(environment.value(TRAIL), std::process::id());
     let path = environment.value("PATH").unwrap_or_default();
-    let candidates = std::env::split_paths(path).map(|folder| folder.join("specify"));
+    let names = program_names("specify");
+    let folders = std::env::split_paths(path);
+    let candidates = folders.flat_map(|folder| names.iter().map(move |name| folder.join(name)));
     let ourselves = [Some(ourselves.as_path()), call.launcher.as_deref()].into_iter().flatten();
     match trail.next(candidates, ourselves.filter_map(identity)) {
         Next::Program(program, trail) => {

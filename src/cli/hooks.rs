@@ -1,8 +1,7 @@
 //! `specify ralph hooks`: our part of the repository's git hooks.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -13,6 +12,7 @@ use strum::VariantNames;
 
 use crate::hooks::{FORMER, Hook, HookState, uninstall};
 use ralph_core::record::{IfThere, Refusal};
+use ralph_os::platform::{canonicalize, is_executable, set_mode_of};
 use ralph_os::process::Tool;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};
 
@@ -90,7 +90,7 @@ impl Folder {
             Refusal::new(format!("the hooks of this repository are in {path}, for other repositories too"));
         // git says where a link leads, and `core.hooksPath` would lead there, too.
         let usual = repository.common_dir.join("hooks");
-        Err(if usual.canonicalize_utf8().is_ok_and(|usual| usual == path) {
+        Err(if canonicalize(&usual).is_ok_and(|usual| usual == path) {
             refusal.with_hint(format!("{usual} is a link; put a folder in its place to use separate hooks"))
         } else {
             refusal.with_hint("set `git config core.hooksPath .git/hooks` here first to use separate hooks")
@@ -128,7 +128,7 @@ impl Folder {
     }
 
     /// Writes in place, so that a file keeps its mode; a new one gets `mode`.
-    fn write(&self, path: &Utf8Path, text: &str, mode: Option<Permissions>) -> Result<()> {
+    fn write(&self, path: &Utf8Path, text: &str, mode: Option<u32>) -> Result<()> {
         let written = if self.is_of_git(path) {
             File::create(path).and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
         } else {
@@ -136,7 +136,7 @@ impl Folder {
         };
         let file = written.map_err(|error| explain("write", path, error))?;
         match mode {
-            Some(mode) => file.set_permissions(mode).with_context(|| format!("set the mode of {path}")),
+            Some(mode) => set_mode_of(&file, mode).with_context(|| format!("set the mode of {path}")),
             None => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ impl Folder {
         if !self.is_of_git(path) || !path.is_symlink() {
             return Ok(());
         }
-        let target = path.canonicalize_utf8();
+        let target = canonicalize(path);
         if target.as_ref().is_ok_and(|target| target.starts_with(&self.git_dir)) {
             return Ok(());
         }
@@ -185,7 +185,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
         let path = folder.of(hook);
         folder.refuse_link(&path)?;
         let text = folder.read(&path)?;
-        let is_run = path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0);
+        let is_run = path.metadata().is_ok_and(|metadata| is_executable(&metadata) != Some(false));
         if text.is_some() && !is_run {
             return Err(Refusal::new(format!("{path} is not executable, so git does not run it"))
                 .with_hint("make it executable or move it away first")
@@ -208,7 +208,7 @@ fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
             writeln!(out, "{path} has it already")?;
             continue;
         }
-        folder.write(&path, &new, old.is_none().then(|| Permissions::from_mode(0o755)))?;
+        folder.write(&path, &new, old.is_none().then_some(0o755))?;
         writeln!(out, "installed in {path}")?;
     }
     out.flush()?;

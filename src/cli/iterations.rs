@@ -6,6 +6,7 @@ use anyhow::{Error, Result, anyhow, bail};
 use camino::Utf8Path;
 
 use ralph_core::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
+use ralph_os::platform::repo_path;
 use ralph_store::{Remote, SessionLog, Store, cleaned_refs};
 use ralph_ui::style::one_line;
 
@@ -144,8 +145,8 @@ pub fn files_of(store: &Store, feature: &str, first: Option<&LogEntry>) -> Featu
     let feature = Utf8Path::new(feature);
     let folder = if is_file { feature.parent().unwrap_or(Utf8Path::new("")) } else { feature };
     FeatureFiles {
-        tasks: if is_file { feature.to_string() } else { folder.join("tasks.md").into_string() },
-        progress: folder.join("progress.txt").into_string(),
+        tasks: if is_file { feature.to_string() } else { repo_path(&folder.join("tasks.md")) },
+        progress: repo_path(&folder.join("progress.txt")),
     }
 }
 

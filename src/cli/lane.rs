@@ -13,6 +13,7 @@ use ralph_core::config::{Config, Settings, Until};
 use ralph_core::record::{IfThere, ObjectId, RALPH, Refusal, full_branch_name, join_files, join_truncated};
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
+use ralph_os::platform::canonicalize;
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_os::sandbox::short_digest;
 use ralph_project::feature::Feature;
@@ -326,7 +327,7 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
             .with_hint("--set lanes.dir=/absolute/path")
             .into());
     }
-    let real = folder.ancestors().find_map(|folder| folder.canonicalize_utf8().ok());
+    let real = folder.ancestors().find_map(|folder| canonicalize(folder).ok());
     let is_repository = |folder: &Utf8Path| {
         folder.join(".git").symlink_metadata().is_ok()
             || folder.join("HEAD").is_file() && folder.join("objects").is_dir()
@@ -496,7 +497,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
         }
     }
     create_private_dir(&root)?;
-    let root = root.canonicalize_utf8().with_context(|| format!("look at {root}"))?;
+    let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
     let number = number(store, users, &root, &branch, request)?;
     let work_tree = users.lane_in(root, number, &branch);
     let lock = LoopLock::take(&work_tree)?;

@@ -11,6 +11,7 @@ use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{Outcome, RecordKind};
 use ralph_git::worktree::WorkTree;
+use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
@@ -292,7 +293,7 @@ fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
                 _ => bail!(outside()),
             }
         }
-        Ok(resolved)
+        Ok(Utf8PathBuf::from(repo_path(&resolved)))
     };
     paths.iter().map(resolve).collect()
 }

@@ -2,13 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
 use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
+use ralph_os::platform::{self, parent_id, program_name, program_names};
+pub(super) use ralph_os::platform::{Identity, is_program};
 
 use super::Environment;
 
@@ -157,7 +157,7 @@ impl Call {
     }
 
     fn called_name(&self) -> Option<&str> {
-        self.called.as_deref()?.file_name()?.to_str()
+        program_name(self.called.as_deref()?)
     }
 
     pub fn first_on_path(&self, name: &str) -> Option<PathBuf> {
@@ -166,7 +166,9 @@ impl Call {
 
     /// Returns all programs of that name on the PATH, in its order.
     pub fn on_path(&self, name: &str) -> Vec<PathBuf> {
-        let found = std::env::split_paths(&self.path_variable).map(|folder| folder.join(name));
+        let names = program_names(name);
+        let folders = std::env::split_paths(&self.path_variable);
+        let found = folders.flat_map(|folder| names.iter().map(move |name| folder.join(name)));
         found.filter(|path| is_program(path)).collect()
     }
 
@@ -190,15 +192,8 @@ fn launcher(value: &OsStr, processes: (u32, u32)) -> Option<PathBuf> {
     parts.next().filter(|_| is_meant).map(PathBuf::from)
 }
 
-/// A file, whatever its names: device and inode.
-pub(super) type Identity = (u64, u64);
-
 pub(super) fn identity(path: &Path) -> Option<Identity> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-pub(super) fn is_program(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    platform::identity(path, &fs::metadata(path).ok()?)
 }
 
 #[cfg(test)]

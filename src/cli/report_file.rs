@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use ralph_os::platform::{NULL_DEVICE, canonicalize};
 
 use ralph_core::config::parse_size;
 use ralph_core::record::IfThere;
@@ -54,7 +55,7 @@ pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
 /// Renames it into place, so that no reader sees a partial file.
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<()> {
     // What a link leads to is written, not the link.
-    let file = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
+    let file = canonicalize(file).unwrap_or_else(|_| file.to_owned());
     if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
         return OpenOptions::new()
             .write(true)
@@ -74,9 +75,13 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<()> {
 pub fn open(file: &Utf8Path, context: &Context) -> Result<()> {
     let set = context.environment.value("BROWSER").map(|value| value.to_string_lossy().into_owned());
     let set = set.filter(|browsers| !browsers.trim().is_empty());
-    let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let (usual, separator) = if cfg!(windows) {
+        ("rundll32 url.dll,FileProtocolHandler", ';')
+    } else {
+        (if cfg!(target_os = "macos") { "open" } else { "xdg-open" }, ':')
+    };
     let mut why = Vec::new();
-    for browser in set.as_deref().unwrap_or(usual).split(':').filter(|words| !words.trim().is_empty()) {
+    for browser in set.as_deref().unwrap_or(usual).split(separator).filter(|words| !words.trim().is_empty()) {
         match start(&command(browser, file), context) {
             Ok(()) => return Ok(()),
             Err(error) => why.push(format!("{}: {error:#}", browser.trim())),
@@ -96,7 +101,8 @@ fn command(browser: &str, file: &Utf8Path) -> Vec<String> {
 }
 
 fn start(words: &[String], context: &Context) -> Result<()> {
-    let nowhere = OpenOptions::new().write(true).open("/dev/null").context("open /dev/null")?;
+    let nowhere =
+        OpenOptions::new().write(true).open(NULL_DEVICE).with_context(|| format!("open {NULL_DEVICE}"))?;
     let mut browser = Detached::start(words, &context.directory, nowhere)?;
     match browser.ended_within(BROWSER_START_TIMEOUT) {
         Some(code) if code != 0 => bail!("exit code {code}"),

@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 
 use ralph_core::record::{IfThere, RALPH, Refusal};
+use ralph_os::platform::{program_name, symlink};
 
 use super::own_command::{Call, OWN_PROGRAM, Program};
 use super::{Context, ExitCode, say};
@@ -43,7 +43,7 @@ fn install(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> 
     let program = on_path.unwrap_or_else(|| call.executable.clone());
     let dir = args.dir.as_ref().map(|dir| context.directory.as_std_path().join(dir));
     let dir = dir.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).to_owned());
-    let link = dir.join(Program::Specify.name());
+    let link = dir.join(file_name());
     match symlink(&program, &link) {
         Ok(()) => say(format_args!("{} leads to {}", link.display(), program.display()))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists && is_shim(&link, call) => {
@@ -78,7 +78,7 @@ fn remove(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> {
         Some(dir) => vec![context.directory.as_std_path().join(dir)],
         None => std::env::split_paths(&call.path_variable).collect(),
     };
-    let links = dirs.iter().map(|dir| dir.join(Program::Specify.name()));
+    let links = dirs.iter().map(|dir| dir.join(file_name()));
     let shims: Vec<PathBuf> = links.filter(|link| link.is_absolute() && is_shim(link, call)).collect();
     if shims.is_empty() {
         let place = args.dir.as_ref().map_or("the PATH".into(), |dir| dir.display().to_string());
@@ -95,10 +95,15 @@ fn remove(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
+/// The file that is called as `specify`.
+fn file_name() -> String {
+    format!("{}{}", Program::Specify.name(), std::env::consts::EXE_SUFFIX)
+}
+
 /// Returns true for a link to this program, or to one of its name that is gone.
 fn is_shim(link: &Path, call: &Call) -> bool {
     fs::read_link(link).is_ok_and(|target| {
-        let is_named = target.file_name().is_some_and(|name| name == OWN_PROGRAM);
+        let is_named = program_name(&target) == Some(OWN_PROGRAM);
         call.is_ours(link) || (is_named && !link.exists())
     })
 }

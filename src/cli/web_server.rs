@@ -14,7 +14,6 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 /// Time for a client to send its request.
@@ -71,7 +70,13 @@ where
         .build()
         .context("start the server")?;
     let ended = runtime.block_on(async {
-        let mut signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+        #[cfg(unix)]
+        let mut signals = {
+            use tokio::signal::unix::{SignalKind, signal};
+            [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]
+        };
+        #[cfg(windows)]
+        let mut signals = [tokio::signal::windows::ctrl_c()?];
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::spawn(accept(listener, Arc::new(respond)));

@@ -172,7 +172,8 @@ fn variable(name: &str, settings: &AgentSettings, lookup: Lookup<'_>) -> Option<
 fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
     let variable = |name: &str| variable(name, settings, lookup);
     let own = variable("CODEX_HOME").map(Utf8PathBuf::from);
-    own.or_else(|| variable("HOME").map(|home| Utf8Path::new(&home).join(".codex")))
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    own.or_else(|| variable(home).map(|home| Utf8Path::new(&home).join(".codex")))
 }
 
 /// The user that runs the loop.

@@ -9,6 +9,7 @@ use super::launch::Launch;
 use super::programs::{check_program, on_path};
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
+use ralph_os::platform::is_path;
 use ralph_os::process::{Interrupt, Tool};
 use ralph_os::sandbox::AgentState;
 
@@ -72,7 +73,7 @@ impl Command {
 /// Returns true for builtins and keywords of the shell, like `exec` and `:`.
 fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
     let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
-    if word.contains('/') || on_path(word, &path_variable).is_some() {
+    if is_path(word) || on_path(word, &path_variable).is_some() {
         return false;
     }
     let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(LOOKUP_TIMEOUT);

@@ -16,6 +16,7 @@ use ralph_core::record::{
     AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, StreamCounts, Timestamp,
     summary, without_escapes,
 };
+use ralph_os::platform::takes_single_lines_only;
 use ralph_os::process::{Child, ChildExit, Interrupt, Pulse};
 use ralph_os::sandbox::{AgentState, SeededState};
 
@@ -310,7 +311,9 @@ impl Launch {
         let prompt = match self.prompt {
             PromptVia::Arg => {
                 let bytes = std::fs::read(turn.prompt).with_context(|| format!("read {}", turn.prompt))?;
-                if bytes.len() > MAX_ARGUMENT_BYTES || bytes.contains(&0) {
+                let is_single_line =
+                    self.argv.first().is_some_and(|program| takes_single_lines_only(program));
+                if is_for_a_file(&bytes, is_single_line) {
                     format!("Read {prompt_file} and do exactly what it says.")
                 } else {
                     String::from_utf8_lossy(&bytes).into_owned()
@@ -331,6 +334,12 @@ impl Launch {
         let kind = if self.script().is_some() { Words::Script } else { Words::Plain };
         Ok(self.argv.iter().map(|word| fill(word, &values, kind)).collect())
     }
+}
+
+/// Returns true for a prompt that no argument can be.
+fn is_for_a_file(prompt: &[u8], is_single_line: bool) -> bool {
+    let is_too_long = prompt.len() > MAX_ARGUMENT_BYTES;
+    is_too_long || prompt.contains(&0) || is_single_line && prompt.trim_ascii_end().contains(&b'\n')
 }
 
 /// Returns when the limit of a failed run resets, if it is known.
@@ -409,6 +418,19 @@ mod tests {
     use redact_stream::Redactor;
 
     use super::*;
+
+    #[test]
+    fn a_prompt_that_no_argument_can_be_goes_by_file() {
+        for (prompt, is_single_line, by_file) in [
+            (&b"one\ntwo\n"[..], false, false),
+            (b"one\ntwo\n", true, true),
+            (b"one\r\n", true, false),
+            (b"one\0", false, true),
+            (&[b'x'; MAX_ARGUMENT_BYTES + 1], false, true),
+        ] {
+            assert_eq!(is_for_a_file(prompt, is_single_line), by_file, "{}", prompt.len());
+        }
+    }
 
     #[test]
     fn values_are_put_in_once() {

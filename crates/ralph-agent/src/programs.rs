@@ -1,24 +1,26 @@
 //! Finds programs on the PATH, and checks that they can be started.
 
+use std::env::split_paths;
+
 use anyhow::{Result, bail};
-use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{Access, access};
+use camino::Utf8PathBuf;
+use ralph_os::platform::{is_path, may_run, program_names};
 
 use super::interface::Surroundings;
 
 /// Returns where a program is that can be run by its name.
 pub(super) fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf> {
-    let folders = path_variable.split(':').filter(|folder| !folder.is_empty());
-    folders.map(|folder| Utf8Path::new(folder).join(program)).find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Utf8Path) -> bool {
-    path.is_file() && access(path.as_std_path(), Access::EXEC_OK).is_ok()
+    let folders = split_paths(path_variable).filter_map(|folder| Utf8PathBuf::from_path_buf(folder).ok());
+    let folders = folders.filter(|folder| !folder.as_str().is_empty());
+    let names = program_names(program);
+    folders
+        .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
+        .find(|path| may_run(path.as_std_path()))
 }
 
 /// Checks that a program can be started by this name or path.
 pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
-    if !program.contains('/') {
+    if !is_path(program) {
         let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
         if on_path(program, &path_variable).is_none() {
             bail!(
@@ -29,19 +31,21 @@ pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundi
         return Ok(());
     }
     let path = surroundings.directory.join(program);
+    if may_run(path.as_std_path()) {
+        return Ok(());
+    }
     if !path.is_file() {
         bail!(
             "agent `{agent}`: there is no program {path}\nhint: correct its command (--agent-command, or `command` in [agents.{agent}])"
         );
     }
-    if !is_executable(&path) {
-        bail!("agent `{agent}`: {path} is not executable\nhint: chmod +x {path}");
-    }
-    Ok(())
+    bail!("agent `{agent}`: {path} is not executable\nhint: chmod +x {path}");
 }
 
 #[cfg(test)]
 mod tests {
+    use camino::Utf8Path;
+
     use super::*;
 
     #[test]

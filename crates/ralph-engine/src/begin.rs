@@ -14,6 +14,7 @@ use ralph_core::record::{
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
+use ralph_os::platform::repo_path;
 use ralph_os::process::host_name;
 use ralph_project::tasks::select;
 use ralph_store::{
@@ -103,7 +104,7 @@ impl<'a> Running<'a> {
         // Requests to an earlier loop are not meant for this one.
         let control = Control::of(plan.store.repository(), &id);
         control.clear()?;
-        lock.name_holder(&holder(&id, started_at))?;
+        lock.name_holder(plan.work_tree, holder(&id, started_at))?;
         let identity = Identity::find_or_create(plan.store.repository())?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
@@ -378,7 +379,8 @@ pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
 /// Returns `validation.protect` as pathspecs from the top of the work tree.
 pub fn protected_paths(work_tree: &WorkTree, root: &Utf8Path, settings: &Settings) -> Vec<String> {
     let root = root.strip_prefix(work_tree.top()).ok().filter(|root| !root.as_str().is_empty());
-    let below = |glob: &String| root.map_or_else(|| glob.clone(), |root| format!("{root}/{glob}"));
+    let below =
+        |glob: &String| root.map_or_else(|| glob.clone(), |root| format!("{}/{glob}", repo_path(root)));
     settings.validation_protect.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
 }
 

@@ -13,6 +13,7 @@ use ralph_core::progress::{self, AttemptQuery, LastAttempt, Progress, PromptTarg
 use ralph_core::record::{
     FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
+use ralph_os::platform::repo_path;
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_DOCUMENT_BYTES;
 use ralph_project::prompt::{PromptContext, Template};
@@ -339,7 +340,7 @@ impl<'a> Prompting<'a> {
     }
 
     fn relative(&self, path: &Utf8Path) -> String {
-        path.strip_prefix(self.assignment.root).unwrap_or(path).to_string()
+        repo_path(path.strip_prefix(self.assignment.root).unwrap_or(path))
     }
 
     /// Returns the prompt that the next task would get in a new session, or `None` if no task can be picked.

@@ -22,8 +22,6 @@ mod submodules;
 mod uncommitted;
 mod users_index;
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +30,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::{Repository, as_alternate};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
+use ralph_os::platform::{os_str, repo_path};
 use ralph_os::process::{Marker, Tool};
 use ralph_os::sandbox::Fence;
 use ralph_project::project_files::{ProjectFiles, allowed_folders};
@@ -178,7 +177,7 @@ impl WorkTree {
 
     /// Returns a path inside the work tree, from its top.
     pub fn relative(&self, path: &Utf8Path) -> String {
-        path.strip_prefix(&self.top).unwrap_or(path).to_string()
+        repo_path(path.strip_prefix(&self.top).unwrap_or(path))
     }
 
     /// Returns the files in which two trees differ, from the top of the work tree, each with the lines that were added
@@ -286,6 +285,6 @@ impl WorkTree {
     }
 
     fn path(&self, raw: &[u8]) -> PathBuf {
-        self.top.as_std_path().join(OsStr::from_bytes(raw))
+        self.top.as_std_path().join(os_str(raw))
     }
 }

@@ -6,6 +6,8 @@ mod search;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use ralph_os::platform::canonicalize;
+
 use crate::project_files::ProjectFiles;
 
 use search::{FEATURE_FILE, Search};
@@ -30,7 +32,7 @@ pub struct FeatureQuery {
 
 /// Returns the folder that holds `.specify/`, looked for from `cwd` up to the top of the work tree; else that top.
 pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
-    let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Utf8Path| canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (cwd, top) = (real(cwd), real(worktree_top));
     let within = cwd.ancestors().take_while(|folder| folder.starts_with(&top));
     let found = within.filter(|folder| folder.join(".specify").is_dir()).map(Utf8Path::to_owned).next();
@@ -52,10 +54,10 @@ pub fn find(
     has_open_tasks: impl Fn(&Utf8Path) -> bool,
 ) -> Result<Feature> {
     let search = Search {
-        root: project_root.canonicalize_utf8().with_context(|| format!("open {project_root}"))?,
+        root: canonicalize(project_root).with_context(|| format!("open {project_root}"))?,
         top: files.top().to_owned(),
         files: files.clone(),
-        cwd: cwd.canonicalize_utf8().with_context(|| format!("open {cwd}"))?,
+        cwd: canonicalize(cwd).with_context(|| format!("open {cwd}"))?,
     };
     if let Some(flag) = &query.flag {
         return search.named(flag);

@@ -74,7 +74,7 @@ pub(super) fn find(
     ] {
         for path in disk::children(&repository.ralph_dir().join(folder))? {
             let name = path.file_name().unwrap_or_default();
-            let name = name.strip_suffix(".json").unwrap_or(name);
+            let name = name.strip_suffix(".json").or_else(|| name.strip_suffix(".holder")).unwrap_or(name);
             let is_left = match folder {
                 "kept" => true,
                 "last" => is_gone(name),

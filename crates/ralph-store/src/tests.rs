@@ -366,11 +366,11 @@ fn below_the_newest_records_a_walk_reads_the_cache_wherever_it_begins() {
 fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     let scene = Scene::new();
     let holder = || LoopLock::holders(scene.store.repository()).unwrap();
-    let lock = LoopLock::take(&scene.work_tree).unwrap();
+    let mut lock = LoopLock::take(&scene.work_tree).unwrap();
     let started_at = Timestamp::from_seconds(1_795_294_000);
     let first = Holder { session: samples::session_id(), pid: 7, host: "here".into(), started_at };
-    lock.name_holder(&first).unwrap();
-    assert_eq!(holder(), [first]);
+    lock.name_holder(&scene.work_tree, first.clone()).unwrap();
+    assert_eq!(holder(), [first.clone()]);
     let refused = LoopLock::take(&scene.work_tree).unwrap_err().to_string();
     assert!(refused.contains("20261121-204512-3f9a0c1d, process 7 on here, since "), "{refused}");
     drop(lock);
@@ -378,6 +378,10 @@ fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     assert_eq!(holder(), []);
     let refused = LoopLock::take(&scene.work_tree).unwrap_err().to_string();
     assert!(refused.contains("just starting"), "{refused}");
+    // Older versions write it into the lock.
+    let lock = scene.store.repository().ralph_dir().join("loops/main");
+    std::fs::write(lock, serde_json::to_vec(&first).unwrap()).unwrap();
+    assert_eq!(holder(), [first]);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Which files that a commit leaves out belong to the work of the session, and are new to the user.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::record::{LeftOut, Timestamp};
+use ralph_os::platform::{changed_at, identity};
 use ralph_store::escape_trailer;
 
 /// The trailer of a commit of the project that names a file of the work which is not in it.
@@ -20,7 +20,7 @@ const MAX_TRAILERS: usize = 200;
 struct Stamp {
     inode: u64,
     size: u64,
-    modified: (i64, i64),
+    modified: Option<SystemTime>,
     changed: (i64, i64),
     /// For a folder or a missing file, the reason says it all.
     reason: String,
@@ -72,13 +72,16 @@ impl LeftOutFiles {
     }
 
     fn stamp(&self, left: &LeftOut) -> Stamp {
-        let found = self.top.join(&left.path).symlink_metadata().ok().filter(|found| !found.is_dir());
-        let of = |value: fn(&Metadata) -> i64| found.as_ref().map_or(0, value);
+        let path = self.top.join(&left.path);
+        let found = path.symlink_metadata().ok().filter(|found| !found.is_dir());
         Stamp {
-            inode: found.as_ref().map_or(0, Metadata::ino),
-            size: found.as_ref().map_or(0, Metadata::size),
-            modified: (of(Metadata::mtime), of(Metadata::mtime_nsec)),
-            changed: (of(Metadata::ctime), of(Metadata::ctime_nsec)),
+            inode: found
+                .as_ref()
+                .and_then(|found| identity(path.as_std_path(), found))
+                .map_or(0, |(_, inode)| inode),
+            size: found.as_ref().map_or(0, std::fs::Metadata::len),
+            modified: found.as_ref().and_then(|found| found.modified().ok()),
+            changed: found.as_ref().map_or((0, 0), changed_at),
             reason: left.reason.clone(),
         }
     }

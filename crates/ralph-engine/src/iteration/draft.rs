@@ -13,6 +13,7 @@ use ralph_core::record::{
     Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized,
     TaskCounts, Timestamp, Tokens,
 };
+use ralph_os::platform::repo_path;
 use ralph_store::Begin;
 
 use super::super::commits::message::CommitSubject;
@@ -115,7 +116,7 @@ impl Running<'_> {
         let examined = context.as_ref().and_then(IterationContext::examined);
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
-        let artifact = artifact.unwrap_or(&self.plan.job.artifact).as_str();
+        let artifact = &repo_path(artifact.unwrap_or(&self.plan.job.artifact));
         iteration.error = iteration.error.map(|error| self.redacted_text(&error));
         let asked = if is_of_tasks { asked(&iteration, final_text) } else { None };
         let class = asked.as_ref().map(|_| FailureClass::Question);

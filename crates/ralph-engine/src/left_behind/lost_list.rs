@@ -23,7 +23,8 @@ impl LostList {
         if path.symlink_metadata().is_ok() {
             return None;
         }
-        let name = path.strip_prefix(top).unwrap_or(path);
+        let name = Utf8PathBuf::from(work_tree.relative(path));
+        let name = name.as_path();
         let folder = path.parent().filter(|folder| !folder.is_dir());
         let what = match folder {
             Some(folder) => {

@@ -4,7 +4,6 @@
 //! file changes: an interrupted one can be repeated or undone.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
@@ -12,6 +11,7 @@ use camino::Utf8Path;
 use ralph_core::record::{LeftOut, ObjectId, RALPH, Refusal, SessionId, Timestamp, join_files};
 use ralph_git::worktree::{PathChange, Paths, RawPath, WorkTree, collides};
 use ralph_os::clock::Clock;
+use ralph_os::platform::{changed_at, repo_path};
 use ralph_store::{LoopLock, RestorePoint, Store};
 
 use super::rollback::is_journal;
@@ -218,12 +218,12 @@ impl<'a> Restore<'a> {
             let asked = target.paths.iter().find(|spec| {
                 let path = self.directory.join(spec);
                 path.strip_prefix(top).is_ok_and(|path| {
-                    covers(left, path.as_str()) || Utf8Path::new(&left.path).starts_with(path)
+                    covers(left, &repo_path(path)) || Utf8Path::new(&left.path).starts_with(path)
                 })
             });
             let found = top.join(&left.path).symlink_metadata();
             let is_unchanged = found.is_ok_and(|found| {
-                !found.is_dir() && target.ended_at.is_some_and(|ended| found.ctime() < ended.seconds())
+                !found.is_dir() && target.ended_at.is_some_and(|ended| changed_at(&found).0 < ended.seconds())
             });
             if asked.is_some() || (target.paths.is_empty() && !is_unchanged) {
                 lacking.push((asked, left));

@@ -3,14 +3,14 @@
 //! The repository borrows the objects and the settings of the user's. A linked work tree would
 //! leave traces in the user's repository, and share branches and stash with whatever runs there.
 
-use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::{HashKind, Repository};
 use ralph_core::record::ObjectId;
+use ralph_os::platform::{private_dirs, remove_dir_all, set_mode};
 use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool};
 
 /// A folder with the files of a snapshot, removed on drop.
@@ -22,7 +22,7 @@ pub struct Checkout {
 impl Checkout {
     /// Makes the folder `dir`, with nothing in it yet.
     pub fn create(repository: &Repository, dir: Utf8PathBuf) -> Result<Self> {
-        DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("create {dir}"))?;
+        private_dirs().create(&dir).with_context(|| format!("create {dir}"))?;
         let checkout = Self { dir };
         checkout.borrow(repository).context("make a checkout to run the command in")?;
         Ok(checkout)
@@ -79,17 +79,17 @@ impl Checkout {
 
 impl Drop for Checkout {
     fn drop(&mut self) {
-        if fs::remove_dir_all(&self.dir).is_err() {
+        if remove_dir_all(self.dir.as_std_path()).is_err() {
             // Some build tools keep their caches read-only.
             open_up(&self.dir);
-            let _left = fs::remove_dir_all(&self.dir).is_err();
+            let _left = remove_dir_all(self.dir.as_std_path()).is_err();
         }
     }
 }
 
 /// Makes all folders below `dir` writable, so that their contents can be removed.
 pub(super) fn open_up(dir: &Utf8Path) {
-    let _not_ours = fs::set_permissions(dir, Permissions::from_mode(0o700)).is_err();
+    let _not_ours = set_mode(dir.as_std_path(), 0o700).is_err();
     let Ok(entries) = dir.read_dir_utf8() else { return };
     for entry in entries.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

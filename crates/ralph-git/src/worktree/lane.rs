@@ -4,14 +4,14 @@
 //! folder beside it. What the git commands of agents find in the lane is a repository of its own, made anew for each
 //! attempt; our git never runs in that one.
 
-use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::HashKind;
 use ralph_core::record::{IfThere, ObjectId, full_branch_name};
+use ralph_os::platform;
 use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir};
 
 use super::checkout::open_up;
@@ -212,9 +212,9 @@ impl WorkTree {
         create_private_dir(&self.git_dir.join("info"))?;
         if !self.top.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             fs::remove_file(&self.top).if_there()?;
-            DirBuilder::new().mode(0o700).create(&self.top)?;
+            platform::private_dirs().create(&self.top)?;
         }
-        fs::set_permissions(&self.top, Permissions::from_mode(0o700))?;
+        platform::set_mode(self.top.as_std_path(), 0o700)?;
         let common = &self.repository.common_dir;
         fs::write(self.git_dir.join("commondir"), format!("{common}\n"))?;
         fs::write(self.git_dir.join("gitdir"), format!("{}\n", lane.private_git_dir()))?;
@@ -506,7 +506,7 @@ fn copy(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
             copy(entry.path(), &to.join(entry.file_name()))?;
         }
     } else if found.is_symlink() {
-        std::os::unix::fs::symlink(from.read_link_utf8()?, to)?;
+        platform::symlink(from.read_link_utf8()?, to)?;
     } else if found.is_file() {
         fs::copy(from, to)?;
     }
@@ -529,9 +529,9 @@ fn remove_whatever(path: &Utf8Path) -> Result<()> {
     match path.symlink_metadata().if_there()? {
         None => Ok(()),
         Some(found) if found.is_dir() => {
-            let removed = fs::remove_dir_all(path).or_else(|_| {
+            let removed = platform::remove_dir_all(path.as_std_path()).or_else(|_| {
                 open_up(path);
-                fs::remove_dir_all(path)
+                platform::remove_dir_all(path.as_std_path())
             });
             Ok(removed?)
         }

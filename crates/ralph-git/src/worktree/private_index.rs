@@ -20,7 +20,9 @@ use ralph_os::process::{Captured, was_cut_short};
 const MAX_ISOLATED_REFUSALS: usize = 100;
 
 /// git would write files from this size on straight into a pack, and only loose objects are moved into the repository.
-const ALL_LOOSE: &str = "core.bigFileThreshold=1048576g";
+/// Where git counts such a size in 32 bits, as on Windows, more is no size to it.
+const ALL_LOOSE: &str =
+    if cfg!(windows) { "core.bigFileThreshold=4095m" } else { "core.bigFileThreshold=1048576g" };
 
 impl WorkTree {
     /// Returns what differs from the private index, each path after a tag and a blank.

@@ -1,15 +1,14 @@
 //! Single files of the work tree, each replaced by rename after one more look at it, and the contents of files in trees.
 
 use std::collections::HashMap;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use ralph_core::record::ObjectId;
+use ralph_os::platform::{self, bytes_of, is_executable, os_str, os_string};
 
 use super::raw_path::{RawPath, split};
 use super::restore::{PathChange, TreeEntry};
@@ -75,7 +74,7 @@ impl WorkTree {
     fn lacks_mode(&self, change: &PathChange) -> bool {
         let Some(after) = change.after.as_ref().filter(|after| after.mode != LINK) else { return false };
         let found = self.path(&change.path).symlink_metadata();
-        found.is_ok_and(|found| (found.mode() & 0o100 != 0) != (after.mode == "100755"))
+        found.is_ok_and(|found| is_executable(&found).is_some_and(|is| is != (after.mode == "100755")))
     }
 
     /// Returns where the new content of a file waits: beside it, as a rename must not cross file systems.
@@ -97,19 +96,19 @@ impl WorkTree {
         remove_if_there(draft)?;
         if after.mode == LINK {
             let target = self.blob(private_index, &after.id)?;
-            return Ok(symlink(std::ffi::OsString::from_vec(target), draft)?);
+            return Ok(platform::symlink(os_string(target), draft)?);
         }
         let mut path = b"--path=".to_vec();
         path.extend_from_slice(&change.path);
         let git = self.git_private(private_index).args(["cat-file", "--filters"]);
-        let bytes = git.arg(std::ffi::OsStr::from_bytes(&path)).arg(after.id.as_str()).read()?;
+        let bytes = git.arg(os_str(&path)).arg(after.id.as_str()).read()?;
         let mut file = File::options().write(true).create_new(true).open(draft)?;
         file.write_all(&bytes)?;
         let old = self.path(&change.path).symlink_metadata().ok().filter(fs::Metadata::is_file);
-        let mode = old.map_or_else(|| file.metadata().map(|new| new.mode()), |old| Ok(old.mode()))?;
+        let mode = platform::mode(&old.map_or_else(|| file.metadata(), Ok)?);
         // Who may read it may run it.
         let mode = if after.mode == "100755" { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
-        file.set_permissions(Permissions::from_mode(mode))?;
+        platform::set_mode_of(&file, mode)?;
         file.sync_all()?;
         Ok(())
     }
@@ -126,13 +125,13 @@ impl WorkTree {
         };
         let git = self.git_private(private_index).arg("hash-object").arg("--stdin");
         let (mode, id) = if found.is_symlink() {
-            let target = fs::read_link(&full)?.into_os_string().into_vec();
-            (LINK, git.arg("--no-filters").stdin(target).line()?)
+            let target = fs::read_link(&full)?;
+            (LINK, git.arg("--no-filters").stdin(bytes_of(target.as_os_str())).line()?)
         } else if found.is_file() {
             let mut option = b"--path=".to_vec();
             option.extend_from_slice(path);
-            let mode = if found.mode() & 0o100 == 0 { "100644" } else { "100755" };
-            (mode, git.arg(std::ffi::OsStr::from_bytes(&option)).stdin(fs::read(&full)?).line()?)
+            let mode = if is_executable(&found) == Some(true) { "100755" } else { "100644" };
+            (mode, git.arg(os_str(&option)).stdin(fs::read(&full)?).line()?)
         } else {
             bail!("it is neither a file nor a link any more");
         };

@@ -1,13 +1,12 @@
 //! Bringing files of the work tree back to what an earlier tree says.
 
 use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::record::ObjectId;
+use ralph_os::platform::{bytes_of, is_executable};
 use ralph_os::process::{Captured, LONG, Tool};
 
 use super::raw_path::{RawPath, lossy, split};
@@ -108,7 +107,9 @@ impl WorkTree {
             return false;
         }
         let found = self.path(&change.path).symlink_metadata();
-        found.is_ok_and(|found| found.is_file() && (found.mode() & 0o100 != 0) == (after.mode == "100755"))
+        found.is_ok_and(|found| {
+            found.is_file() && is_executable(&found).is_none_or(|is| is == (after.mode == "100755"))
+        })
     }
 
     /// Returns the first pathspec that matches nothing, neither now nor in the tree or commit `other`.
@@ -233,7 +234,7 @@ impl WorkTree {
         let entries = full.read_dir().with_context(|| format!("read {}", full.display()))?;
         for entry in entries {
             let name = entry.with_context(|| format!("read {}", full.display()))?.file_name();
-            self.files_at(&[path, b"/", name.as_bytes()].concat(), found)?;
+            self.files_at(&[path, b"/", &*bytes_of(&name)].concat(), found)?;
         }
         Ok(())
     }

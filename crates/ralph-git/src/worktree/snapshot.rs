@@ -1,9 +1,7 @@
 //! Snapshots: the whole work tree as a tree object.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Result;
 
@@ -12,6 +10,7 @@ use super::credentials::is_credentials;
 use super::raw_path::{RawPath, leave, split};
 use super::{LISTING_TIMEOUT, PrivateIndex, SNAPSHOT_TIMEOUT, WorkTree};
 use ralph_core::record::{LeftOut, ObjectId};
+use ralph_os::platform::os_str;
 use ralph_os::process::{Tool, was_cut_short};
 use ralph_project::project_files::open_plain;
 
@@ -137,7 +136,7 @@ impl WorkTree {
             // A repository inside the work tree: git records which commit it is at, if it has one.
             let asked = Tool::git(&self.top)
                 .arg("-C")
-                .arg(OsStr::from_bytes(folder))
+                .arg(os_str(folder))
                 .args(["rev-parse", "--verify", "--quiet", "HEAD"])
                 .run();
             return match asked {

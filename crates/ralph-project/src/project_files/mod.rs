@@ -5,6 +5,7 @@
 //! following anything. Only regular files of a bounded size are read, and nothing here waits for a FIFO or a device.
 
 mod allowed;
+#[cfg_attr(windows, path = "open_windows.rs")]
 mod open;
 mod refused;
 mod resolve;

@@ -114,6 +114,11 @@ pub(super) fn is_race(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| raced.iter().any(|errno| errno.raw_os_error() == code))
 }
 
+/// Returns the error where a path changed between two looks at it.
+pub(super) fn race() -> io::Error {
+    Errno::LOOP.into()
+}
+
 fn open_folder(resolved: &Resolved, flags: OFlags) -> io::Result<OwnedFd> {
     if resolved.inner.as_os_str().is_empty() {
         return Ok(rustix::fs::open(&resolved.base, flags, Mode::empty())?);

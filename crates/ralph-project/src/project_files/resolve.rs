@@ -3,14 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::io::Errno;
 
+use super::open;
 use super::refused::Refused;
+use ralph_os::platform::{self, Identity, bytes_of, canonicalize};
 
 /// As many as Linux follows.
 const MAX_LINKS: u32 = 40;
@@ -45,16 +44,16 @@ pub(super) struct Bounds {
     /// The top of the work tree, without links in it.
     pub top: Utf8PathBuf,
     /// Device and inode of the git directories, which may stand inside the work tree under any name.
-    git_directories: Vec<(u64, u64)>,
+    git_directories: Vec<Identity>,
     /// Folders elsewhere that the user permits links to.
     allowed: Vec<Utf8PathBuf>,
 }
 
 impl Bounds {
     pub(super) fn new(top: &Utf8Path, git_directories: &[&Utf8Path]) -> Self {
-        let identity = |path: &&Utf8Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+        let identity = |path: &&Utf8Path| platform::identity(path.as_std_path(), &path.metadata().ok()?);
         Self {
-            top: top.canonicalize_utf8().unwrap_or_else(|_| top.to_owned()),
+            top: canonicalize(top).unwrap_or_else(|_| top.to_owned()),
             git_directories: git_directories.iter().filter_map(identity).collect(),
             allowed: Vec::new(),
         }
@@ -62,7 +61,7 @@ impl Bounds {
 
     /// Permits links to lead below `folders` as well.
     pub(super) fn allow(&mut self, folders: &[Utf8PathBuf]) {
-        self.allowed.extend(folders.iter().filter_map(|path| path.canonicalize_utf8().ok()));
+        self.allowed.extend(folders.iter().filter_map(|path| canonicalize(path).ok()));
     }
 
     /// Resolves all links of an absolute path. What is missing at its end is no error.
@@ -87,9 +86,12 @@ impl Bounds {
         if self.base_of(from).is_none() {
             return Ok(());
         }
-        let is_known = |found: &Metadata| self.git_directories.contains(&(found.dev(), found.ino()));
+        let is_known = |found: &Metadata| {
+            let identity = if found.is_dir() { platform::identity(to, found) } else { None };
+            identity.is_some_and(|identity| self.git_directories.contains(&identity))
+        };
         let name = to.file_name().unwrap_or_default();
-        if is_git_name(name.as_bytes()) || found.is_some_and(is_known) {
+        if is_git_name(&bytes_of(name)) || found.is_some_and(is_known) {
             return Err(Refused::InGitDirectory(to.to_owned()).into());
         }
         Ok(())
@@ -125,7 +127,7 @@ impl Walk<'_> {
                 }
                 // It may be a link no more.
                 let target = fs::read_link(&next).map_err(|error| {
-                    if error.kind() == ErrorKind::InvalidInput { Errno::LOOP.into() } else { error }
+                    if error.kind() == ErrorKind::InvalidInput { open::race() } else { error }
                 })?;
                 self.go_to(target.as_os_str());
                 last = None;
@@ -145,8 +147,10 @@ impl Walk<'_> {
     }
 
     /// Goes on with a path or the target of a link, relative to what is resolved.
+    #[cfg(unix)]
     fn go_to(&mut self, target: &OsStr) {
-        let mut rest = target.as_bytes();
+        let bytes = bytes_of(target);
+        let mut rest = bytes.as_ref();
         if rest.starts_with(b"/") {
             self.resolved = PathBuf::from("/");
             // The top has no links before it.
@@ -161,7 +165,32 @@ impl Walk<'_> {
             self.pending.push(OsString::from("."));
         }
         let names = rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
-        self.pending.extend(names.rev().map(|name| OsString::from_vec(name.to_vec())));
+        self.pending.extend(names.rev().map(|name| platform::os_string(name.to_vec())));
+    }
+
+    /// The same where a path may begin with a drive.
+    #[cfg(windows)]
+    fn go_to(&mut self, target: &OsStr) {
+        use std::path::Component;
+        let path = Path::new(target);
+        let mut rest = path;
+        // The top has no links before it.
+        if let Ok(inner) = path.strip_prefix(self.bounds.top.as_std_path()) {
+            self.resolved = self.bounds.top.clone().into_std_path_buf();
+            rest = inner;
+        }
+        if target.to_string_lossy().ends_with(['/', '\\']) {
+            self.pending.push(OsString::from("."));
+        }
+        let mut names = Vec::new();
+        for component in rest.components() {
+            match component {
+                Component::Prefix(prefix) => self.resolved = PathBuf::from(prefix.as_os_str()),
+                Component::RootDir => self.resolved.push("\\"),
+                name => names.push(name.as_os_str().to_owned()),
+            }
+        }
+        self.pending.extend(names.into_iter().rev());
     }
 
     /// Takes what is pending as the names of what may be created, if nothing is.

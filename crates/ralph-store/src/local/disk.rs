@@ -1,25 +1,22 @@
 //! Files that must survive a power cut: the only place that syncs.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
 use ralph_core::record::{IfThere, quoted_for_shell};
 use ralph_git::repository::Sharing;
+use ralph_os::platform::{self, mode, set_mode, without_wait};
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.
 const SYNCFS_MIN_FILES: usize = 500;
 
 /// Bytes that are free for the user on the file system of `dir`.
 pub fn free(dir: &Utf8Path) -> Result<u64> {
-    let found = rustix::fs::statvfs(dir.as_std_path())
-        .with_context(|| format!("ask how full the disk of {dir} is"))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    platform::free_bytes(dir.as_std_path()).with_context(|| format!("ask how full the disk of {dir} is"))
 }
 
 /// Lets in whom the repository lets in, as git does with files of its own; fine if it is not there.
@@ -27,9 +24,9 @@ pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
     let Some(sharing) = sharing else { return Ok(()) };
     let change = || -> io::Result<()> {
         let metadata = fs::symlink_metadata(path)?;
-        let mode = metadata.permissions().mode();
+        let mode = mode(&metadata);
         let wanted = sharing.mode(mode, metadata.is_dir());
-        if wanted == mode { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(wanted)) }
+        if wanted == mode { Ok(()) } else { set_mode(path.as_std_path(), wanted) }
     };
     match change() {
         // A file of another user of the group is shared by its owner.
@@ -40,20 +37,13 @@ pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
     }
 }
 
-/// How files of ours are opened: an agent may have put a pipe in the place of one, and to open that can take for ever.
-fn without_wait() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.custom_flags(OFlags::NONBLOCK.union(OFlags::NOCTTY).bits().cast_signed());
-    options
-}
-
-/// Opens a file of ours to read.
+/// Opens a file of ours to read. An agent may have put a pipe in its place, and to open that can take for ever.
 ///
 /// # Errors
 ///
 /// If something else than a regular file has its place, too.
 pub fn open(path: &Utf8Path) -> io::Result<File> {
-    regular(without_wait().read(true).open(path)?, path)
+    regular(without_wait(0).read(true).open(path)?, path)
 }
 
 /// Opens a file of ours to read, write and lock it. It is made with `mode` if it is not there.
@@ -62,8 +52,8 @@ pub fn open(path: &Utf8Path) -> io::Result<File> {
 ///
 /// As [`open`].
 pub fn open_to_change(path: &Utf8Path, mode: u32) -> io::Result<File> {
-    let options = &mut without_wait();
-    options.read(true).write(true).create(true).truncate(false).mode(mode);
+    let mut options = without_wait(mode);
+    options.read(true).write(true).create(true).truncate(false);
     regular(options.open(path)?, path)
 }
 
@@ -79,12 +69,15 @@ fn regular(file: File, path: &Utf8Path) -> io::Result<File> {
 
 /// Forces the content of a file to the disk.
 pub fn sync_file(path: &Utf8Path) -> Result<()> {
-    open(path).and_then(|file| file.sync_all()).with_context(|| format!("sync {path}"))
+    open(path)
+        .and_then(|file| platform::sync(&file, path.as_std_path()))
+        .with_context(|| format!("sync {path}"))
 }
 
 /// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
 pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
-    let synced = without_wait().read(true).open(path).and_then(|file| file.sync_all());
+    let opened = without_wait(0).read(true).open(path);
+    let synced = opened.and_then(|file| platform::sync(&file, path.as_std_path()));
     synced.if_there().map(drop).with_context(|| format!("sync {path}"))
 }
 
@@ -148,7 +141,7 @@ fn write_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8], mode: u32) -> 
     let write = || -> io::Result<()> {
         // Whatever has this name: a draft that a kill left, or what an agent put there.
         fs::remove_file(draft).if_there()?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(draft)?;
+        let mut file = platform::with_mode(mode).write(true).create_new(true).open(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(draft, path)
@@ -203,5 +196,5 @@ pub fn remove_file_if_there(path: &Utf8Path) -> Result<bool> {
 
 /// Removes a folder with all that is in it; fine if it is not there.
 pub fn remove_dir_if_there(dir: &Utf8Path) -> Result<()> {
-    fs::remove_dir_all(dir).if_there().map(drop).with_context(|| format!("remove {dir}"))
+    platform::remove_dir_all(dir.as_std_path()).if_there().map(drop).with_context(|| format!("remove {dir}"))
 }

@@ -61,7 +61,7 @@ fn add_below(folder: &Utf8Path, found: &mut Vec<Utf8PathBuf>) {
 
 /// Returns what people call a lock file: `.git/index.lock`.
 pub fn lock_name(work_tree: &WorkTree, lock: &Utf8Path) -> String {
-    lock.strip_prefix(work_tree.top()).unwrap_or(lock).to_string()
+    work_tree.relative(lock)
 }
 
 /// Removes a lock that nobody holds: one as old as `age`, while `is_held` is false. Returns true if it was removed, and

@@ -1,26 +1,29 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
-use std::fs::File;
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use ralph_core::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
 use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
+use ralph_os::platform::{identity, identity_of};
 use ralph_os::process::create_private_dir;
 
 use super::disk;
 
+/// The extension of the file that names who holds a lock.
+const HOLDER: &str = "holder";
+
 /// Longer than anybody holds the lock who only looks at it.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Who holds a lock; written into the lock file for the message to the second comer.
+/// Who holds a lock; written beside the lock for the message to the second comer, as a lock keeps others from reading the
+/// file on some systems.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub session: SessionId,
@@ -32,27 +35,27 @@ pub struct Holder {
 /// Takes a lock that is held as long as the file is open. `None` if another process has it.
 pub(crate) fn try_to_hold(path: &Utf8Path) -> Result<Option<File>> {
     let file = disk::open_to_change(path, 0o666).with_context(|| format!("open {path}"))?;
-    Ok(has_locked(&file, FlockOperation::NonBlockingLockExclusive, path)?.then_some(file))
+    Ok(has_locked(file.try_lock(), path)?.then_some(file))
 }
 
 /// Waits for the lock on an open file, which is held as long as the file is open.
 pub(crate) fn wait_for(file: &File, path: &Utf8Path) -> Result<()> {
-    flock(file, FlockOperation::LockExclusive).with_context(|| format!("lock {path}"))
+    file.lock().with_context(|| format!("lock {path}"))
 }
 
 /// Returns true if no process holds the lock on a file. Writes nothing.
 pub(crate) fn is_free(path: &Utf8Path) -> Result<bool> {
     let opened = disk::open(path).if_there().with_context(|| format!("open {path}"))?;
     let Some(file) = opened else { return Ok(true) };
-    has_locked(&file, FlockOperation::NonBlockingLockShared, path)
+    has_locked(file.try_lock_shared(), path)
 }
 
-/// Tries to lock. Returns false if another process has the lock.
-fn has_locked(file: &File, operation: FlockOperation, path: &Utf8Path) -> Result<bool> {
-    match flock(file, operation) {
+/// Returns false if another process has the lock.
+fn has_locked(tried: Result<(), TryLockError>, path: &Utf8Path) -> Result<bool> {
+    match tried {
         Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("lock {path}")),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("lock {path}")),
     }
 }
 
@@ -61,6 +64,7 @@ fn has_locked(file: &File, operation: FlockOperation, path: &Utf8Path) -> Result
 pub struct LoopLock {
     file: File,
     path: Utf8PathBuf,
+    holder: Option<Holder>,
 }
 
 impl LoopLock {
@@ -79,42 +83,45 @@ impl LoopLock {
             disk::share(made, repository.sharing)?;
         }
         let asked = Instant::now();
-        while !has_locked(&file, FlockOperation::NonBlockingLockExclusive, &path)? {
+        while !has_locked(file.try_lock(), &path)? {
             // Who only looks whether it is held holds it for a moment, too.
             if asked.elapsed() >= POLL_INTERVAL {
-                return Err(refusal(&mut &file).into());
+                return Err(refusal(holder_of(&path)).into());
             }
             std::thread::sleep(POLL_INTERVAL / 20);
         }
         // The previous holder is not the present one.
         file.set_len(0).with_context(|| format!("write {path}"))?;
-        Ok(Self { file, path })
+        disk::remove_file_if_there(&holder_file(&path))?;
+        Ok(Self { file, path, holder: None })
     }
 
     /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
     pub fn reacquire_if_deleted(&mut self, work_tree: &WorkTree) -> Result<()> {
-        let there = self.path.metadata().ok().map(|there| (there.dev(), there.ino()));
-        let ours = self.file.metadata().context("look at the lock")?;
-        if there == Some((ours.dev(), ours.ino())) {
+        let there = self.path.metadata().ok().and_then(|there| identity(self.path.as_std_path(), &there));
+        let ours = identity_of(&self.file).context("look at the lock")?;
+        if there == Some(ours) {
             return Ok(());
         }
-        self.file.rewind().context("read the lock")?;
-        let holder = read_holder(&mut self.file);
+        let holder = self.holder.take();
         *self = Self::take(work_tree)?;
-        holder.map_or(Ok(()), |holder| self.name_holder(&holder))
+        holder.map_or(Ok(()), |holder| self.name_holder(work_tree, holder))
     }
 
     /// Writes down who holds it.
-    pub fn name_holder(&self, holder: &Holder) -> Result<()> {
+    pub fn name_holder(&mut self, work_tree: &WorkTree, holder: Holder) -> Result<()> {
+        let path = holder_file(&self.path);
         let write = || -> Result<()> {
-            let bytes = serde_json::to_vec(holder)?;
-            let mut file = &self.file;
+            let bytes = serde_json::to_vec(&holder)?;
+            let mut file = disk::open_to_change(&path, 0o666)?;
             file.set_len(0)?;
-            file.rewind()?;
             file.write_all(&bytes)?;
             Ok(())
         };
-        write().with_context(|| format!("write {}", self.path))
+        write().with_context(|| format!("write {path}"))?;
+        disk::share(&path, work_tree.repository().sharing)?;
+        self.holder = Some(holder);
+        Ok(())
     }
 
     /// Who runs a loop in this work tree now. Writes nothing.
@@ -126,7 +133,7 @@ impl LoopLock {
     /// Who runs loops now, in all work trees. Writes nothing.
     pub fn holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
-        for path in disk::children(&repository.ralph_dir().join("loops"))? {
+        for path in locks(repository)? {
             holders.extend(Self::holder(&path)?);
         }
         Ok(holders)
@@ -135,28 +142,41 @@ impl LoopLock {
     /// Who held the locks of all work trees last, whether or not they still do.
     pub(crate) fn last_holders(repository: &Repository) -> Result<Vec<Holder>> {
         let mut holders = Vec::new();
-        for path in disk::children(&repository.ralph_dir().join("loops"))? {
-            let mut file = disk::open(&path).with_context(|| format!("open {path}"))?;
-            holders.extend(read_holder(&mut file));
+        for path in locks(repository)? {
+            holders.extend(holder_of(&path));
         }
         Ok(holders)
     }
 
     fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
-        let mut file = disk::open(path).with_context(|| format!("open {path}"))?;
-        let is_free = has_locked(&file, FlockOperation::NonBlockingLockShared, path)?;
-        Ok(if is_free { None } else { read_holder(&mut file) })
+        Ok(if is_free(path)? { None } else { holder_of(path) })
     }
 }
 
-fn read_holder(file: &mut impl Read) -> Option<Holder> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+/// Returns the locks of all work trees.
+fn locks(repository: &Repository) -> Result<Vec<Utf8PathBuf>> {
+    let mut paths = disk::children(&repository.ralph_dir().join("loops"))?;
+    paths.retain(|path| path.extension() != Some(HOLDER));
+    Ok(paths)
 }
 
-fn refusal(file: &mut impl Read) -> Refusal {
-    match read_holder(file) {
+/// Returns the file beside a lock that names who holds it.
+fn holder_file(lock: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{lock}.{HOLDER}"))
+}
+
+fn holder_of(lock: &Utf8Path) -> Option<Holder> {
+    let read = |path: &Utf8Path| {
+        let mut text = String::new();
+        disk::open(path).ok()?.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    };
+    // Older versions wrote it into the lock.
+    read(&holder_file(lock)).or_else(|| read(lock))
+}
+
+fn refusal(holder: Option<Holder>) -> Refusal {
+    match holder {
         Some(holder) => Refusal::new(format!(
             "another loop runs in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at

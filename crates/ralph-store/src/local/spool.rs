@@ -155,7 +155,7 @@ impl Spool {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
         // From the top: the repository may be moved or copied before a recovery.
-        let from_top = |path: &Utf8Path| path.strip_prefix(work_tree.top()).unwrap_or(path).to_owned();
+        let from_top = |path: &Utf8Path| Utf8PathBuf::from(work_tree.relative(path));
         let place = pretty_json(&SpoolMeta {
             tasks_path: from_top(&place.tasks_path),
             progress_path: from_top(&place.progress_path),

@@ -1,7 +1,6 @@
 //! Refs that are files: read through the library.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -10,6 +9,7 @@ use camino::Utf8Path;
 use crate::local::disk;
 use crate::{Store, caused, objects};
 use ralph_core::record::ObjectId;
+use ralph_os::platform::{Identity, identity};
 
 use super::database::{NoTip, RefUpdate};
 use super::naming::SessionRefs;
@@ -151,9 +151,9 @@ fn read_until_unchanged<V: PartialEq, T>(
 }
 
 /// Returns what changes when git replaces a file.
-fn version(path: &Utf8Path) -> Option<(u64, u64, SystemTime)> {
+fn version(path: &Utf8Path) -> Option<(Identity, u64, SystemTime)> {
     let metadata = path.metadata().ok()?;
-    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
+    Some((identity(path.as_std_path(), &metadata)?, metadata.len(), metadata.modified().ok()?))
 }
 
 #[cfg(test)]

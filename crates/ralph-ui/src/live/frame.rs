@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write, stderr};
-use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::TermLike;
@@ -95,9 +94,7 @@ impl TermLike for Frame {
 }
 
 /// How wide the window of a stream is, where it has one. It may change any time.
-pub fn columns(of: impl AsFd) -> Option<u16> {
-    rustix::termios::tcgetwinsize(of).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
-}
+pub use ralph_os::platform::columns;
 
 #[cfg(test)]
 mod tests {

@@ -93,6 +93,7 @@ const OPENERS: &[(&str, &str)] = &[
         "the private home folder of a sandbox, and what an agent gets copies of",
     ),
     ("crates/ralph-os/src/terminal", "the terminal of this process"),
+    ("crates/ralph-project/src/project_files/open_windows.rs", "what was resolved inside of the project"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
     ("crates/ralph-engine/src/commits/", "messages and traces in the spool"),
     ("crates/ralph-engine/src/recover.rs", "the spool"),

@@ -332,9 +332,8 @@ fn feature(context: &Context) -> Finding {
 /// Says whether a session could work in a lane now. That it could not matters only where the settings ask for one.
 fn lane(config: &Config, context: &Context) -> Option<Finding> {
     let feature = context.feature(None, None).ok()?;
-    let error = match lane::check(&feature, config, &RunRequest::default(), context) {
-        Ok(_) => return Some(Finding::fine("lane", "can be made")),
-        Err(error) => error,
+    let Err(error) = lane::check(&feature, config, &RunRequest::default(), context) else {
+        return Some(Finding::fine("lane", "can be made"));
     };
     let finding = Finding::wrong("lane", &error);
     Some(if config.settings.uses_lane() {

@@ -54,12 +54,11 @@ pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Contex
     let (settings, store) = (&config.settings, context.store()?);
     let Some(refs) = resume else { return Ok(settings.uses_lane()) };
     let log = store.session(refs)?;
-    let begun = match log.and_then(|log| store.first_readable_session(&log)) {
-        Some(begun) => Some(begun),
-        None => {
-            let spool = Spool::of(store.repository(), &refs.session)?;
-            spool.map(|spool| spool.place()).transpose()?.flatten().map(|place| place.begun)
-        }
+    let begun = if let Some(begun) = log.and_then(|log| store.first_readable_session(&log)) {
+        Some(begun)
+    } else {
+        let spool = Spool::of(store.repository(), &refs.session)?;
+        spool.map(|spool| spool.place()).transpose()?.flatten().map(|place| place.begun)
     };
     let Some(begun) = begun else { return Ok(settings.uses_lane()) };
     let is_in_lane = begun.lane.is_some();

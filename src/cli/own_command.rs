@@ -198,7 +198,7 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

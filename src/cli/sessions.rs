@@ -211,7 +211,9 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
     let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
     let mut unreadable = Vec::new();
     let listing = store.listing(is_wanted, &mut unreadable)?;
-    unreadable.iter().for_each(|one| warn_left_out(&one.error));
+    for one in &unreadable {
+        warn_left_out(&one.error);
+    }
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
         let features = listing.sessions().map(|session| session.feature);

@@ -370,7 +370,7 @@ fn whose_the_lock_was_before_is_not_told_as_whose_it_is() {
     let started_at = Timestamp::from_seconds(1_795_294_000);
     let first = Holder { session: samples::session_id(), pid: 7, host: "here".into(), started_at };
     lock.name_holder(&scene.work_tree, first.clone()).unwrap();
-    assert_eq!(holder(), [first.clone()]);
+    assert_eq!(holder(), std::slice::from_ref(&first));
     let refused = LoopLock::take(&scene.work_tree).unwrap_err().to_string();
     assert!(refused.contains("20261121-204512-3f9a0c1d, process 7 on here, since "), "{refused}");
     drop(lock);

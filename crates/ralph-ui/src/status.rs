@@ -431,6 +431,8 @@ mod tests {
             session: Some(SessionStatus {
                 id: session.id.clone(),
                 status: if is_running { Status::Running } else { Status::Failed },
+                lane: None,
+                branch: Some("main".to_owned()),
                 elsewhere: None,
                 stop_reason: (!is_running).then_some(StopReason::Stuck),
                 iterations: 47,

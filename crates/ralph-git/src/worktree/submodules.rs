@@ -57,7 +57,7 @@ impl WorkTree {
             .arg(OsStr::from_bytes(submodule))
             .args(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
             .limit(LISTING_TIMEOUT);
-        self.fence.iter().fold(git, |git, fence| git.inside(fence)).read()
+        self.fence.iter().fold(git, Tool::inside).read()
     }
 
     /// Returns those of `paths` that are repositories of their own, and neither in `index` nor submodules by

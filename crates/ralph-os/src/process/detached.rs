@@ -39,18 +39,15 @@ impl Detached {
     fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
-        let mut command = match launcher().filter(|_| cfg!(unix)) {
+        let mut command = if let Some(launcher) = launcher().filter(|_| cfg!(unix)) {
+            let mut command = std::process::Command::new(launcher);
             // Its reason, if it cannot start the program, is what the program says.
-            Some(launcher) => {
-                let mut command = std::process::Command::new(launcher);
-                command.args([LAUNCH, "/dev/stderr", program]);
-                command
-            }
-            None => {
-                let mut command = std::process::Command::new(platform::program(program.as_ref()));
-                platform::in_own_group(&mut command);
-                command
-            }
+            command.args([LAUNCH, "/dev/stderr", program]);
+            command
+        } else {
+            let mut command = std::process::Command::new(platform::program(program.as_ref()));
+            platform::in_own_group(&mut command);
+            command
         };
         command.args(arguments).current_dir(directory);
         if let Some(mark) = mark {

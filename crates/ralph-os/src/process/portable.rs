@@ -98,10 +98,10 @@ pub(super) fn carried(_pid: i32, _variable: &str, _marks: &[(&str, &str)]) -> Ca
 /// Of the signals that shells and `nohup` ignore for others, those that we were started with ignored. A program that
 /// we start inherits that, so one that sends itself such a signal shows it by surviving.
 pub(super) fn ignored_signals() -> Vec<i32> {
+    const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
     if cfg!(windows) {
         return Vec::new();
     }
-    const PROBE: &str = "ulimit -c 0; for n do sh -c 'kill -$0 $$' $n && echo $n; done";
     let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].map(|signal| signal.to_string());
     let probe = duct::cmd("sh", ["-c", PROBE, "sh"].into_iter().chain(signals.iter().map(String::as_str)))
         .stdin_null()

@@ -31,8 +31,8 @@ fn bubblewrap_gets_each_place_after_the_folders_that_it_is_in() {
          --ro-bind-try /proc/irq /proc/irq --ro-bind-try /proc/bus /proc/bus \
          --ro-bind /dev/null /home/me/.netrc --tmpfs /home/me/.ssh \
          --ro-bind /home/me/.ssh/known_hosts /home/me/.ssh/known_hosts \
-         --bind /private/home /private/home --bind /private/tmp /tmp \
-         --bind /project /project --ro-bind /project/.git /project/.git \
+         --bind /private/home /private/home \
+         --bind /project /project --ro-bind /project/.git /project/.git --bind /private/tmp /tmp \
          --remount-ro /home/me/.ssh --chdir /project/sub --"
     );
     assert_eq!(line(&Network::None), open.replace("ALL --ro-bind", "ALL --unshare-net --ro-bind"));

@@ -78,17 +78,10 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             None => limit,
         };
         facts.push(fact("Limit", limit));
-        let branch = session.branch.as_deref().unwrap_or("a detached HEAD");
-        facts.push(fact(
-            "Started",
-            format!(
-                "{} {} {}, {}",
-                local_minute(night.started_at),
-                if session.lane.is_some() { "in a lane on" } else { "on" },
-                brief(branch),
-                brief(&session.host)
-            ),
-        ));
+        let branch = brief(session.branch.as_deref().unwrap_or("a detached HEAD"));
+        let place = if session.lane.is_some() { "in a lane on" } else { "on" };
+        let (at, host) = (local_minute(night.started_at), brief(&session.host));
+        facts.push(fact("Started", format!("{at} {place} {branch}, {host}")));
     }
     sections.push(Section::plain(facts));
     let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);

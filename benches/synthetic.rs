@@ -292,6 +292,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         lane: None,
         base: None,
         published: None,
+        agent_commits: Vec::new(),
         iteration: number,
         loop_type: "implement".to_owned(),
         task: Some(task.clone()),

@@ -421,12 +421,13 @@ mod tests {
 
     #[test]
     fn a_prompt_that_no_argument_can_be_goes_by_file() {
+        let too_long = "x".repeat(MAX_ARGUMENT_BYTES + 1);
         for (prompt, is_single_line, by_file) in [
             (&b"one\ntwo\n"[..], false, false),
             (b"one\ntwo\n", true, true),
             (b"one\r\n", true, false),
             (b"one\0", false, true),
-            (&[b'x'; MAX_ARGUMENT_BYTES + 1], false, true),
+            (too_long.as_bytes(), false, true),
         ] {
             assert_eq!(is_for_a_file(prompt, is_single_line), by_file, "{}", prompt.len());
         }

@@ -246,6 +246,8 @@ fn the_status_says_where_the_feature_stands() {
         [
             "id",
             "status",
+            "lane",
+            "branch",
             "elsewhere",
             "stop_reason",
             "iterations",

@@ -1,12 +1,11 @@
 //! Repositories inside the work tree: submodules, and those that are none.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Result;
 use camino::Utf8Path;
 
+use ralph_os::platform::os_str;
 use ralph_os::process::Tool;
 
 use super::raw_path::{RawPath, lossy, split};
@@ -54,7 +53,7 @@ impl WorkTree {
     fn status_of(&self, submodule: &[u8]) -> Result<Vec<u8>> {
         let git = Tool::git(&self.top)
             .arg("-C")
-            .arg(OsStr::from_bytes(submodule))
+            .arg(os_str(submodule))
             .args(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"])
             .limit(LISTING_TIMEOUT);
         self.fence.iter().fold(git, Tool::inside).read()

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use camino::Utf8Path;
 
 use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
-use ralph_os::platform::{self, parent_id, program_name, program_names};
+use ralph_os::platform::{self, parent_id, program_name, program_names, repo_path};
 pub(super) use ralph_os::platform::{Identity, is_program};
 
 use super::Environment;
@@ -53,7 +54,9 @@ impl Program {
     }
 
     fn command_line(self, program: &str) -> String {
-        let program = quoted_for_shell(program);
+        // PowerShell cannot start a program in quotes, and no shell wants any around slashes.
+        let path = repo_path(Utf8Path::new(program));
+        let program = quoted_for_shell(&path);
         if self == Self::Specify { format!("{program} ralph") } else { program.into_owned() }
     }
 }

@@ -9,7 +9,7 @@
 # | x86_64-apple-darwin | the program, linked |
 #
 # It needs rustup, python3 and, to run programs for arm64, qemu-user-static (Debian's name). Zig, which links, comes from PyPI into
-# target/tools. Windows is not among them: the program does not build there yet.
+# target/tools. Windows has a script of its own, scripts/wine.sh.
 #
 #     scripts/targets.sh [TARGET]...
 set -euo pipefail

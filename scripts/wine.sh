@@ -169,6 +169,7 @@ for signal in INT KILL; do
   loop=$!
   wait_until "the agent starts before $signal" agent_started
   [[ -e at ]] || fail "the loop ended without an agent to send $signal to:"
+  ! no_agent || fail "$signal: the agent is not found among the processes"
   if [[ $signal == INT ]]; then
     step 'status while it runs' 0 'T003' ralph status
     step 'a second loop is refused' 3 'another loop' ralph run -n 1

@@ -49,7 +49,9 @@ impl WorkTree {
     /// the user's, but may well be a script in the work tree.
     pub(super) fn fence_filters(&self) -> Result<Vec<(String, String)>> {
         let Some(fence) = &self.fence else { return Ok(Vec::new()) };
-        let dropped = std::env::vars().filter(|(name, value)| fence.drops(name, value)).map(|(name, _)| name);
+        let environment = std::env::vars_os()
+            .map(|(name, value)| [name, value].map(|text| text.to_string_lossy().into_owned()));
+        let dropped = environment.filter(|[name, value]| fence.drops(name, value)).map(|[name, _]| name);
         let dropped = dropped.chain(PRIVATE_VARIABLES.iter().map(|name| (*name).to_owned()));
         let mut before = vec!["env".to_owned()];
         before.extend(dropped.flat_map(|name| ["-u".to_owned(), name]));

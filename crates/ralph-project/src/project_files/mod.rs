@@ -25,7 +25,6 @@ pub use refused::{Refused, explain, refused};
 
 use ralph_core::record::IfThere;
 
-use open::Access;
 use resolve::{Bounds, Resolved};
 
 /// Settings, JSON of spec-kit's and templates.
@@ -49,6 +48,18 @@ pub struct ProjectFiles(Bounds, Option<Committed>);
 struct Committed {
     path: Utf8PathBuf,
     bytes: Arc<[u8]>,
+}
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    /// Reading and writing of what exists.
+    Edit,
+    /// At the end; the file is created if there is none.
+    Append,
+    /// From the start; the file is created if there is none, and not yet emptied.
+    Overwrite,
 }
 
 impl ProjectFiles {

@@ -12,20 +12,9 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::Access;
 use super::refused::Refused;
 use super::resolve::Resolved;
-
-/// What a file is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    /// Reading and writing of what exists.
-    Edit,
-    /// At the end; the file is created if there is none.
-    Append,
-    /// From the start; the file is created if there is none, and not yet emptied.
-    Overwrite,
-}
 
 impl Access {
     fn flags(self) -> OFlags {

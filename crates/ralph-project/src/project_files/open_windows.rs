@@ -8,21 +8,10 @@ use std::path::Path;
 
 use camino::Utf8Path;
 
+use super::Access;
 use super::refused::{Refused, refused};
 use super::resolve::Resolved;
 use ralph_os::platform::without_links;
-
-/// What a file is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    /// Reading and writing of what exists.
-    Edit,
-    /// At the end; the file is created if there is none.
-    Append,
-    /// From the start; the file is created if there is none, and not yet emptied.
-    Overwrite,
-}
 
 /// Opens a regular file.
 pub(super) fn open(resolved: &Resolved, access: Access) -> io::Result<File> {

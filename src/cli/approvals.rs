@@ -93,12 +93,8 @@ impl Approvals {
 
 /// Returns where programs keep what is neither configuration nor a cache.
 fn state_folder(context: &Context) -> Option<Utf8PathBuf> {
-    let set = context.environment.owned("XDG_STATE_HOME").or_else(|| context.local_app_data());
-    let set = set.map(Utf8PathBuf::from);
-    // A relative one is invalid by the standard.
-    set.filter(|folder| folder.is_absolute())
-        .or_else(|| Some(Utf8PathBuf::from(context.home()?).join(".local/state")))
-        .filter(|folder| folder.is_absolute())
+    // HOME may be relative.
+    context.user_dir("XDG_STATE_HOME", ".local/state").filter(|folder| folder.is_absolute())
 }
 
 impl Approved<'_> {

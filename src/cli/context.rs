@@ -141,17 +141,19 @@ impl Context {
         self.environment.owned("HOME").or_else(profile)
     }
 
-    /// Returns where Windows has what programs keep for a user on this machine alone.
-    pub fn local_app_data(&self) -> Option<String> {
-        cfg!(windows).then(|| self.environment.owned("LOCALAPPDATA")).flatten()
-    }
-
     /// Returns the folder for what can be made anew, of all programs; `None` if HOME is not set.
     pub fn cache_dir(&self) -> Option<Utf8PathBuf> {
-        let set = self.environment.owned("XDG_CACHE_HOME").or_else(|| self.local_app_data());
-        let set = set.map(Utf8PathBuf::from);
+        self.user_dir("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// Returns a folder of the user's for all programs: the one that a variable names, else the one that is usual below HOME.
+    pub fn user_dir(&self, variable: &str, usual: &str) -> Option<Utf8PathBuf> {
+        // Windows has one for all that stays on this machine.
+        let local = || cfg!(windows).then(|| self.environment.owned("LOCALAPPDATA")).flatten();
+        let set = self.environment.owned(variable).or_else(local).map(Utf8PathBuf::from);
+        // A relative one is invalid by the standard.
         set.filter(|set| set.is_absolute())
-            .or_else(|| self.home().map(|home| Utf8PathBuf::from(home).join(".cache")))
+            .or_else(|| self.home().map(|home| Utf8PathBuf::from(home).join(usual)))
     }
 
     /// Returns where project and repository are looked for: the project that spec-kit's variable names, else the

@@ -45,6 +45,17 @@ impl WorkTree {
         Ok(with_settings(git, &settings))
     }
 
+    /// Returns settings with which git runs no filter.
+    pub(super) fn without_filters(&self) -> Result<Vec<(String, String)>> {
+        let mut settings = Vec::new();
+        for (key, _) in self.filters()? {
+            let (driver, _) = key.rsplit_once('.').unwrap_or((&key, ""));
+            settings.push((format!("{driver}.required"), "false".to_owned()));
+            settings.push((key, String::new()));
+        }
+        Ok(settings)
+    }
+
     /// Returns settings with which filters run in the fence, with its home and without what it drops. A filter is a program of
     /// the user's, but may well be a script in the work tree.
     pub(super) fn fence_filters(&self) -> Result<Vec<(String, String)>> {
@@ -152,16 +163,16 @@ fn with_path_as_argument(command: &str) -> String {
     parts.join("%")
 }
 
-/// Has git forget sizes and times of all tracked files that a filter is set for, so that it runs the filter only for
-/// those that it is fed.
-pub(super) fn forget_filtered(git: &dyn Fn() -> Tool) -> Result<()> {
+/// Has git forget sizes and times of tracked files, which `is_forgotten` chooses by path and by whether a filter is set.
+/// Of those, git looks only into the ones that it is fed.
+pub(super) fn forget(git: &dyn Fn() -> Tool, is_forgotten: impl Fn(&[u8], bool) -> bool) -> Result<()> {
     let listed = git().args(["ls-files", "-z", "-v", "--stage"]).read()?;
     // The user asked git to take the others for unchanged.
     let entries = split(&listed).filter_map(|line| line.strip_prefix(b"H "));
     let entries: Vec<(&[u8], &[u8])> =
         entries.filter_map(|entry| Some((entry, entry.splitn(2, |byte| *byte == b'\t').nth(1)?))).collect();
     let filtered = filtered_paths(git(), entries.iter().map(|(_, path)| *path))?;
-    let forgotten = entries.iter().filter(|(_, path)| filtered.contains(*path));
+    let forgotten = entries.iter().filter(|(_, path)| is_forgotten(path, filtered.contains(*path)));
     let lines: Vec<u8> = forgotten.flat_map(|(entry, _)| entry.iter().copied().chain([0])).collect();
     if lines.is_empty() {
         return Ok(());

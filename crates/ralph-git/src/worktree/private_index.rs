@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::budget::Budget;
-use super::filters::{filtered_paths, forget_filtered};
+use super::filters::{filtered_paths, forget, with_settings};
 use super::raw_path::{RawPath, joined, leave, split};
 use super::snapshot::Skipped;
 use super::users_index::{self, Stamp};
 use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 use ralph_core::record::LeftOut;
+use ralph_os::platform::os_str;
 use ralph_os::process::{Captured, was_cut_short};
 
 /// Maximum number of refused paths that are searched for by halving; beyond it, the rest is left out.
@@ -56,8 +58,15 @@ impl WorkTree {
     }
 
     /// Returns what is tracked and differs, without a look into the files: a filter that fails would end that.
-    pub(super) fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
+    fn list_tracked(&self, private_index: PrivateIndex<'_>) -> Result<Vec<u8>> {
+        let index = modified_second(private_index.index.as_std_path());
         users_index::renew(private_index.index)?;
+        // git did not trust files as new as the index, which may have been written again in the second of their entry. Now it
+        // would, so it has to forget them, as if there were no filters: it looks into some files whenever it writes an index.
+        let without_filters = self.without_filters()?;
+        forget(&|| with_settings(self.git_private(private_index), &without_filters), |path, is_filtered| {
+            !is_filtered && modified_second(&self.top.as_std_path().join(os_str(path))) >= index
+        })?;
         // In a fence git looks into no repository there by itself, as its configuration may be an agent's.
         let submodules = if self.fence.is_some() { "--ignore-submodules=dirty" } else { ALL_SUBMODULES };
         let listing = ["diff-files", "-z", "--name-status", "--no-renames", submodules];
@@ -168,8 +177,13 @@ impl WorkTree {
     }
 
     pub(super) fn forget_filtered(&self, private_index: PrivateIndex<'_>) -> Result<()> {
-        forget_filtered(&|| self.git_private(private_index))
+        forget(&|| self.git_private(private_index), |_, is_filtered| is_filtered)
     }
+}
+
+/// Returns when a file or link was written, in whole seconds, as git compares it; `None` if there is none.
+fn modified_second(path: &Path) -> Option<u64> {
+    Some(path.symlink_metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
 /// Returns the folders that git says it could not look into.

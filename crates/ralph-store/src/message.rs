@@ -565,6 +565,9 @@ mod tests {
             iteration.cost_usd = cost;
             iteration.false_claim = vec![Claim::Ticked];
             let read = read(&compose(Subject::Iteration(&iteration), &entry));
+            // A record is verified against the trailers that its JSON would have.
+            let json: Iteration = serde_json::from_slice(&serde_json::to_vec(&iteration).unwrap()).unwrap();
+            prop_assert_eq!(json.cost_usd, iteration.cost_usd);
             prop_assert_eq!(read.task, iteration.task);
             prop_assert_eq!(read.phase, iteration.phase);
             prop_assert_eq!(read.model, iteration.model);

@@ -271,6 +271,25 @@ fn without_a_fence_that_holds_nothing_starts() {
 }
 
 #[test]
+fn each_attempt_names_the_sandbox_that_it_ran_in() {
+    if !has_bubblewrap() {
+        return;
+    }
+    for (first, then) in [("--sandbox bwrap", "--no-sandbox"), ("--no-sandbox", "--sandbox bwrap")] {
+        let (scene, disk) = scene();
+        scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n");
+        scene.agent_sh("sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" $RALPH_TASKS");
+        for (words, code) in [(format!("run --no-lane -n 1 {first}"), 4), (format!("resume {then}"), 0)] {
+            scene.call(words.as_str()).env("HOME", disk.path().join("home")).run().code(code);
+        }
+        for (number, words) in [("1", first), ("2", then)] {
+            let shown = scene.ralph(["show", number]).code(0);
+            assert_eq!(shown.text().contains("sandbox     bwrap "), words.ends_with("bwrap"), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn a_stopped_agent_in_the_sandbox_may_save_its_state_and_is_gone() {
     if !has_bubblewrap() {
         return;

@@ -359,6 +359,9 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
     session.status = status(store, log, running).0;
+    // A resumption may have another.
+    let last = log.entries.iter().rfind(|entry| entry.kind.begins());
+    session.sandbox = last.and_then(|begin| store.readable_session(begin)).and_then(|begun| begun.sandbox);
     for entry in log.iterations() {
         let closed = entry.closed.iter();
         session.tasks_completed += closed.filter(|&task| session.closed.insert(task.clone())).count();

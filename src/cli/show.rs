@@ -105,7 +105,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         same.is_ok_and(|same| same.len() == files.len())
     };
     let lines = changed.as_ref().map(|files| changed_lines(files, context));
-    let begun = shown.log.entries.first().and_then(|entry| store.readable_session(entry));
+    let begun = shown.log.begin_of(entry).and_then(|begin| store.readable_session(begin));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
         final_message: &final_message(store, &shown.log, entry, &iteration)?,
@@ -168,8 +168,6 @@ fn final_message(store: &Store, log: &SessionLog, entry: &LogEntry, iteration: &
         return Ok(String::new());
     }
     let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
-    let before = log.entries.iter().take_while(|other| other.commit != entry.commit);
-    let begin = before.filter(|other| other.kind.begins()).last();
-    let words = last_words(store, entry, begin, iteration, &output);
+    let words = last_words(store, entry, log.begin_of(entry), iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

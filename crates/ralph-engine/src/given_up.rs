@@ -70,9 +70,7 @@ fn begun(store: &Store, entry: &LogEntry) -> Result<Option<Session>> {
     let Some(log) = store.session(&SessionRefs::new(&entry.feature, entry.session.clone()))? else {
         return Ok(None);
     };
-    let before = log.entries.iter().take_while(|other| other.commit != entry.commit);
-    let newest = before.filter(|other| other.kind.begins()).last();
-    Ok(newest.and_then(|newest| store.readable_session(newest)))
+    Ok(log.begin_of(entry).and_then(|begin| store.readable_session(begin)))
 }
 
 /// Returns the settings but limits.

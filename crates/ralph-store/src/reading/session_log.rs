@@ -40,6 +40,12 @@ impl SessionLog {
         self.iterations().find(|entry| entry.iteration == Some(number))
     }
 
+    /// Returns the start or resumption after which a record of it was made.
+    pub fn begin_of(&self, entry: &LogEntry) -> Option<&LogEntry> {
+        let before = self.entries.iter().take_while(|other| other.commit != entry.commit);
+        before.filter(|other| other.kind.begins()).last()
+    }
+
     /// Returns true if its first record is here: a shallow clone may have only its end.
     pub fn is_whole(&self) -> bool {
         let first = &self.entries[0];

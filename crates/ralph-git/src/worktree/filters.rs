@@ -37,11 +37,12 @@ impl WorkTree {
     /// filter that is not `required`, as if there were none.
     pub(super) fn with_strict_filters(&self, git: Tool) -> Result<Tool> {
         let mut settings = self.fenced_filters.clone();
-        for (key, _) in self.filters()? {
-            let required = key.rsplit_once('.').filter(|(_, kind)| *kind != "smudge");
-            settings.extend(required.map(|(driver, _)| (format!("{driver}.required"), "true".to_owned())));
-        }
-        settings.dedup();
+        // A fence has them listed.
+        let listed = if self.fence.is_some() { BTreeMap::new() } else { self.filters()? };
+        let keys = settings.iter().map(|(key, _)| key).chain(listed.keys());
+        let drivers = keys.filter_map(|key| key.rsplit_once('.')).filter(|(_, kind)| *kind != "smudge");
+        let required: BTreeSet<_> = drivers.map(|(driver, _)| format!("{driver}.required")).collect();
+        settings.extend(required.into_iter().map(|key| (key, "true".to_owned())));
         Ok(with_settings(git, &settings))
     }
 

@@ -379,6 +379,43 @@ fn filters_of_git_run_inside_and_so_does_git_in_repositories_of_the_agents() {
 }
 
 #[test]
+fn filters_run_inside_at_the_first_checkout_of_a_lane_and_where_one_that_died_is_recovered() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (scene, disk) = scene();
+    let (home, out) = (disk.path().join("home"), disk.path().join("out"));
+    scene.git(["config", "filter.case.clean", "sh filters/up.sh"]);
+    scene.git(["config", "filter.case.smudge", "sh filters/down.sh"]);
+    scene.write("filters/up.sh", "cat").write(".gitattributes", "*.case filter=case\n").write("z.case", "a");
+    let evil = format!(
+        "echo x > {out}/new; echo x >> {home}/.bashrc; grep -h KEY {home}/.ssh/id {home}/.netrc; tr a-z A-Z",
+        out = out.display(),
+        home = home.display()
+    );
+    scene.write("filters/down.sh", &evil);
+    scene.agent_sh(
+        "cat > /dev/null\nif [ $RALPH_ITERATION = 1 ]; then cp filters/down.sh filters/up.sh; echo b > b.case; \
+         : > begun; sleep 1000; fi\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS",
+    );
+    scene.validate("test -e agent.sh").commit("Ready");
+    let before = contents(disk.path());
+    // The home is inside of this repository, where no lane can be.
+    let lanes = scene.outside("lanes");
+    let set = format!("lanes.dir={}", lanes.display());
+    let mut running = scene.call(["run", "--sandbox", "bwrap", "--set", &set]).env("HOME", &home).spawn();
+    let lane = || Some(fs::read_dir(&lanes).ok()?.flatten().next()?.path().join("1"));
+    running.wait_for("the agent in its lane", |_| lane().is_some_and(|lane| lane.join("begun").exists()));
+    assert_eq!(fs::read_to_string(lane().unwrap().join("z.case")).unwrap(), "A");
+    running.kill().code(137);
+    scene.call("resume").env("HOME", &home).run().code(0);
+    assert_eq!(contents(disk.path()), before, "nothing outside was changed");
+    let [cut, done] = [1, 2].map(|number| scene.session().iteration(number));
+    assert_eq!((&cut["outcome"], &done["outcome"]), (&"interrupted".into(), &"success".into()));
+    assert_eq!(scene.git(["show", &format!("{}:b.case", cut["snapshot"].as_str().unwrap())]), "B");
+}
+
+#[test]
 fn settings_of_git_that_an_agent_could_put_into_the_work_tree_are_refused() {
     if !has_bubblewrap() {
         return;

@@ -136,7 +136,7 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
     let number = number(store, work_tree, &root, &branch, request)?;
-    let is_new = !work_tree.lane_in(root.clone(), number, &branch).git_dir().exists();
+    let is_new = work_tree.lane_in(root.clone(), number, &branch).is_new_lane();
     let new_bytes = is_new.then(|| refuse_full_disk(&root, settings, context)).transpose()?;
     Ok(Checked { branch, root, head, tip, taken, new_bytes })
 }
@@ -462,7 +462,7 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
     })
 }
 
-/// Makes the branch if it is not there, and takes the lock of a lane.
+/// Makes the branch and the lane if they are not there, and takes the lock of that.
 pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: &Context) -> Result<Opened> {
     let (store, users) = (context.store()?, context.work_tree()?);
     let Checked { branch, root, head, tip, taken, new_bytes } = checked;
@@ -479,7 +479,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
         }
         None => {
             store.refs().move_branch(&reference, None, &head)?;
-            made_at = Some(head);
+            made_at = Some(head.clone());
         }
         Some(tip) if users.is_ancestor(tip, &head)? => {
             if *tip != head {
@@ -500,6 +500,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
     let number = number(store, users, &root, &branch, request)?;
     let work_tree = users.lane_in(root, number, &branch);
     let lock = LoopLock::take(&work_tree)?;
+    work_tree.make_lane(made_at.as_ref().or(tip.as_ref()).unwrap_or(&head))?;
     let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());
     if !left.is_empty() {
         warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
@@ -534,20 +535,20 @@ fn number(
 }
 
 impl Opened {
-    /// Takes the lane to the tip of its branch; a new one gets its copies. Returns the tip.
-    pub fn take(&self, settings: &Settings, context: &Context) -> Result<ObjectId> {
-        let (store, Some(lane)) = (context.store()?, self.work_tree.lane()) else {
+    /// Takes the lane, which git of `work_tree` writes, to the tip of its branch; a new one gets its copies. Returns the tip.
+    pub fn take(&self, work_tree: &WorkTree, settings: &Settings, context: &Context) -> Result<ObjectId> {
+        let (store, Some(lane)) = (context.store()?, work_tree.lane()) else {
             return Err(Refusal::new("this is no lane").into());
         };
         let Some(tip) = store.refs().tip(&lane.reference())? else {
             return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
         };
-        let is_new = !self.work_tree.git_dir().exists();
-        self.work_tree.take_lane_to(&tip)?;
+        let is_new = work_tree.is_new_lane();
+        work_tree.take_lane_to(&tip)?;
         if is_new {
             let (users, root) = (context.work_tree()?, context.project_root()?);
             for path in &settings.lanes_copy {
-                self.work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
+                work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
             }
         }
         Ok(tip)

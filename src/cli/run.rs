@@ -7,12 +7,12 @@ use clap::Args;
 use serde_json::json;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Baseline, Event, Refusal, Scope, TaskCounts};
+use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts};
 use ralph_engine::{EventRedactor, Finish, Plan};
 use ralph_os::process::{Interrupt, Marker};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{LoopLock, Maintenance};
+use ralph_store::{LoopLock, Maintenance, SessionRefs};
 use ralph_ui::ending;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
@@ -203,33 +203,22 @@ fn start_in_lane(
     context: &Context,
     voice: Voice,
 ) -> Result<ExitCode> {
-    let config = &settings.config;
-    let checked = lane::check(feature, config, &request, context).map_err(refusal)?;
-    trust::require(config, context).map_err(refusal)?;
+    let checked = lane::check(feature, &settings.config, &request, context).map_err(refusal)?;
+    trust::require(&settings.config, context).map_err(refusal)?;
     let lane = lane::open(checked, feature, &request, context).map_err(refusal)?;
     let inside = context.in_work_tree(lane.work_tree.clone())?;
     let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
-    if !ralph_engine::nothing_is_left(&lane.work_tree)? {
-        let ready = Ready::new(settings, false, context).map_err(refusal)?;
-        let resume = request.resume.clone();
-        let recovery = RunRequest { resume, ..RunRequest::default() };
-        let interrupt = Interrupt::none();
-        let plan = ready.plan(inside.store()?, &lane.work_tree, &there, recovery, &interrupt)?;
-        ralph_engine::recover(&plan, &mut |event| {
-            if let Event::Warning { message } = event {
-                warn(message);
-            }
-        })?;
-    }
-    let tip = lane.take(&layers.config()?.settings, context).map_err(refusal)?;
-    if !voice.is_json && voice.detail != Detail::Quiet {
-        note(lane.words(&tip, &layers.config()?.settings));
-    }
-    let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
-    let (land, work_tree) = (request.lane.land, lane.work_tree.clone());
-    let code = run_session(&there, request, settings, &inside, voice, Some(lane.lock));
+    let (land, work_tree, made_at) = (request.lane.land, lane.work_tree.clone(), lane.made_at.clone());
+    let taken = take_lane(&lane, &there, settings, request.resume.clone(), context, &inside);
+    let code = taken.and_then(|tip| {
+        if !voice.is_json && voice.detail != Detail::Quiet {
+            note(lane.words(&tip, &layers.config()?.settings));
+        }
+        let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
+        run_session(&there, request, settings, &inside, voice, Some(lane.lock))
+    });
     if code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
-        lane::take_branch_back(&work_tree, lane.made_at.as_ref(), context)?;
+        lane::take_branch_back(&work_tree, made_at.as_ref(), context)?;
     }
     let code = code?;
     match lane::close(&work_tree, land, context)? {
@@ -238,6 +227,33 @@ fn start_in_lane(
         None => {}
     }
     Ok(code)
+}
+
+/// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,
+/// if there is to be one: an agent may have changed what they run. Returns the tip.
+fn take_lane(
+    lane: &lane::Opened,
+    there: &Feature,
+    settings: Settings,
+    resume: Option<SessionRefs>,
+    context: &Context,
+    inside: &Context,
+) -> Result<ObjectId> {
+    let mut ready = Ready::new(settings, false, context).map_err(refusal)?;
+    if ready.config.settings.sandbox.is_some() && lane.work_tree.has_filters()? {
+        ready.set_up_sandbox(inside).map_err(refusal)?;
+    }
+    let work_tree = ready.behind_fence(&lane.work_tree)?;
+    if !ralph_engine::nothing_is_left(&work_tree)? {
+        let (recovery, interrupt) = (RunRequest { resume, ..RunRequest::default() }, Interrupt::none());
+        let plan = ready.plan(inside.store()?, &work_tree, there, recovery, &interrupt)?;
+        ralph_engine::recover(&plan, &mut |event| {
+            if let Event::Warning { message } = event {
+                warn(message);
+            }
+        })?;
+    }
+    lane.take(&work_tree, &ready.config.settings, context).map_err(refusal)
 }
 
 /// Runs a session in the work tree of `context`, whose lock may be held already.

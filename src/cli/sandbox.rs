@@ -10,9 +10,10 @@ use ralph_core::record::{IfThere, RALPH, Refusal, quoted_for_shell};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{create_private_dir, is_running};
 use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, Surroundings, short_digest};
+use ralph_project::feature::without_dots;
 
+use super::Context;
 use super::settings::FILE;
-use super::{Context, Project};
 
 /// Where a session works, and what in there is not the agent's.
 struct Places {
@@ -25,11 +26,11 @@ struct Places {
 impl Places {
     /// The work tree without its git directory, or a lane with the repository that is the agent's there. Git of the loop runs
     /// with the other, so nothing in it is an agent's to write; and the loop's own folder there is not to be read.
-    fn of(work_tree: &WorkTree, common_dir: &Utf8Path, project: &Project) -> Self {
+    fn of(work_tree: &WorkTree, common_dir: &Utf8Path, root: &Utf8Path) -> Self {
         let top = work_tree.top();
         let mut read_only = vec![work_tree.git_dir().to_owned(), common_dir.to_owned()];
         if work_tree.lane().is_none() {
-            read_only.extend([top.join(".git"), project.root.join(FILE)]);
+            read_only.extend([top.join(".git"), root.join(FILE)]);
         }
         Self {
             write: vec![top.to_owned()],
@@ -41,14 +42,9 @@ impl Places {
 }
 
 /// Sets up and tests what the settings ask for. `None` if they ask for nothing.
-pub fn set_up(
-    settings: &Settings,
-    project: &Project,
-    states: &[AgentState],
-    context: &Context,
-) -> Result<Option<Arc<Sandbox>>> {
+pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> Result<Option<Arc<Sandbox>>> {
     let Some(choice) = &settings.sandbox else { return Ok(None) };
-    let work_tree = context.work_tree()?;
+    let (work_tree, root) = (context.work_tree()?, context.project_root()?);
     if settings.commit != Commits::Off && work_tree.lane().is_none() {
         return Err(Refusal::new(
             "`commit = \"task\"` runs git's hooks, which cannot write the repository from a sandbox",
@@ -61,17 +57,21 @@ pub fn set_up(
     let path = |name: &String| match name.strip_prefix("~/") {
         Some(rest) => home.join(rest),
         None if name == "~" => home.clone(),
-        None => project.root.join(name),
+        None => root.join(name),
     };
     let (network, check_network) = networks(settings)?;
     let path_variable = context.environment.owned("PATH").unwrap_or_default();
     let mechanism = mechanism(choice, [&network, &check_network], &path_variable);
     let Places { mut write, mut read_only, filters_write, mut hide } =
-        Places::of(work_tree, &context.store()?.repository().common_dir, project);
+        Places::of(work_tree, &context.store()?.repository().common_dir, &root);
     // What is not there could not be hidden.
     hide.iter().try_for_each(|folder| create_private_dir(folder))?;
     let private_dir = private_dir(work_tree.top(), context)?;
-    write.extend(settings.sandbox_write.iter().map(path));
+    // What is in a lane can be written as it is, and is not there before the first checkout.
+    let further = settings.sandbox_write.iter().map(path);
+    write.extend(
+        further.filter(|path| work_tree.lane().is_none() || !without_dots(path).starts_with(work_tree.top())),
+    );
     let logins = ralph_agent::credentials();
     for file in work_tree.included_settings(&home)? {
         let file = real(&file);

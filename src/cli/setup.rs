@@ -263,7 +263,7 @@ impl Ready {
     /// Puts up what keeps all commands in their place, if the settings ask for it.
     pub fn set_up_sandbox(&mut self, context: &Context) -> Result<()> {
         let states: Vec<_> = self.agents.iter().map(|prepared| prepared.agent.state().clone()).collect();
-        self.sandbox = sandbox::set_up(&self.config.settings, &self.project, &states, context)?;
+        self.sandbox = sandbox::set_up(&self.config.settings, &states, context)?;
         Ok(())
     }
 

@@ -70,7 +70,7 @@ impl<'a> Running<'a> {
     }
 
     #[track_caller]
-    fn wait_for(&mut self, what: &str, mut is_there: impl FnMut(&Self) -> bool) -> &mut Self {
+    pub fn wait_for(&mut self, what: &str, mut is_there: impl FnMut(&Self) -> bool) -> &mut Self {
         wait_until(what, || {
             if is_there(self) {
                 return Some(());

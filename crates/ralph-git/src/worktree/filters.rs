@@ -103,6 +103,11 @@ impl WorkTree {
         Ok(files)
     }
 
+    /// Returns true if git would run filters of the user's here.
+    pub fn has_filters(&self) -> Result<bool> {
+        Ok(!self.filters()?.is_empty())
+    }
+
     /// Returns the filters that are configured: `filter.lfs.clean`, and what it runs.
     fn filters(&self) -> Result<BTreeMap<String, String>> {
         let git = Tool::git(&self.top).env("GIT_DIR", self.git_dir.as_str());

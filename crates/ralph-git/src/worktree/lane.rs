@@ -206,9 +206,14 @@ impl WorkTree {
         Ok(())
     }
 
-    fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
-        remove_whatever(&lane.aside_dir())?;
-        create_private_dir(&self.git_dir)?;
+    /// Returns true if a lane was never taken to a commit.
+    pub fn is_new_lane(&self) -> bool {
+        !self.git_dir.join("index").exists()
+    }
+
+    /// Makes the folders of a lane, so that git knows it: one without a HEAD is at `tip`, with no file in it yet.
+    pub fn make_lane(&self, tip: &ObjectId) -> Result<()> {
+        let Some(lane) = &self.lane else { return Ok(()) };
         create_private_dir(&self.git_dir.join("info"))?;
         if !self.top.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             fs::remove_file(&self.top).if_there()?;
@@ -222,6 +227,13 @@ impl WorkTree {
             fs::remove_file(self.git_dir.join(name)).if_there()?;
             fs::copy(lane.users_git_dir.join(name), self.git_dir.join(name)).if_there()?;
         }
+        let head = self.git_dir.join("HEAD");
+        if head.exists() { Ok(()) } else { write_by_rename(&head, &format!("{tip}\n")) }
+    }
+
+    fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+        remove_whatever(&lane.aside_dir())?;
+        self.make_lane(tip)?;
         write_by_rename(&self.git_dir.join("HEAD"), &format!("{tip}\n"))?;
         // Only the holder of the loop's lock gets here.
         fs::remove_file(self.git_dir.join("index.lock")).if_there()?;

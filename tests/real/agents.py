@@ -12,6 +12,9 @@ from model import anthropic, chat, gemini, openai, responses
 
 KEY = "none-is-needed"
 
+# What the model is told where a login is read from its file.
+LOGIN_KEY = "key-of-the-login"
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Agent:
@@ -26,6 +29,11 @@ class Agent:
     # How it wants `read PATH`, `write PATH TEXT`, `edit PATH OLD NEW` and `shell COMMAND`: the name of a tool, and its input.
     tools: dict[str, Callable[..., tuple]]
     files: Callable[[str], dict] = lambda _: {}
+    # The files in its home of somebody who logged in, the variable with a key that they are in place of, and what becomes of its
+    # settings files then.
+    login: dict[str, str] = dataclasses.field(default_factory=dict)
+    key_variable: str = ""
+    with_login: Callable[[str], str] = lambda text: text
     model_on_wire: str | None = None
     # The names by which its output calls the tools, where those are others.
     tool_names: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -52,6 +60,10 @@ class Agent:
         name, given = self.tools[what](*words)
         return {"name": name, "input": given}
 
+    def logged_in(self, files):
+        """Its files where a login is in one of them."""
+        return {name: self.with_login(text) for name, text in files.items()} | self.login
+
     def tool_name(self, what):
         return self.tool_names.get(what) or self.tools[what](*[""] * 3)[0]
 
@@ -63,6 +75,17 @@ def claude_tools():
         "edit": lambda path, old, new: ("Edit", {"file_path": path, "old_string": old, "new_string": new}),
         "shell": lambda command, *_: ("Bash", {"command": command, "description": "A step", "timeout": 600000}),
     }
+
+
+def claude_login():
+    login = {
+        "accessToken": LOGIN_KEY,
+        "refreshToken": "none",
+        "expiresAt": 4102444800000,
+        "scopes": ["user:inference", "user:profile"],
+        "subscriptionType": "max",
+    }
+    return {"claudeAiOauth": login}
 
 
 def codex_tools():
@@ -204,6 +227,8 @@ AGENTS = [
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "IS_SANDBOX": "1",
         },
+        login={".claude/.credentials.json": json.dumps(claude_login())},
+        key_variable="ANTHROPIC_API_KEY",
         tools=claude_tools(),
         tells_cost=True,
         # Only a subscription has a limit with an end.
@@ -219,6 +244,9 @@ AGENTS = [
         model="gpt-5.5",
         environment=lambda _: {"LOOPBACK_KEY": KEY},
         files=codex_files,
+        login={".codex/auth.json": json.dumps({"OPENAI_API_KEY": LOGIN_KEY})},
+        key_variable="LOOPBACK_KEY",
+        with_login=lambda text: text.replace('env_key = "LOOPBACK_KEY"', "requires_openai_auth = true"),
         quota=openai.plan_limit,
         tells_reset=True,
         tools=codex_tools(),
@@ -266,6 +294,8 @@ AGENTS = [
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         },
         files=opencode_files,
+        login={".local/share/opencode/auth.json": json.dumps({"loopback": {"type": "api", "key": LOGIN_KEY}})},
+        with_login=lambda text: text.replace(f', "apiKey": "{KEY}"', ""),
         tools=opencode_tools(),
         # It tries six times by itself, and each time waits as long as it is told.
         quota=lambda _: openai.no_credit({"retry-after": 1}),

@@ -1,5 +1,6 @@
 """A place for one run of the loop: a home, a project, a model, and an environment with nothing of the user's in it."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -19,6 +20,8 @@ TASKS = """# Tasks: Words
 - [ ] T001 Write the word one into one.txt
 - [ ] T002 Write the word two into two.txt (depends on T001)
 """
+
+FEATURE = "specs/001-words"
 
 # Passes as long as no file holds anything but its own name.
 CHECK = """for file in *.txt; do
@@ -51,44 +54,77 @@ class Place:
             made.mkdir(parents=True)
         self.model = Model(Scenario([]), folder / "requests")
         threading.Thread(target=self.model.serve_forever, daemon=True).start()
-        for name, text in agent.files(self.model.url).items():
+        self.is_fenced = "SPECKIT_RALPH_SANDBOX" in os.environ
+        self.has_login = self.is_fenced and bool(agent.login)
+        files = agent.files(self.model.url)
+        for name, text in (agent.logged_in(files) if self.has_login else files).items():
             path = self.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            path.chmod(0o600)
         self.environment = self.make_environment()
+        # Where the agent works, and its task list there.
+        self.lane = self.find_lane() if self.environment.get("SPECKIT_RALPH_LANE", "false") == "true" else None
+        self.work = self.lane or self.project
+        self.tasks = self.work / FEATURE / "tasks.md"
         self.make_project()
+        # The loop asks for its version, outside; some settle their settings then.
+        program = install.folder_of(agent) / agent.name
+        subprocess.run([program, "--version"], cwd=self.home, env=self.environment, capture_output=True, timeout=60, check=True)
+        self.before = self.files_at_home()
         self.loop = None
         self.is_closed = False
 
     def make_environment(self):
-        # With SPECKIT_RALPH_SANDBOX=bwrap all scenes are played in a sandbox, and in the project.
+        # With SPECKIT_RALPH_SANDBOX=bwrap all scenes are played in a sandbox and a lane; SPECKIT_RALPH_LANE=false: in the project.
         kept = {name: value for name, value in os.environ.items() if name.startswith("SPECKIT_RALPH_SANDBOX")}
-        kept |= {"SPECKIT_RALPH_LANE": "false"} if kept else {}
+        if self.is_fenced:
+            kept["SPECKIT_RALPH_LANE"] = os.environ.get("SPECKIT_RALPH_LANE", "true")
+        if kept.get("SPECKIT_RALPH_SANDBOX") == "srt":
+            kept.setdefault("SPECKIT_RALPH_SANDBOX_NETWORK", "localhost,127.0.0.1")
         kept |= {name: os.environ[name] for name in ["LANG", "TERM", "CI"] if name in os.environ}
         node = pathlib.Path(shutil.which("node")).parent
         path = [self.ours.parent, install.folder_of(self.agent), node, "/usr/local/bin", "/usr/bin", "/bin"]
+        srt = shutil.which("srt")
+        path += [pathlib.Path(srt).parent] if srt else []
+        own = self.agent.environment(self.model.url)
+        if self.has_login:
+            own.pop(self.agent.key_variable, None)
         return kept | {
             "HOME": str(self.home),
             "TMPDIR": str(self.folder / "tmp"),
             "PATH": ":".join(map(str, path)),
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
-            **self.agent.environment(self.model.url),
+            **own,
         }
+
+    def find_lane(self):
+        """The folder in which the loop works, as docs/lanes.md names it."""
+        digest = hashlib.sha256(str(self.project.resolve() / ".git").encode()).hexdigest()[:12]
+        return self.home.resolve() / ".cache/specify-ralph/lanes" / digest / "1"
+
+    def files_at_home(self):
+        """What the user has at home, with contents and permissions. Caches are apart, and what agents leave when asked for a version."""
+        found = [path for path in self.home.rglob("*") if path.is_file() and not path.is_symlink() and path.suffix != ".tmp"]
+        own = [path for path in found if not {".cache", "tmp"} & set(path.relative_to(self.home).parts)]
+        return {str(path): (path.read_bytes(), path.stat().st_mode) for path in own}
 
     def make_project(self):
         for key, value in [("name", "Ada Example"), ("email", "ada@example.com")]:
             self.git("config", "--global", f"user.{key}", value)
         self.git("init", "--quiet", "--initial-branch", "main")
-        feature = self.project / "specs/001-words"
+        feature = self.project / FEATURE
         feature.mkdir(parents=True)
         (feature / "spec.md").write_text("# Words\n\nEach file holds its own name.\n")
         (feature / "plan.md").write_text("# Plan\n\nPlain files.\n")
-        self.tasks = feature / "tasks.md"
-        self.tasks.write_text(TASKS)
+        (feature / "tasks.md").write_text(TASKS)
         (self.project / "check.sh").write_text(CHECK)
+        self.commit("Plan the words")
+
+    def commit(self, message):
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "Plan the words")
+        self.git("commit", "--quiet", "--message", message)
         self.head = self.git("rev-parse", "HEAD")
 
     def git(self, *words):

@@ -132,10 +132,14 @@ def main():
     if ours.name != "specify" or not ours.is_file():
         sys.exit(f"run.py: {ours} is no program called specify; build it with: cargo build --release")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Ignored where a shell started us in the background, and so would the loop.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     install_all(agents, given.jobs)
 
     keep = os.environ.get("RALPH_CI_KEEP")
-    work = pathlib.Path(keep).absolute() if keep else pathlib.Path(tempfile.mkdtemp()).resolve()
+    # In a sandbox /tmp is another one.
+    folder = pathlib.Path.home() if "SPECKIT_RALPH_SANDBOX" in os.environ else None
+    work = pathlib.Path(keep).absolute() if keep else pathlib.Path(tempfile.mkdtemp(dir=folder)).resolve()
     begun = time.monotonic()
     try:
         failures = play_all(work, agents, scenes, ours, given.jobs)

@@ -6,10 +6,12 @@ import signal
 import time
 
 import processes
+from agents import LOGIN_KEY
 from model.scenario import NO_USAGE, strings
-from place import TASKS, check, equal
+from place import FEATURE, TASKS, check, equal
 
 FIELDS = ["input", "cache_read", "cache_write", "output"]
+BRANCH = "ralph/001-words"
 FINAL_ONE = "T001 is done, Grüß Gott.\n\nLearnings:\n- A file holds its own name.\n"
 FINAL_TWO = "T002 is done.\n\n<promise>COMPLETE</promise>"
 
@@ -28,7 +30,7 @@ def turns(agent, steps):
 def work_on(place, number, final):
     """The steps of a run that does the task of this number."""
     word = {1: "one", 2: "two"}[number]
-    task, file = f"T00{number}", str(place.project / f"{word}.txt")
+    task, file = f"T00{number}", str(place.work / f"{word}.txt")
     box = TASKS.splitlines()[number + 1]
     return [
         step("I read the tasks first.", [("read", str(place.tasks))], [task], (1101, 0, 41)),
@@ -98,7 +100,41 @@ def check_nothing_left(place, session):
     equal(processes.left("HOME", str(place.home), 2), [], "processes of the run")
     equal(place.git("rev-parse", "HEAD"), place.head, "the user's HEAD")
     equal(place.git("diff", "--cached", "--name-only"), "", "the user's index")
-    place.ask("rebuild", "--check")
+    # A lane leaves progress.txt of the user alone.
+    place.ask(*(["fsck"] if place.lane else ["rebuild", "--check"]))
+    if place.is_fenced:
+        check_home(place)
+    if place.lane:
+        check_branch(place)
+
+
+def check_home(place):
+    """The user has the login and the settings as before, and the model was asked with that login."""
+    equal(place.files_at_home(), place.before, "files in the user's home")
+    keys = {meta["key"] for meta, _ in place.requests() if meta["turn"] is not None}
+    check(not place.has_login or keys == {LOGIN_KEY}, f"the model was asked with the keys {keys}")
+
+
+def check_branch(place):
+    """The user's work tree is as it was, and the branch of the lane has one commit for each task that was done."""
+    equal(place.git("status", "--porcelain", "--untracked-files=all"), "", "the user's work tree")
+    equal(place.git("symbolic-ref", "HEAD"), "refs/heads/main\n", "the user's branch")
+    equal(place.git("stash", "list"), "", "the user's stash")
+    branches = place.git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes").splitlines()
+    equal(branches, ["refs/heads/main", f"refs/heads/{BRANCH}"], "branches and tags")
+    done = [record for record in place.iterations() if record["outcome"] == "success"]
+    commits = place.git("rev-list", "--reverse", "--parents", f"main..{BRANCH}").splitlines()
+    equal([record["published"] for record in done], [line.split()[0] for line in commits], "commits of the branch")
+    parents = [place.head.strip(), *(line.split()[0] for line in commits)]
+    equal([line.split()[1:] for line in commits], [[parent] for parent in parents[:-1]], "parents of the commits")
+    titles = place.git("log", "--reverse", "--format=%s", f"main..{BRANCH}").splitlines()
+    tasks = [line.removeprefix("- [ ] ") for line in TASKS.splitlines() if line.startswith("- ")]
+    wanted = [next(task for task in tasks if task.startswith(record["task"])) for record in done]
+    equal(titles, wanted, "subjects of the commits")
+    for record, line in zip(done, commits, strict=True):
+        changed = place.git("diff-tree", "-r", "--name-only", *reversed(line.split())).splitlines()
+        word = {"T001": "one", "T002": "two"}[record["task"]]
+        equal(sorted(changed), sorted([f"{word}.txt", f"{FEATURE}/tasks.md"]), f"files of the commit for {record['task']}")
 
 
 def final_text(place, iteration):
@@ -119,10 +155,15 @@ def happy(place):
     look = step("Looking.", [("shell", left)], usage=(131, 1312, 47))
     one[2:2] = [look]
     one[3]["expect"] = ["one\n", "to-stderr"] if place.agent.tells_exit_codes else ["to-stderr"]
+    wip = ["First half", "Second half"] if place.lane else []
+    for index, subject in zip([3, 5], wip):
+        git = f"git add --all && git commit --quiet --message '{subject}'"
+        one.insert(index, step("I commit.", [("shell", git)], usage=(117, 1312, 31)))
     place.model.scenario.play(turns(place.agent, one + two))
     place.start()
     session, before, records = finish_and_check(place, [one, two])
     equal(before, [], "other iterations")
+    equal([record.get("agent_commits", []) for record in records], [wip, []], "commits of the agent that were squashed")
     for record, final in zip(records, [FINAL_ONE, FINAL_TWO]):
         equal(final_text(place, record["iteration"]).strip(), final.strip(), "final text")
     total = {field: sum(record["tokens"][field] or 0 for record in records) for field in FIELDS}
@@ -132,7 +173,8 @@ def happy(place):
 def quota(place):
     """The account's limit is reached. The loop waits, and then goes on as if nothing had been."""
     agent, reset = place.agent, int(time.time()) + place.agent.limit_seconds
-    place.environment |= agent.limited
+    # A login in a file is one of such an account.
+    place.environment |= {} if place.has_login else agent.limited
     place.model.scenario.play([{"fault": agent.quota(reset), "forever": True}])
     # Where no time is told, the loop waits as long as it may.
     patience = f"{agent.limit_seconds + 8}s" if agent.tells_reset else "4s"
@@ -184,7 +226,10 @@ def go_on_after_halves(place, fault):
     one = work_on(place, 1, FINAL_ONE)
     place.model.scenario.play(turns(place.agent, one))
     _, (broken,), _ = finish_and_check(place, [one])
-    equal((broken["outcome"], broken["failure_class"]), ("interrupted", "network"), "a run without a whole answer")
+    # The proxy of srt answers for a model that breaks off: 502.
+    classes = ["network", "overloaded"] if os.environ.get("SPECKIT_RALPH_SANDBOX") == "srt" else ["network"]
+    equal(broken["outcome"], "interrupted", "a run without a whole answer")
+    check(broken["failure_class"] in classes, f"a run without a whole answer is of class {broken['failure_class']}")
     check(not broken["claims"]["promise"], "a promise was taken from half an answer")
     return broken
 
@@ -238,6 +283,7 @@ def long_prompt(place):
     template.parent.mkdir(parents=True)
     lines = "".join(f"Line {number} of a prompt that is very long, with an ü in it.\n" for number in range(5200))
     template.write_text(f"Do task {{{{ current_task.id }}}} of {{{{ tasks_path }}}}.\n\n{lines}\nThis is the end of the prompt.\n")
+    place.commit("Write a long prompt")
     one = work_on(place, 1, FINAL_ONE)
     place.model.scenario.play(turns(place.agent, one))
     place.start("--task", "T001")

@@ -30,7 +30,7 @@ or it is one of these faults:
 With 0 events not even the head of the answer comes. A request past the last turn is refused and logged as a problem.
 
 The log holds, for each request in its order, `NNN.json` (the body, every byte) and `NNN.meta.json` (path, model, whether it streams,
-the number of its turn or null, and the problem with it or null).
+the number of its turn or null, the problem with it or null, and the key).
 """
 
 import argparse
@@ -102,11 +102,12 @@ class Handler(BaseHTTPRequestHandler):
             log.write(raw, path=self.path, model=None, stream=False, turn=None, problem=None)
             return self.reply_json(404, {"error": {"message": f"nothing is known of {path}"}})
         request = protocol.read(path, json.loads(raw))
+        key = self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
         if request["canned"] is not None:
             log.write(raw, path=self.path, model=request["model"], stream=False, turn=None, problem=None)
             return self.reply_json(200, request["canned"])
         turn, number, problem = self.server.scenario.answer(request)
-        log.write(raw, path=self.path, model=request["model"], stream=request["stream"], turn=number, problem=problem)
+        log.write(raw, path=self.path, model=request["model"], stream=request["stream"], turn=number, problem=problem, key=key)
         if problem:
             return self.reply_json(400, protocol.error(400, problem))
         fault = turn["fault"] or {}

@@ -248,6 +248,11 @@ pub fn refusal(error: Error) -> Error {
     if error.downcast_ref::<Refusal>().is_some() { error } else { Refusal::new(format!("{error:#}")).into() }
 }
 
+/// Refuses to start, with what helps.
+pub fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T> {
+    Err(Refusal::new(message).with_hint(hint).into())
+}
+
 /// Colours where a person looks on, unless the user says otherwise.
 pub(super) fn paint(color: ColorChoice, environment: &Environment) -> Paint {
     let is_wanted = match color {

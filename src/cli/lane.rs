@@ -23,7 +23,7 @@ use ralph_ui::style::{Count, size};
 
 use super::settings::{layers_in, project_in};
 use super::setup::{RunRequest, template};
-use super::{Context, ExitCode, Flags, Json, emit, warn};
+use super::{Context, ExitCode, Flags, Json, emit, refuse, warn};
 
 /// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
@@ -54,11 +54,9 @@ pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Contex
     let (settings, store) = (&config.settings, context.store()?);
     let Some(refs) = resume else { return Ok(settings.uses_lane()) };
     let log = store.session(refs)?;
-    let begun = if let Some(begun) = log.and_then(|log| store.first_readable_session(&log)) {
-        Some(begun)
-    } else {
-        let spool = Spool::of(store.repository(), &refs.session)?;
-        spool.map(|spool| spool.place()).transpose()?.flatten().map(|place| place.begun)
+    let begun = match log.and_then(|log| store.first_readable_session(&log)) {
+        None => Spool::place_of(store.repository(), &refs.session)?.map(|place| place.begun),
+        begun => begun,
     };
     let Some(begun) = begun else { return Ok(settings.uses_lane()) };
     let is_in_lane = begun.lane.is_some();
@@ -66,7 +64,7 @@ pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Contex
         let (place, flag) = if is_in_lane { ("a lane", "--lane") } else { ("your files", "--no-lane") };
         let message = format!("session {} works in {place}, and cannot go on elsewhere", refs.session);
         let hint = format!("`{RALPH} resume {} {flag}`, or start another session", refs.session);
-        return Err(Refusal::new(message).with_hint(hint).into());
+        return refuse(message, hint);
     }
     Ok(is_in_lane)
 }
@@ -88,30 +86,28 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
     let (settings, work_tree, store) = (&config.settings, context.work_tree()?, context.store()?);
     if config.loop_type.until != Until::Tasks {
         let message = format!("a loop of type `{}` cannot work in a lane", config.loop_type.name);
-        return Err(Refusal::new(message).with_hint("run it in your files: --no-lane").into());
+        return refuse(message, "run it in your files: --no-lane");
     }
     if !settings.snapshots {
-        return Err(Refusal::new("a lane needs snapshots, and `snapshots` is false")
-            .with_hint("set `snapshots = true`")
-            .into());
+        return refuse("a lane needs snapshots, and `snapshots` is false", "set `snapshots = true`");
     }
     if store.repository().refs == RefFormat::Tables {
-        return Err(Refusal::new("this repository keeps its refs in tables, and a lane needs them in files")
-            .with_hint("run it in your files: --no-lane, or `git refs migrate --ref-format=files`")
-            .into());
+        return refuse(
+            "this repository keeps its refs in tables, and a lane needs them in files",
+            "run it in your files: --no-lane, or `git refs migrate --ref-format=files`",
+        );
     }
     let Some(head) = work_tree.head()? else {
-        return Err(Refusal::new("there is no commit yet that a lane could begin from")
-            .with_hint("git add --all && git commit")
-            .into());
+        return refuse("there is no commit yet that a lane could begin from", "git add --all && git commit");
     };
     let (branch, reference) = branch_of_lane(settings, feature, work_tree)?;
     refuse_branch(store, work_tree, &branch, &reference)?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
-        return Err(Refusal::new(format!("{path} is a submodule, and a lane has none"))
-            .with_hint("run it in your files: --no-lane")
-            .into());
+        return refuse(
+            format!("{path} is a submodule, and a lane has none"),
+            "run it in your files: --no-lane",
+        );
     }
     let taken = match (&request.resume, request.lane.take_changes, &tip) {
         // It goes on from the branch.
@@ -119,7 +115,7 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
         (None, true, Some(_)) => {
             let message = format!("`--take-changes` begins a branch, and {branch} is there already");
             let hint = format!("commit your changes on it, or start another: --branch {branch}-2");
-            return Err(Refusal::new(message).with_hint(hint).into());
+            return refuse(message, hint);
         }
         (None, true, None) => left_behind(feature, config, context)?,
         (None, false, _) => {
@@ -150,9 +146,10 @@ fn refuse_full_disk(root: &Utf8Path, settings: &Settings, context: &Context) -> 
     let free = disk_free(there)?;
     if needed > free {
         let message = format!("a new lane takes {} in {there}, where {} are free", size(needed), size(free));
-        return Err(Refusal::new(message)
-            .with_hint("name a folder on another disk: --set lanes.dir=/absolute/path; `clean --lanes` removes old ones")
-            .into());
+        return refuse(
+            message,
+            "name a folder on another disk: --set lanes.dir=/absolute/path; `clean --lanes` removes old ones",
+        );
     }
     Ok(needed)
 }
@@ -163,9 +160,7 @@ fn branch_of_lane(settings: &Settings, feature: &Feature, work_tree: &WorkTree) 
     let reference = full_branch_name(&branch);
     let checked = Tool::git(work_tree.top()).args(["check-ref-format", &reference]).run()?;
     if !checked.is_success() {
-        return Err(Refusal::new(format!("`{branch}` cannot be the name of a branch"))
-            .with_hint("give another: --branch NAME")
-            .into());
+        return refuse(format!("`{branch}` cannot be the name of a branch"), "give another: --branch NAME");
     }
     Ok((branch, reference))
 }
@@ -176,28 +171,25 @@ fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &
     for name in above {
         if store.refs().tip(name)?.is_some() {
             let message = format!("{name} is a branch, so that {branch} cannot be one");
-            return Err(Refusal::new(message).with_hint("rename it, or give another: --branch NAME").into());
+            return refuse(message, "rename it, or give another: --branch NAME");
         }
     }
     let below = ["for-each-ref", "--count=1", "--format=%(refname)"];
     let below = Tool::git(work_tree.top()).args(below).arg(format!("{reference}/")).line()?;
     if !below.is_empty() {
         let message = format!("{below} is a branch, so that {branch} cannot be one");
-        return Err(Refusal::new(message).with_hint("rename it, or give another: --branch NAME").into());
+        return refuse(message, "rename it, or give another: --branch NAME");
     }
     if let Some(place) = work_tree.checked_out_at(reference)? {
         let message = format!("{branch} is checked out in {place}, and a lane publishes on it");
-        return Err(Refusal::new(message)
-            .with_hint("switch to another branch there, or give another: --branch NAME")
-            .into());
+        return refuse(message, "switch to another branch there, or give another: --branch NAME");
     }
     for holder in LoopLock::holders(store.repository())? {
-        let spool = Spool::of(store.repository(), &holder.session)?;
-        let Some(place) = spool.map(|spool| spool.place()).transpose()?.flatten() else { continue };
+        let Some(place) = Spool::place_of(store.repository(), &holder.session)? else { continue };
         if place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch) {
             let message = format!("session {} works on {branch} in {}", holder.session, place.work_tree);
             let hint = format!("stop it with `{RALPH} stop`, or give another branch: --branch NAME");
-            return Err(Refusal::new(message).with_hint(hint).into());
+            return refuse(message, hint);
         }
     }
     Ok(())
@@ -246,7 +238,7 @@ fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> 
             "a lane has what is committed, and these files are not: {}",
             join_files(&changed, MAX_NAMED)
         );
-        return Err(Refusal::new(message).with_hint(hint).into());
+        return refuse(message, hint);
     }
     let left = left_behind(feature, config, context)?;
     if !left.is_empty() {
@@ -255,7 +247,7 @@ fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> 
             join_files(&left, MAX_NAMED)
         );
         let hint = format!("{hint}; `lanes.copy` names ignored ones to copy");
-        return Err(Refusal::new(message).with_hint(hint).into());
+        return refuse(message, hint);
     }
     Ok(())
 }
@@ -266,7 +258,7 @@ fn refuse_tasks(feature: &Feature, work_tree: &WorkTree, from: &ObjectId) -> Res
     let file = work_tree.committed_file(from, &path)?.filter(CommittedFile::is_plain);
     let Some(file) = file else {
         let message = format!("{path} is no file of the commit {} that the lane begins from", from.short());
-        return Err(Refusal::new(message).with_hint("commit it as a plain file").into());
+        return refuse(message, "commit it as a plain file");
     };
     refuse_ids(&TaskList::parse(&file.bytes)?, Utf8Path::new(&path))
 }
@@ -286,12 +278,12 @@ fn refuse_ids(list: &TaskList, path: &Utf8Path) -> Result<()> {
             "in a lane tasks need ids, and {path} has some without: {}",
             join_truncated(&without, MAX_NAMED)
         );
-        return Err(Refusal::new(message).with_hint(hint).into());
+        return refuse(message, hint);
     }
     if let Some((id, lines)) = lines.iter().find(|(_, lines)| lines.len() > 1) {
         let id = id.to_ascii_uppercase();
         let message = format!("{path} has two tasks {id} (lines {} and {})", lines[0], lines[1]);
-        return Err(Refusal::new(message).with_hint(hint).into());
+        return refuse(message, hint);
     }
     Ok(())
 }
@@ -307,9 +299,10 @@ fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
     let ignored = work_tree.ignored_among(&paths)?;
     match paths.iter().find(|path| !ignored.contains(path)) {
         None => Ok(()),
-        Some(path) => Err(Refusal::new(format!("`lanes.copy` names {path}, which git does not ignore"))
-            .with_hint("commit it: then every lane has it")
-            .into()),
+        Some(path) => refuse(
+            format!("`lanes.copy` names {path}, which git does not ignore"),
+            "commit it: then every lane has it",
+        ),
     }
 }
 
@@ -317,14 +310,16 @@ fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
 fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
     let cache = || context.cache_dir().map(|cache| cache.join("specify-ralph/lanes"));
     let Some(folder) = settings.lanes_dir.clone().map(Utf8PathBuf::from).or_else(cache) else {
-        return Err(Refusal::new("no folder for lanes is known: HOME is not set")
-            .with_hint("set one: --set lanes.dir=/absolute/path")
-            .into());
+        return refuse(
+            "no folder for lanes is known: HOME is not set",
+            "set one: --set lanes.dir=/absolute/path",
+        );
     };
     if !folder.is_absolute() {
-        return Err(Refusal::new(format!("`lanes.dir` is {folder}, which is no absolute path"))
-            .with_hint("--set lanes.dir=/absolute/path")
-            .into());
+        return refuse(
+            format!("`lanes.dir` is {folder}, which is no absolute path"),
+            "--set lanes.dir=/absolute/path",
+        );
     }
     let real = folder.ancestors().find_map(|folder| canonicalize(folder).ok());
     let is_repository = |folder: &Utf8Path| {
@@ -334,9 +329,7 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
     let around = real.iter().flat_map(|real| real.ancestors()).find(|folder| is_repository(folder));
     if let Some(repository) = around {
         let message = format!("lanes would be in {folder}, inside of the repository {repository}");
-        return Err(Refusal::new(message)
-            .with_hint("name a folder outside of any repository: --set lanes.dir=/absolute/path")
-            .into());
+        return refuse(message, "name a folder outside of any repository: --set lanes.dir=/absolute/path");
     }
     Ok(folder.join(short_digest(work_tree.repository().common_dir.as_str())))
 }
@@ -345,11 +338,11 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
 pub fn at_tip(feature: Feature, context: &Context) -> Result<Feature> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
     let Some(refs) = last_written_in_lanes(work_tree, &feature.path)? else { return Ok(feature) };
-    let Some(branch) = branch_of(store, store.session(&refs).ok().flatten().as_ref()) else {
-        return Ok(feature);
-    };
-    let Some(tip) = store.refs().tip(&full_branch_name(&branch))? else { return Ok(feature) };
-    with_list_of(&tip, feature, work_tree)
+    let Some(log) = store.session(&refs).ok().flatten() else { return Ok(feature) };
+    match tip_of(store, &log)? {
+        Some(tip) => with_list_of(&tip, feature, work_tree),
+        None => Ok(feature),
+    }
 }
 
 /// Returns the feature with the task list that a lane begins from.
@@ -412,7 +405,7 @@ pub fn refuse_elsewhere(log: &SessionLog, context: &Context) -> Result<()> {
         return Ok(());
     }
     let message = format!("session {} worked in a lane on {branch}, which is not checked out here", log.id());
-    Err(Refusal::new(message).with_hint(format!("git switch {branch}")).into())
+    refuse(message, format!("git switch {branch}"))
 }
 
 /// Refuses to tick a box of a task whose newest session works in a lane: the box is on its branch.
@@ -422,9 +415,7 @@ pub fn refuse_to_tick(feature: &Feature, context: &Context) -> Result<()> {
     let log = refs.map(|refs| store.session(&refs)).transpose()?.flatten();
     let Some(branch) = branch_of(store, log.as_ref()) else { return Ok(()) };
     let message = format!("the task list is on {branch}, where a lane publishes");
-    Err(Refusal::new(message)
-        .with_hint(format!("tick the box in a commit on {branch}: the next attempt begins from it"))
-        .into())
+    refuse(message, format!("tick the box in a commit on {branch}: the next attempt begins from it"))
 }
 
 /// Removes the lanes of the repository in which no session runs or was cut off.

@@ -82,7 +82,7 @@ use std::ffi::OsString;
 pub use exit_code::ExitCode;
 
 // What most commands are made of.
-use context::{Context, Project, refusal};
+use context::{Context, Project, refusal, refuse};
 use environment::Environment;
 use output::{Json, emit, note, print, say, stdout, warn};
 use sessions::SessionChoice;

@@ -6,51 +6,25 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::config::{Commits, SandboxChoice, Settings};
-use ralph_core::record::{IfThere, RALPH, Refusal, quoted_for_shell};
-use ralph_git::worktree::WorkTree;
+use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
 use ralph_os::process::{create_private_dir, is_running};
-use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, Surroundings, short_digest};
+use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, short_digest};
 use ralph_project::feature::without_dots;
 
-use super::Context;
 use super::settings::FILE;
-
-/// Where a session works, and what in there is not the agent's.
-struct Places {
-    write: Vec<Utf8PathBuf>,
-    read_only: Vec<Utf8PathBuf>,
-    filters_write: Vec<Utf8PathBuf>,
-    hide: Vec<Utf8PathBuf>,
-}
-
-impl Places {
-    /// The work tree without its git directory, or a lane with the repository that is the agent's there. Git of the loop runs
-    /// with the other, so nothing in it is an agent's to write; and the loop's own folder there is not to be read.
-    fn of(work_tree: &WorkTree, common_dir: &Utf8Path, root: &Utf8Path) -> Self {
-        let top = work_tree.top();
-        let mut read_only = vec![work_tree.git_dir().to_owned(), common_dir.to_owned()];
-        if work_tree.lane().is_none() {
-            read_only.extend([top.join(".git"), root.join(FILE)]);
-        }
-        Self {
-            write: vec![top.to_owned()],
-            read_only,
-            filters_write: vec![common_dir.join("lfs")],
-            hide: vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")],
-        }
-    }
-}
+use super::{Context, refuse};
 
 /// Sets up and tests what the settings ask for. `None` if they ask for nothing.
 pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> Result<Option<Arc<Sandbox>>> {
-    let Some(choice) = &settings.sandbox else { return Ok(None) };
+    if settings.sandbox.is_none() {
+        return Ok(None);
+    }
     let (work_tree, root) = (context.work_tree()?, context.project_root()?);
     if settings.commit != Commits::Off && work_tree.lane().is_none() {
-        return Err(Refusal::new(
+        return refuse(
             "`commit = \"task\"` runs git's hooks, which cannot write the repository from a sandbox",
-        )
-        .with_hint("set `commit = \"off\"`, or run without --no-lane: each success is a commit on its branch")
-        .into());
+            "set `commit = \"off\"`, or run without --no-lane: each success is a commit on its branch",
+        );
     }
     let home = context.home().map(Utf8PathBuf::from).filter(|home| home.is_absolute());
     let home = home.context("find the home folder: HOME is not set")?;
@@ -60,13 +34,18 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         None => root.join(name),
     };
     let (network, check_network) = networks(settings)?;
-    let path_variable = context.environment.owned("PATH").unwrap_or_default();
-    let mechanism = mechanism(choice, [&network, &check_network], &path_variable);
-    let Places { mut write, mut read_only, filters_write, mut hide } =
-        Places::of(work_tree, &context.store()?.repository().common_dir, &root);
+    let (mechanism, path_variable) = (mechanism(settings, context)?, path_variable(context));
+    // Git of the loop runs with these, so nothing in them is an agent's to write; and the loop's own folders are not to be read.
+    let common_dir = &context.store()?.repository().common_dir;
+    let mut read_only = vec![work_tree.git_dir().to_owned(), common_dir.clone()];
+    if work_tree.lane().is_none() {
+        read_only.extend([work_tree.top().join(".git"), root.join(FILE)]);
+    }
+    let mut hide = vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")];
     // What is not there could not be hidden.
     hide.iter().try_for_each(|folder| create_private_dir(folder))?;
     let private_dir = private_dir(work_tree.top(), context)?;
+    let mut write = vec![work_tree.top().to_owned()];
     // What is in a lane can be written as it is, and is not there before the first checkout.
     let further = settings.sandbox_write.iter().map(path);
     write.extend(
@@ -77,11 +56,12 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         let file = real(&file);
         let is_theirs = write.iter().any(|folder| file.starts_with(real(folder)));
         if is_theirs && !file.exists() {
-            return Err(Refusal::new(format!(
-                "git's configuration includes {file}, which the agent could write for git outside of the sandbox"
-            ))
-            .with_hint(format!("touch {}, or take it out of the configuration", quoted_for_shell(file.as_str())))
-            .into());
+            return refuse(
+                format!(
+                    "git's configuration includes {file}, which the agent could write for git outside of the sandbox"
+                ),
+                format!("touch {}, or take it out of the configuration", quoted_for_shell(file.as_str())),
+            );
         }
         read_only.extend(is_theirs.then_some(file));
     }
@@ -92,23 +72,19 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
     let rules = Rules {
         write,
         read_only,
-        filters_write,
+        filters_write: vec![common_dir.join("lfs")],
         hide,
         show,
         variables: settings.sandbox_env.clone(),
         network,
         check_network,
     };
-    let surroundings = Surroundings { path_variable, home, private_dir };
-    Sandbox::set_up(mechanism, rules, states, &surroundings).map(Some)
+    Sandbox::set_up(mechanism, rules, states, &path_variable, home, &private_dir).map(Some)
 }
 
-/// Returns what would be used here; a [`Refusal`] says what is missing.
+/// Returns what would be used here; a refusal says what is missing.
 pub fn look_for(settings: &Settings, context: &Context) -> Result<String> {
-    let (network, check_network) = networks(settings)?;
-    let path_variable = context.environment.owned("PATH").unwrap_or_default();
-    let choice = settings.sandbox.as_ref().unwrap_or(&SandboxChoice::Auto);
-    mechanism(choice, [&network, &check_network], &path_variable).look_for(&path_variable)
+    mechanism(settings, context)?.look_for(&path_variable(context))
 }
 
 fn networks(settings: &Settings) -> Result<(Network, Network)> {
@@ -120,13 +96,21 @@ fn networks(settings: &Settings) -> Result<(Network, Network)> {
     Ok((of_agent, of_checks))
 }
 
-fn mechanism(choice: &SandboxChoice, networks: [&Network; 2], path_variable: &str) -> Mechanism {
-    match choice {
-        SandboxChoice::Auto => Mechanism::choose(networks, path_variable),
+fn path_variable(context: &Context) -> String {
+    context.environment.owned("PATH").unwrap_or_default()
+}
+
+/// Returns what is asked for, or would be.
+fn mechanism(settings: &Settings, context: &Context) -> Result<Mechanism> {
+    Ok(match settings.sandbox.as_ref().unwrap_or(&SandboxChoice::Auto) {
+        SandboxChoice::Auto => {
+            let (network, check_network) = networks(settings)?;
+            Mechanism::choose([&network, &check_network], &path_variable(context))
+        }
         SandboxChoice::Srt => Mechanism::Srt,
         SandboxChoice::Bwrap => Mechanism::Bwrap,
         SandboxChoice::Command(words) => Mechanism::Command(words.clone()),
-    }
+    })
 }
 
 /// Returns a path without links and `..` in the folders above it.
@@ -140,13 +124,10 @@ fn network(key: &str, hosts: &[String]) -> Result<Network> {
     match hosts {
         [] => Ok(Network::None),
         [word] if word == "all" => Ok(Network::All),
-        hosts if hosts.iter().any(|host| host == "all" || host == "none" || host == "same") => {
-            Err(Refusal::new(format!("`{key}` is `{}`", hosts.join(", ")))
-                .with_hint(format!(
-                    "it is all, none, or names of hosts: `{RALPH} config` shows where it is set"
-                ))
-                .into())
-        }
+        hosts if hosts.iter().any(|host| host == "all" || host == "none" || host == "same") => refuse(
+            format!("`{key}` is `{}`", hosts.join(", ")),
+            format!("it is all, none, or names of hosts: `{RALPH} config` shows where it is set"),
+        ),
         hosts => Ok(Network::Hosts(hosts.to_vec())),
     }
 }

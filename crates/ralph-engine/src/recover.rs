@@ -81,8 +81,7 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 /// A session that died in another work tree is recovered there, where its files are, before it is resumed.
 fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
     let Some(refs) = &plan.resume else { return Ok(()) };
-    let spool = Spool::of(plan.store.repository(), &refs.session)?;
-    let place = spool.map(|spool| spool.place()).transpose()?.flatten();
+    let place = Spool::place_of(plan.store.repository(), &refs.session)?;
     if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
         return Err(Refusal::new(format!(
             "session {} was cut off in another work tree ({}) and must be recovered there first",

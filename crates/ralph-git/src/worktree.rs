@@ -246,9 +246,7 @@ impl WorkTree {
 
     /// Lists all files of `tree`, which [`WorkTree::contents`] wrote into `objects`, as `git ls-tree -r -z` does.
     pub fn entries(&self, objects: &Utf8Path, tree: &ObjectId) -> Result<Vec<u8>> {
-        let variables = self.with_objects(objects).into_iter();
-        let git = variables.fold(self.git(), |git, (name, value)| git.env(name, value));
-        git.args(["ls-tree", "-r", "-z", "--full-tree", tree.as_str()]).read()
+        self.git_with_objects(objects).args(["ls-tree", "-r", "-z", "--full-tree", tree.as_str()]).read()
     }
 
     /// Variables with which a git of the user's finds what [`WorkTree::contents`] wrote into `objects`.
@@ -269,19 +267,19 @@ impl WorkTree {
         with_settings(git, &self.fenced_filters)
     }
 
+    /// Returns git that writes objects into a folder of ours, and reads the user's too.
+    fn git_with_objects(&self, objects: &Utf8Path) -> Tool {
+        self.with_objects(objects).into_iter().fold(self.git(), |git, (name, value)| git.env(name, value))
+    }
+
     fn git_private(&self, private_index: PrivateIndex<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
         // If a file is as new as the index, any of these may read it again, through the user's filters.
-        self.git()
+        self.git_with_objects(private_index.objects)
             .in_own_session()
             .limit(self.limit)
             .args(["-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"])
             .env("GIT_INDEX_FILE", private_index.index.as_str())
-            .env("GIT_OBJECT_DIRECTORY", private_index.objects.as_str())
-            .env(
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-                as_alternate(&self.repository.common_dir.join("objects")),
-            )
     }
 
     fn path(&self, raw: &[u8]) -> PathBuf {

@@ -10,8 +10,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::{HashKind, Repository};
 use ralph_core::record::ObjectId;
-use ralph_os::platform::{private_dirs, remove_dir_all, set_mode};
-use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool};
+use ralph_os::platform::private_dirs;
+use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, remove_path};
+
+use super::lane::quoted;
 
 /// A folder with the files of a snapshot, removed on drop.
 #[derive(Debug)]
@@ -64,13 +66,13 @@ impl Checkout {
         }
         // Theirs first, so that what must be ours wins. A repository format is never read from an included file.
         let own = fs::read_to_string(ours.join("config"))?;
-        let include = format!("[include]\n\tpath = {}\n", quoted(&theirs.join("config")));
+        let include = format!("[include]\n\tpath = {}\n", quoted(theirs.join("config").as_str()));
         let mut last = format!(
             "[core]\n\tbare = false\n\tworktree = {}\n\tsparseCheckout = false\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n",
-            quoted(&self.dir)
+            quoted(self.dir.as_str())
         );
         if theirs.join("lfs").is_dir() {
-            last.push_str(&format!("[lfs]\n\tstorage = {}\n", quoted(&theirs.join("lfs"))));
+            last.push_str(&format!("[lfs]\n\tstorage = {}\n", quoted(theirs.join("lfs").as_str())));
         }
         fs::write(ours.join("config"), format!("{include}{own}{last}"))?;
         Ok(())
@@ -79,26 +81,6 @@ impl Checkout {
 
 impl Drop for Checkout {
     fn drop(&mut self) {
-        if remove_dir_all(self.dir.as_std_path()).is_err() {
-            // Some build tools keep their caches read-only.
-            open_up(&self.dir);
-            let _left = remove_dir_all(self.dir.as_std_path()).is_err();
-        }
+        let _left = remove_path(&self.dir).is_err();
     }
-}
-
-/// Makes all folders below `dir` writable, so that their contents can be removed.
-pub(super) fn open_up(dir: &Utf8Path) {
-    let _not_ours = set_mode(dir.as_std_path(), 0o700).is_err();
-    let Ok(entries) = dir.read_dir_utf8() else { return };
-    for entry in entries.flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(entry.path());
-        }
-    }
-}
-
-/// Quotes a path as a value in a git configuration file.
-fn quoted(path: &Utf8Path) -> String {
-    format!("\"{}\"", path.as_str().replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -112,8 +112,7 @@ impl WorkTree {
     ) -> Result<BTreeSet<RawPath>> {
         let base = self.base(head)?;
         let listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", ALL_SUBMODULES];
-        let variables = objects.map(|objects| self.with_objects(objects)).into_iter().flatten();
-        let git = variables.fold(self.git(), |git, (name, value)| git.env(name, value));
+        let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
         let output = git.args(listing).args([base.as_str(), tree.as_str()]).read()?;
         Ok(split(&output).map(<[u8]>::to_vec).collect())
     }

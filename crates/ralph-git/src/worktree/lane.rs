@@ -12,9 +12,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::repository::HashKind;
 use ralph_core::record::{IfThere, ObjectId, full_branch_name};
 use ralph_os::platform;
-use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir};
+use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir, open_folders, remove_path};
 
-use super::checkout::open_up;
 use super::raw_path::split;
 use super::users_index;
 use super::{PrivateIndex, WorkTree};
@@ -201,7 +200,7 @@ impl WorkTree {
     pub fn remove_lane(&self) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
         for folder in [lane.dir(), lane.git_dir(), lane.temp_dir(), lane.aside_dir()] {
-            remove_whatever(&folder).with_context(|| format!("remove {folder}"))?;
+            remove_path(&folder).with_context(|| format!("remove {folder}"))?;
         }
         Ok(())
     }
@@ -232,7 +231,7 @@ impl WorkTree {
     }
 
     fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
-        remove_whatever(&lane.aside_dir())?;
+        remove_path(&lane.aside_dir())?;
         self.make_lane(tip)?;
         write_by_rename(&self.git_dir.join("HEAD"), &format!("{tip}\n"))?;
         // Only the holder of the loop's lock gets here.
@@ -243,7 +242,7 @@ impl WorkTree {
         let clean = || git().args(["clean", "-ffdq"]).read();
         clean().or_else(|_| {
             // An agent may have made folders read-only.
-            open_up(&self.top);
+            open_folders(self.top.as_std_path());
             clean()
         })?;
         Ok(())
@@ -253,7 +252,7 @@ impl WorkTree {
     /// and hooks.
     fn make_private_git(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
         let dir = lane.private_git_dir();
-        remove_whatever(&dir)?;
+        remove_path(&dir)?;
         let common = &self.repository.common_dir;
         for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
             fs::create_dir_all(dir.join(name))?;
@@ -385,8 +384,7 @@ impl WorkTree {
     pub fn subjects_in_lane(&self, base: &ObjectId) -> Result<Vec<String>> {
         let Some(dir) = self.lane.as_ref().map(Lane::private_git_dir) else { return Ok(Vec::new()) };
         let Some(tip) = tip_in(&dir).filter(|tip| tip != base) else { return Ok(Vec::new()) };
-        let objects = self.with_objects(&dir.join("objects"));
-        let git = objects.into_iter().fold(self.git(), |git, (name, value)| git.env(name, value));
+        let git = self.git_with_objects(&dir.join("objects"));
         let log = ["log", "--reverse", "--no-show-signature", "--format=%s", MAX_LISTED];
         let listed = git.args(log).arg(format!("{base}..{tip}")).read()?;
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
@@ -536,21 +534,6 @@ fn file_in(git: &dyn Fn() -> Tool, treeish: &ObjectId, path: &str) -> Result<Opt
     Ok(Some(CommittedFile { mode: mode.to_owned(), bytes }))
 }
 
-/// Removes what has that name: a folder with all that is in it, or a file or a link.
-fn remove_whatever(path: &Utf8Path) -> Result<()> {
-    match path.symlink_metadata().if_there()? {
-        None => Ok(()),
-        Some(found) if found.is_dir() => {
-            let removed = platform::remove_dir_all(path.as_std_path()).or_else(|_| {
-                open_up(path);
-                platform::remove_dir_all(path.as_std_path())
-            });
-            Ok(removed?)
-        }
-        Some(_) => Ok(fs::remove_file(path)?),
-    }
-}
-
 fn write_by_rename(path: &Utf8Path, text: &str) -> Result<()> {
     let draft = path.with_extension("new");
     fs::write(&draft, text)?;
@@ -558,7 +541,7 @@ fn write_by_rename(path: &Utf8Path, text: &str) -> Result<()> {
 }
 
 /// Quotes a value or a subsection for a configuration file of git's.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{escaped}\"")
 }

@@ -40,7 +40,7 @@ pub use interrupt::Interrupt;
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use limits::{Limits, Pulse};
 pub use marker::Marker;
-pub use private_dir::create_private_dir;
+pub use private_dir::{create_private_dir, open_folders, remove_path};
 pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;

@@ -1,11 +1,14 @@
-//! Folders of ours in a git directory.
+//! Folders of ours: made for the user alone, and removed whatever agents did to them.
+
+use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use ralph_core::record::Refusal;
+use ralph_core::record::{IfThere, Refusal};
 
-use crate::platform::private_dirs;
+use crate::platform::{private_dirs, remove_dir_all, set_mode};
 
 /// The folder in a git directory that is ours.
 const OURS: &str = "ralph";
@@ -26,6 +29,29 @@ pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
             .into());
     }
     private_dirs().recursive(true).create(dir).with_context(|| format!("create {dir}"))
+}
+
+/// Removes a folder with all that is in it, also in folders that cannot be written, or a file or a link; fine if nothing is there.
+pub fn remove_path(path: &Utf8Path) -> io::Result<()> {
+    match path.symlink_metadata().if_there()? {
+        None => Ok(()),
+        Some(found) if found.is_dir() => remove_dir_all(path.as_std_path()).or_else(|_| {
+            open_folders(path.as_std_path());
+            remove_dir_all(path.as_std_path())
+        }),
+        Some(_) => fs::remove_file(path),
+    }
+}
+
+/// Makes all folders below `dir` writable, so that their contents can be removed: agents and build tools make some read-only.
+pub fn open_folders(dir: &Path) {
+    let _not_ours = set_mode(dir, 0o700).is_err();
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_folders(&entry.path());
+        }
+    }
 }
 
 fn is_git_dir(folder: &Utf8Path) -> bool {
@@ -51,11 +77,27 @@ mod tests {
             );
             assert_eq!(top.read_dir().unwrap().count(), 0);
         }
-        std::fs::create_dir_all(top.join("repo/.git/objects")).unwrap();
-        std::fs::write(top.join("repo/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir_all(top.join("repo/.git/objects")).unwrap();
+        fs::write(top.join("repo/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         for path in ["repo/.git/ralph/spool/x", "repo/.git/ralph/loops/ralph/ralph", "elsewhere/a/b"] {
             create_private_dir(&top.join(path)).unwrap();
             assert!(top.join(path).is_dir());
         }
+    }
+
+    #[test]
+    fn what_is_removed_is_a_file_or_a_folder_with_folders_that_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8Path::from_path(folder.path()).unwrap();
+        fs::create_dir_all(top.join("dir/closed/deep")).unwrap();
+        fs::write(top.join("dir/closed/deep/file"), "x").unwrap();
+        fs::write(top.join("file"), "x").unwrap();
+        for closed in ["dir/closed/deep", "dir/closed"] {
+            set_mode(top.join(closed).as_std_path(), 0o500).unwrap();
+        }
+        for path in ["dir", "file", "nothing"] {
+            remove_path(&top.join(path)).unwrap();
+        }
+        assert_eq!(top.read_dir().unwrap().count(), 0);
     }
 }

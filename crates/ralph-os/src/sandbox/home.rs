@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::AgentState;
 use crate::platform::{canonicalize, mode, open_below, set_mode, symlink, with_mode};
+use crate::process::remove_path;
 use ralph_core::record::IfThere;
 
 /// Folders that programs fill by themselves: empty at first, so that they can.
@@ -36,7 +37,7 @@ impl PrivateHome {
     ) -> io::Result<()> {
         let new =
             PrivateHome { real: self.real.clone(), dir: Utf8PathBuf::from(format!("{}.new", self.dir)) };
-        remove(&new.dir)?;
+        remove_path(&new.dir)?;
         fs::create_dir(&new.dir)?;
         let below = |path: &Utf8PathBuf| path.strip_prefix(&self.real).ok().map(Utf8Path::to_owned);
         let hidden = hide.iter().filter(|path| !show.contains(path)).filter_map(below);
@@ -59,7 +60,7 @@ impl PrivateHome {
                 fs::rename(old, new.dir.join(cache))?;
             }
         }
-        remove(&self.dir)?;
+        remove_path(&self.dir)?;
         fs::rename(&new.dir, &self.dir)
     }
 
@@ -102,7 +103,7 @@ pub(super) fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
             }
         }
     } else if metadata.is_file() && metadata.len() <= MAX_FILE_BYTES {
-        remove(to)?;
+        remove_path(to)?;
         fs::copy(from, to)?;
         // An agent must be able to change its own copy.
         set_mode(to.as_std_path(), mode(&metadata) | 0o600)?;
@@ -134,26 +135,4 @@ pub(super) fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&new, &path)
-}
-
-/// Removes a file or a folder, also with folders in it that cannot be written.
-pub(super) fn remove(path: &Utf8Path) -> io::Result<()> {
-    let Some(metadata) = fs::symlink_metadata(path).if_there()? else { return Ok(()) };
-    if !metadata.is_dir() {
-        return fs::remove_file(path);
-    }
-    if cfg!(unix) && mode(&metadata) & 0o700 != 0o700 {
-        set_mode(path.as_std_path(), 0o700)?;
-    }
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
-        } else if let Ok(path) = Utf8PathBuf::from_path_buf(entry.path()) {
-            remove(&path)?;
-        } else {
-            fs::remove_dir_all(entry.path())?;
-        }
-    }
-    fs::remove_dir(path)
 }

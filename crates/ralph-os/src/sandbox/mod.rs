@@ -19,7 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::platform::{canonicalize, program_names};
-use crate::process::{Tool, create_private_dir};
+use crate::process::{Tool, create_private_dir, remove_path};
 use home::PrivateHome;
 use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
 
@@ -75,16 +75,6 @@ pub struct Rules {
     pub variables: Vec<String>,
     pub network: Network,
     pub check_network: Network,
-}
-
-/// Where the fence is made, as the caller knows it.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    pub path_variable: String,
-    /// The user's home folder.
-    pub home: Utf8PathBuf,
-    /// The folder for the private home and temporary files. It is made anew, and removed at the end.
-    pub private_dir: Utf8PathBuf,
 }
 
 /// A fence that was tested.
@@ -204,7 +194,8 @@ impl Network {
 }
 
 impl Sandbox {
-    /// Makes the fence, and tests it.
+    /// Makes the fence for somebody with this PATH and home folder, and tests it. `private_dir` has the private home and temporary
+    /// files: it is made anew, and removed at the end.
     ///
     /// # Errors
     ///
@@ -213,9 +204,11 @@ impl Sandbox {
         mechanism: Mechanism,
         rules: Rules,
         states: &[AgentState],
-        surroundings: &Surroundings,
+        path_variable: &str,
+        home: Utf8PathBuf,
+        private_dir: &Utf8Path,
     ) -> Result<Arc<Self>> {
-        let program = find(&mechanism, &rules.write, &surroundings.path_variable)?;
+        let program = find(&mechanism, &rules.write, path_variable)?;
         mechanism.check_network(&rules.network)?;
         mechanism.check_network(&rules.check_network)?;
         if let Some(missing) = rules.write.iter().find(|path| path.symlink_metadata().is_err()) {
@@ -223,14 +216,13 @@ impl Sandbox {
                 .with_hint(format!("mkdir -p {missing}"))
                 .into());
         }
-        check_path(&rules, &surroundings.path_variable)?;
-        let private_dir = surroundings.private_dir.clone();
-        Self::remove(&private_dir)?;
+        check_path(&rules, path_variable)?;
+        Self::remove(private_dir)?;
         for dir in ["tmp", "probe"] {
             create_private_dir(&private_dir.join(dir))?;
         }
-        let private_dir = canonicalize(&private_dir).context("find the folder of the sandbox")?;
-        let home = PrivateHome { real: surroundings.home.clone(), dir: private_dir.join("home") };
+        let private_dir = canonicalize(private_dir).context("find the folder of the sandbox")?;
+        let home = PrivateHome { real: home, dir: private_dir.join("home") };
         let version = mechanism.version(&program)?;
         let states = states.to_vec();
         let sandbox = Arc::new(Self { mechanism, program, version, rules, private_dir, home, states });
@@ -297,7 +289,7 @@ impl Sandbox {
 
     /// Removes the folder of a process that died.
     pub fn remove(private_dir: &Utf8Path) -> Result<()> {
-        home::remove(private_dir).with_context(|| format!("remove {private_dir}"))
+        remove_path(private_dir).with_context(|| format!("remove {private_dir}"))
     }
 
     fn renew_home(&self) -> Result<()> {
@@ -327,7 +319,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         // What cannot be removed now is removed at the next start, or named there.
-        let _gone = home::remove(&self.private_dir).is_ok();
+        let _gone = remove_path(&self.private_dir).is_ok();
     }
 }
 

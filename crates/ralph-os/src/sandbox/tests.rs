@@ -133,12 +133,9 @@ fn set_up(folder: &Utf8Path, state: &AgentState) -> Option<Arc<Sandbox>> {
         network: Network::All,
         check_network: Network::None,
     };
-    let surroundings = Surroundings {
-        path_variable: "/usr/bin:/bin".to_owned(),
-        home: folder.join("home"),
-        private_dir: folder.join("private"),
-    };
-    match Sandbox::set_up(Mechanism::Bwrap, rules, std::slice::from_ref(state), &surroundings) {
+    let (home, private_dir) = (folder.join("home"), folder.join("private"));
+    let states = std::slice::from_ref(state);
+    match Sandbox::set_up(Mechanism::Bwrap, rules, states, "/usr/bin:/bin", home, &private_dir) {
         Ok(sandbox) => Some(sandbox),
         Err(error) => {
             eprintln!("skipped: {error:#}");
@@ -229,12 +226,8 @@ fn a_fence_that_is_not_there_or_does_not_hold_is_refused() {
             network: Network::All,
             check_network: Network::All,
         };
-        let surroundings = Surroundings {
-            path_variable: path_variable.to_owned(),
-            home: folder.join("home"),
-            private_dir: folder.join("private"),
-        };
-        let error = Sandbox::set_up(mechanism, rules, &[], &surroundings).unwrap_err();
+        let (home, private_dir) = (folder.join("home"), folder.join("private"));
+        let error = Sandbox::set_up(mechanism, rules, &[], path_variable, home, &private_dir).unwrap_err();
         error.downcast_ref::<Refusal>().unwrap_or_else(|| panic!("{error:#}")).to_string()
     };
     let own = |words: &[&str]| Mechanism::Command(words.iter().map(|word| (*word).to_owned()).collect());

@@ -209,6 +209,11 @@ impl Spool {
         Ok(Self::all(repository)?.into_iter().find(|spool| spool.session().as_ref() == Some(session)))
     }
 
+    /// Returns what the spool of a session that is not over is for.
+    pub fn place_of(repository: &Repository, session: &SessionId) -> Result<Option<SpoolMeta>> {
+        Ok(Self::of(repository, session)?.map(|spool| spool.place()).transpose()?.flatten())
+    }
+
     /// Returns what a running session works on.
     pub fn in_flight(repository: &Repository, session: &SessionId) -> Option<Begin> {
         let slots = Self::of(repository, session).ok()??.slots().ok()?;

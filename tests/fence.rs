@@ -138,6 +138,23 @@ fn has_bubblewrap() -> bool {
     false
 }
 
+/// Returns true if srt can run here; says why not.
+fn has_srt() -> bool {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("skipped: srt: not for root");
+        return false;
+    }
+    if Sandbox::new().repo().starts_with("/dev") {
+        eprintln!("skipped: srt: commands have a /dev of their own, where the project is not: set TMPDIR");
+        return false;
+    }
+    match std::process::Command::new("srt").arg("--version").output() {
+        Ok(output) if output.status.success() => return true,
+        tried => eprintln!("skipped: srt: {tried:?}"),
+    }
+    false
+}
+
 /// What srt lets through of them. docs/sandbox.md says so.
 const THROUGH_SRT: &[&str] = &["see a socket in /tmp"];
 
@@ -209,22 +226,9 @@ fn every_attempt_to_escape_fails() {
 
 #[test]
 fn attempts_to_escape_from_srt_fail_but_for_those_that_are_known() {
-    if rustix::process::geteuid().is_root() {
-        eprintln!("skipped: srt: not for root");
-        return;
+    if has_srt() {
+        assert_eq!(escapes("--sandbox srt --no-lane --set sandbox.network=none"), THROUGH_SRT);
     }
-    if Sandbox::new().repo().starts_with("/dev") {
-        eprintln!("skipped: srt: commands have a /dev of their own, where the project is not: set TMPDIR");
-        return;
-    }
-    match std::process::Command::new("srt").arg("--version").output() {
-        Ok(output) if output.status.success() => {}
-        tried => {
-            eprintln!("skipped: srt: {tried:?}");
-            return;
-        }
-    }
-    assert_eq!(escapes("--sandbox srt --no-lane --set sandbox.network=none"), THROUGH_SRT);
 }
 
 #[test]
@@ -304,21 +308,30 @@ fn a_stopped_agent_in_the_sandbox_may_save_its_state_and_is_gone() {
 
 #[test]
 fn in_a_lane_the_agent_commits_in_its_own_repository_and_cannot_write_the_users() {
-    if !has_bubblewrap() {
-        return;
+    for (words, is_possible) in [
+        ("run --sandbox bwrap", has_bubblewrap as fn() -> bool),
+        ("run --sandbox srt --set sandbox.network=none", has_srt),
+    ] {
+        if is_possible() {
+            agent_commits_in_its_lane(words);
+        }
     }
+}
+
+#[track_caller]
+fn agent_commits_in_its_lane(words: &str) {
     let scene = Sandbox::new();
     let agent = "cat > /dev/null\necho $RALPH_TASK > work\necho x >> $REPO/README\n\
         for path in $REPO/.git/config $REPO/.git/hooks/pre-push .git/../../1.git/HEAD; do\n\
         (echo x >> $path) 2> /dev/null && echo wrote $path\ndone\n\
-        git config core.pager x && git add work && git commit --quiet -m mine && echo committed\n\
+        git config core.pager x; git add --all && git commit --quiet -m mine && echo committed\n\
         sed \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\" > new && mv new \"$RALPH_TASKS\"\n";
     let agent = agent.replace("$REPO", scene.repo().to_str().unwrap());
     scene.tasks("- [ ] T001 Write one").agent_sh(&agent).validate("test -e work").commit("Ready");
     let before = contents(&scene.repo().join(".git/hooks"));
     // Where a lane is, commits are its own.
     scene.git("config ralph.commit task");
-    let run = scene.call("run --sandbox bwrap").run().code(0);
+    let run = scene.call(words).run().code(0);
     run.stderr_has("; it comes with the sandbox (--no-lane: without)")
         .stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
     assert_eq!(scene.session().text(1, "agent/stdout"), "committed\n");

@@ -454,7 +454,13 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
 }
 
 /// Makes the branch and the lane if they are not there, and takes the lock of that.
-pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: &Context) -> Result<Opened> {
+pub fn open(
+    checked: Checked,
+    feature: &Feature,
+    request: &RunRequest,
+    ignored: &'static [&'static str],
+    context: &Context,
+) -> Result<Opened> {
     let (store, users) = (context.store()?, context.work_tree()?);
     let Checked { branch, root, head, tip, taken, new_bytes } = checked;
     let reference = full_branch_name(&branch);
@@ -489,7 +495,7 @@ pub fn open(checked: Checked, feature: &Feature, request: &RunRequest, context: 
     create_private_dir(&root)?;
     let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
     let number = number(store, users, &root, &branch, request)?;
-    let work_tree = users.lane_in(root, number, &branch);
+    let work_tree = users.lane_in(root, number, &branch).ignoring(ignored);
     let lock = LoopLock::take(&work_tree)?;
     work_tree.make_lane(made_at.as_ref().or(tip.as_ref()).unwrap_or(&head))?;
     let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());

@@ -25,7 +25,9 @@ use super::output::records;
 use super::settings::{Layers, layers_in, terminal_redactor};
 use super::setup::{Ready, RunRequest, Settings};
 use super::trust::{self, load_to_read};
-use super::{Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, say, summary, warn};
+use super::{
+    Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, sandbox, say, summary, warn,
+};
 
 /// Iterations between two looks at what is loose in the repository.
 const MAINTENANCE_INTERVAL: u32 = 50;
@@ -205,7 +207,8 @@ fn start_in_lane(
 ) -> Result<ExitCode> {
     let checked = lane::check(feature, &settings.config, &request, context).map_err(refusal)?;
     trust::require(&settings.config, context).map_err(refusal)?;
-    let lane = lane::open(checked, feature, &request, context).map_err(refusal)?;
+    let ignored = sandbox::phantoms(&settings.config.settings, context).map_err(refusal)?;
+    let lane = lane::open(checked, feature, &request, ignored, context).map_err(refusal)?;
     let inside = context.in_work_tree(lane.work_tree.clone())?;
     let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
     let (land, work_tree, made_at) = (request.lane.land, lane.work_tree.clone(), lane.made_at.clone());

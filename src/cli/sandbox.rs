@@ -87,6 +87,14 @@ pub fn look_for(settings: &Settings, context: &Context) -> Result<String> {
     mechanism(settings, context)?.look_for(&path_variable(context))
 }
 
+/// Returns names of files that are no files of the project's, though commands see them in it.
+pub fn phantoms(settings: &Settings, context: &Context) -> Result<&'static [&'static str]> {
+    if settings.sandbox.is_none() {
+        return Ok(&[]);
+    }
+    Ok(mechanism(settings, context)?.phantoms())
+}
+
 fn networks(settings: &Settings) -> Result<(Network, Network)> {
     let of_agent = network("sandbox.network", &settings.sandbox_network)?;
     let of_checks = match settings.sandbox_validation_network.as_slice() {

@@ -5,6 +5,7 @@
 //! attempt; our git never runs in that one.
 
 use std::fs;
+use std::io::Write as _;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -55,6 +56,8 @@ pub struct Lane {
     pub number: u32,
     /// The branch that its results go on: a name below `refs/heads/`, or a whole one.
     pub branch: String,
+    /// Names of files that git commands of agents in it ignore.
+    ignored: &'static [&'static str],
     /// The folder of all lanes of the repository.
     root: Utf8PathBuf,
     /// The git directory of the work tree that it was started from.
@@ -154,11 +157,17 @@ impl WorkTree {
     #[must_use]
     pub fn lane_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
         let users_git_dir = self.git_dir.clone();
-        let lane = Lane { number, branch: branch.to_owned(), root, users_git_dir };
+        let lane = Lane { number, branch: branch.to_owned(), ignored: &[], root, users_git_dir };
         let (top, git_dir) = (lane.dir(), lane.git_dir());
         let new =
             Self::new(self.repository.clone(), top, git_dir, self.allowed_links.clone(), self.home.clone());
         Self { lane: Some(lane), ..new }
+    }
+
+    /// Returns the same lane, in which git commands of agents ignore files of these names.
+    #[must_use]
+    pub fn ignoring(self, ignored: &'static [&'static str]) -> Self {
+        Self { lane: self.lane.map(|lane| Lane { ignored, ..lane }), ..self }
     }
 
     /// Returns the lane that it is; `None` for a work tree of the user's.
@@ -271,7 +280,9 @@ impl WorkTree {
         ] {
             fs::copy(from.join(name), dir.join(name)).if_there()?;
         }
-        Ok(())
+        let names = lane.ignored.iter().map(|name| format!("\n{name}"));
+        let mut exclude = fs::OpenOptions::new().create(true).append(true).open(dir.join("info/exclude"))?;
+        Ok(exclude.write_all(names.collect::<String>().as_bytes())?)
     }
 
     /// Returns the user's branch, what it follows, the default branch and the tags of their history, as packed refs.

@@ -108,6 +108,11 @@ impl Mechanism {
         }
     }
 
+    /// Returns names of files that commands inside see where there are none, as devices, which git cannot add.
+    pub fn phantoms(&self) -> &'static [&'static str] {
+        if *self == Self::Srt && cfg!(target_os = "linux") { srt::PHANTOMS } else { &[] }
+    }
+
     /// Returns what is there and can do what is asked: bubblewrap is enough, and starts at once, where no host is told from
     /// another.
     pub fn choose(networks: [&Network; 2], path_variable: &str) -> Self {

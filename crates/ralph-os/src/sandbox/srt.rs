@@ -5,6 +5,23 @@ use serde_json::json;
 use super::Network;
 use super::places::{Access, Places};
 
+/// What no command may make in its folder: it finds `/dev/null` in their places.
+pub(super) const PHANTOMS: &[&str] = &[
+    ".gitconfig",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".zshrc",
+    ".zprofile",
+    ".profile",
+    ".ripgreprc",
+    ".mcp.json",
+    ".vscode",
+    ".idea",
+    ".claude/commands",
+    ".claude/agents",
+];
+
 /// Returns the file of settings. Everything can be read but what is denied, and nothing be written but what is allowed.
 pub(super) fn settings(places: &Places, network: &Network) -> String {
     let of = |wanted: &[Access]| -> Vec<&str> {

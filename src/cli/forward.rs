@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use ralph_core::record::{RALPH, Refusal};
-use ralph_os::platform::program_names;
 use ralph_os::process::replace;
 
 use super::own_command::{Call, Identity, identity, is_program};
@@ -35,14 +34,9 @@ Usage: {RALPH} [OPTIONS] [COMMAND]
 
 /// Hands `arguments` over, untouched. Comes back only where spec-kit is not installed.
 pub fn forward(arguments: &[OsString], environment: &Environment, call: &Call) -> Result<ExitCode> {
-    let ourselves = std::env::current_exe().context("find our own program")?;
     let trail = Trail::read(environment.value(TRAIL), std::process::id());
-    let path = environment.value("PATH").unwrap_or_default();
-    let names = program_names("specify");
-    let folders = std::env::split_paths(path);
-    let candidates = folders.flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-    let ourselves = [Some(ourselves.as_path()), call.launcher.as_deref()].into_iter().flatten();
-    match trail.next(candidates, ourselves.filter_map(identity)) {
+    let ourselves = [Some(call.executable.as_path()), call.launcher.as_deref()].into_iter().flatten();
+    match trail.next(call.on_path("specify").into_iter(), ourselves.filter_map(identity)) {
         Next::Program(program, trail) => {
             let value = OsString::from(trail.to_text());
             let error = replace(&program, arguments, TRAIL, &value);

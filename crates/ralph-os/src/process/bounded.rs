@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use super::Interrupt;
 use super::started::ChildProcess;
-use crate::platform::{in_own_group, is_stopped_by_terminal};
+use crate::platform::is_stopped_by_terminal;
 
 /// Time between two checks of limits and stops; the end of the tool itself wakes us at once.
 const TICK: Duration = Duration::from_millis(25);
@@ -109,10 +109,7 @@ pub(super) fn run(
     let started = if leads_session {
         ChildProcess::start(&expression)
     } else if interrupt.is_some() {
-        ChildProcess::start(&expression.before_spawn(|command| {
-            in_own_group(command);
-            Ok(())
-        }))
+        ChildProcess::start_in_own_group(&expression)
     } else {
         ChildProcess::start_in_our_group(&expression)
     }?;
@@ -253,11 +250,8 @@ mod tests {
         let stopped = |signal: &str| {
             let script = format!("kill -{signal} $$; exit 0");
             // The terminal does not stop processes of an orphaned process group.
-            let shell = duct::cmd("sh", ["-c", &script]).unchecked().before_spawn(|command| {
-                in_own_group(command);
-                Ok(())
-            });
-            let started = ChildProcess::start(&shell).unwrap();
+            let shell = duct::cmd("sh", ["-c", &script]).unchecked();
+            let started = ChildProcess::start_in_own_group(&shell).unwrap();
             let status = || {
                 let options = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
                 waitid(WaitId::Pid(Pid::from_raw(started.pid()).unwrap()), options).unwrap().unwrap()

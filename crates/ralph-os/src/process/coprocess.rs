@@ -11,7 +11,6 @@ use super::bounded::CutShort;
 use super::registry::pids;
 use super::started::ChildProcess;
 use super::tool::{Captured, Tool};
-use crate::platform::in_own_group;
 
 /// Time between TERM and KILL for a tool that does not answer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -31,11 +30,8 @@ impl Coprocess {
         let (stdout, writes_stdout) = io::pipe()?;
         let expression =
             tool.expression().stdin_file(reads_stdin).stderr_to_stdout().stdout_file(writes_stdout);
-        let expression = expression.before_spawn(|command| {
-            in_own_group(command);
-            Ok(())
-        });
-        let process = ChildProcess::start(&expression).with_context(|| format!("run `{tool}`"))?;
+        let process =
+            ChildProcess::start_in_own_group(&expression).with_context(|| format!("run `{tool}`"))?;
         pids().resident.insert(process.pid());
         let (sender, answers) = mpsc::channel();
         let read = move || {

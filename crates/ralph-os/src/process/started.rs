@@ -8,6 +8,14 @@ use super::registry::RunningPid;
 use super::{Process, system};
 use crate::platform::{self, Signal};
 
+/// Returns the expression with a child that begins a process group.
+pub(super) fn in_own_group(expression: &duct::Expression) -> duct::Expression {
+    expression.before_spawn(|command| {
+        platform::in_own_group(command);
+        Ok(())
+    })
+}
+
 /// A started child, known as ours until this is dropped.
 #[derive(Debug)]
 pub(super) struct ChildProcess {
@@ -21,6 +29,11 @@ impl ChildProcess {
     pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
         let (handle, pid) = RunningPid::start(expression)?;
         Ok(Self { handle, pid, leads_group: true })
+    }
+
+    /// Starts it in a process group of its own, so that no Ctrl-C of ours reaches it.
+    pub(super) fn start_in_own_group(expression: &duct::Expression) -> std::io::Result<Self> {
+        Self::start(&in_own_group(expression))
     }
 
     /// Starts it in our own process group, where signals of the terminal reach it as they reach us.

@@ -11,6 +11,7 @@ use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
+use super::started::in_own_group;
 use crate::platform::{self, NULL_DEVICE};
 use crate::sandbox::Fence;
 
@@ -214,10 +215,7 @@ impl Tool {
             // It is known that the program is there.
             through_ourselves(NULL_DEVICE.into(), &program, &self.arguments).unwrap_or_else(plain)
         } else {
-            plain().before_spawn(|command| {
-                platform::in_own_group(command);
-                Ok(())
-            })
+            in_own_group(&plain())
         };
         let call = call.dir(&self.directory).unchecked();
         // Of two settings the one that was applied first wins there, and the last one here.

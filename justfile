@@ -105,7 +105,7 @@ record-excerpts *names:
 size *revision:
     python3 -B scripts/size.py {{revision}}
 
-# Build for other systems and run what runs here: static Linux on two processors, macOS linked; `just check-targets aarch64-apple-darwin`
+# Build for other systems and run what runs here: static Linux on two processors, macOS and Windows linked; `just check-targets aarch64-apple-darwin`
 check-targets *targets:
     scripts/targets.sh {{targets}}
 

@@ -7,9 +7,10 @@
 # | aarch64-unknown-linux-musl | the published program; the same under qemu-user |
 # | aarch64-apple-darwin | the program and all tests, linked; the signature of each page is checked |
 # | x86_64-apple-darwin | the program, linked |
+# | x86_64-pc-windows-gnu | the program, linked; scripts/wine.sh plays it |
 #
-# It needs rustup, python3 and, to run programs for arm64, qemu-user-static (Debian's name). Zig, which links, comes from PyPI into
-# target/tools. Windows has a script of its own, scripts/wine.sh.
+# It needs rustup, python3, for Windows gcc-mingw-w64-x86-64 and, to run programs for arm64, qemu-user-static (Debian's names). Zig, which
+# links the others, comes from PyPI into target/tools.
 #
 #     scripts/targets.sh [TARGET]...
 set -euo pipefail
@@ -18,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export MACOSX_DEPLOYMENT_TARGET=11.0
 
 targets=("$@")
-[[ $# != 0 ]] || targets=({x86_64,aarch64}-unknown-linux-musl {aarch64,x86_64}-apple-darwin)
+[[ $# != 0 ]] || targets=({x86_64,aarch64}-unknown-linux-musl {aarch64,x86_64}-apple-darwin x86_64-pc-windows-gnu)
 
 tools=$PWD/target/tools/zig
 if [[ ! -x $tools/bin/cargo-zigbuild ]]; then
@@ -51,6 +52,10 @@ for target in "${targets[@]}"; do
     x86_64-apple-darwin)
       cargo zigbuild --locked --target "$target" --package specify-ralph --bins
       python3 -B scripts/check-macos.py "target/$target/debug/specify-ralph" "target/$target/debug/git-ralph"
+      ;;
+    x86_64-pc-windows-gnu)
+      cargo build --locked --target "$target" --package specify-ralph --bins
+      ls -l "target/$target/debug/"{specify-ralph,git-ralph}.exe
       ;;
     *)
       echo "targets: no check is known for $target" >&2

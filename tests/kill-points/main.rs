@@ -18,21 +18,24 @@ mod points;
 mod power_cut;
 mod scenes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use aftermath::Expectation;
 use points::{Injection, Point};
-use scenes::Scene;
+use scenes::{Scene, Stage};
 
-/// How often a scene is played again when the call that was meant was not the one that was hit.
+/// How often a scene is played when the call that was meant was not the one that was hit, where all points are played. On
+/// every change the neighbour is good enough.
 const TRIES: usize = 5;
 
 /// So many moments of a command are tried, from its start to its end.
 const MOMENTS: u32 = 12;
+
+/// Every how-manieth of the points at which nothing is decided is played on every change.
+const EVERY: usize = 4;
 
 /// How many complaints are shown.
 const SHOWN: usize = 12;
@@ -86,7 +89,7 @@ fn putting_files_back_loses_no_edit_when_it_is_killed_before_any_of_its_writes()
         let last = points.iter().rposition(is_of_it).expect("files are put back");
         // Also before and behind it.
         let points = &points[first.saturating_sub(4)..(last + 5).min(points.len())];
-        let kills: Vec<_> = points.iter().map(|point| (point, Injection::Kill)).collect();
+        let kills: Vec<_> = to_play(points).map(|point| (point, Injection::Kill)).collect();
         play(&scene, &kills);
         play(&other, &kills);
     }
@@ -113,13 +116,12 @@ fn a_result_of_a_lane_is_published_once_when_it_is_killed_before_any_of_its_writ
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for_them() {
     let begun = Instant::now();
     for scene in scenes::upkeep() {
-        let sandbox = scene.before();
+        let stage = scene.stage();
         let started = Instant::now();
-        sandbox.ralph(scene.words).code(0);
+        stage.reset().ralph(scene.words).code(0);
         let usual = started.elapsed();
-        for moment in 0..MOMENTS {
-            let sandbox = scene.before();
-            let expectation = Expectation::of(&sandbox);
+        for moment in (0..MOMENTS).step_by(if plays_all() { 1 } else { 3 }) {
+            let sandbox = stage.reset();
             // A lock of git's may be there when we die, and go a moment later.
             sandbox.agent_uses_git();
             let running = sandbox.spawn(scene.words);
@@ -130,10 +132,10 @@ fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for
                 sandbox.processes_with("HOME=").is_empty().then_some(())
             });
             let struck = points::Struck::killed(&run);
-            (scene.aftermath)(&sandbox, &expectation, &struck, Injection::Kill);
+            (scene.aftermath)(sandbox, &stage.expectation, &struck, Injection::Kill);
         }
     }
-    println!("at {MOMENTS} moments each: {} s", begun.elapsed().as_secs());
+    println!("at several moments each: {} s", begun.elapsed().as_secs());
 }
 
 fn kill_everywhere(scenes: impl FnOnce() -> Vec<Scene>) {
@@ -152,18 +154,33 @@ fn plays_all() -> bool {
     std::env::var_os("RALPH_ALL_KILL_POINTS").is_some()
 }
 
-/// Of points that look alike, as an iteration writes what the one before it wrote, the first and the last: enough on every
-/// change. `just kill-points` plays all.
+/// What is played on every change: both sides of each decision and of each child, as git moves the refs, and some of the
+/// rest. `just kill-points` plays all.
 fn to_play(points: &[Point]) -> impl Iterator<Item = &Point> {
-    let all = plays_all();
+    let mut chosen = BTreeSet::new();
+    for (place, point) in points.iter().enumerate() {
+        if plays_all() {
+            chosen.insert(place);
+        } else if point.is_decisive() {
+            chosen.insert(place);
+            chosen.extend(place.checked_sub(1).filter(|before| points[*before].is_surely_met()));
+            chosen.extend((place + 1..points.len()).find(|after| points[*after].is_surely_met()));
+        } else if point.is_after_child {
+            chosen.extend([place.saturating_sub(1), place]);
+        }
+    }
+    let rest = first_and_last(points).into_iter().filter(|place| !chosen.contains(place));
+    chosen.extend(rest.step_by(EVERY).collect::<Vec<_>>());
+    chosen.into_iter().map(|place| &points[place])
+}
+
+/// Of points that look alike, as an iteration writes what the one before it wrote, the first and the last.
+fn first_and_last(points: &[Point]) -> BTreeSet<usize> {
     let mut places = BTreeMap::<_, (usize, usize)>::new();
     for (place, point) in points.iter().enumerate() {
         places.entry(point.kind()).and_modify(|(_, last)| *last = place).or_insert((place, place));
     }
-    points.iter().enumerate().filter_map(move |(place, point)| {
-        let (first, last) = places[&point.kind()];
-        (all || place == first || place == last).then_some(point)
-    })
+    places.into_values().flat_map(|(first, last)| [first, last]).collect()
 }
 
 #[test]
@@ -178,18 +195,23 @@ fn a_write_that_fails_is_no_success_and_loses_nothing() {
     }
     let scene = scenes::whole_session();
     let points = scene.points();
-    // Of a failure that is reported a third is enough on every change.
-    let plans: Vec<_> = to_play(&points)
-        .step_by(if plays_all() { 1 } else { 3 })
+    let places: Vec<_> = if plays_all() {
+        (0..points.len()).collect()
+    } else {
+        // Of failures that are reported, fewer are enough on every change.
+        first_and_last(&points).into_iter().step_by(EVERY).collect()
+    };
+    let plans: Vec<_> = places
+        .iter()
         .enumerate()
-        .map(|(place, point)| (point, Injection::Error(point.error(place))))
+        .map(|(turn, place)| (&points[*place], Injection::Error(points[*place].error(turn))))
         .collect();
     play(&scene, &plans);
 }
 
 #[test]
-fn eight_loops_of_twenty_iterations_are_all_recorded_while_git_collects_and_packs() {
-    concurrency::all_is_recorded(8, 20);
+fn eight_loops_of_many_iterations_are_all_recorded_while_git_collects_and_packs() {
+    concurrency::all_is_recorded(8, if plays_all() { 20 } else { 6 });
 }
 
 /// Plays a scene once for each plan, on all processors, and complains about all that went wrong at the end.
@@ -203,8 +225,9 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
+                let stage = scene.stage();
                 while let Some((point, injection)) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = catch_unwind(AssertUnwindSafe(|| once(scene, point, *injection)));
+                    let played = catch_unwind(AssertUnwindSafe(|| once(scene, &stage, point, *injection)));
                     match played {
                         Ok(None) => {}
                         Ok(Some(neighbour)) => {
@@ -239,14 +262,13 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
 }
 
 /// Plays it once. Gives what was hit where it was not the very call that was meant.
-fn once(scene: &Scene, point: &Point, injection: Injection) -> Option<String> {
+fn once(scene: &Scene, stage: &Stage, point: &Point, injection: Injection) -> Option<String> {
     let mut point = point.clone();
     let mut neighbour = None;
-    for _ in 0..TRIES {
-        let sandbox = scene.before();
-        let expectation = Expectation::of(&sandbox);
-        let run = points::inject(&sandbox, scene.words, &point, injection);
-        (scene.aftermath)(&sandbox, &expectation, &run, injection);
+    for _ in 0..if plays_all() { TRIES } else { 1 } {
+        let sandbox = stage.reset();
+        let run = points::inject(sandbox, scene.words, &point, injection);
+        (scene.aftermath)(sandbox, &stage.expectation, &run, injection);
         point.by_chance = run.by_chance;
         neighbour = run.neighbour;
         if neighbour.is_none() {

@@ -11,7 +11,7 @@ const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,mkdir,mkdir
     fdatasync,ftruncate,flock,utimensat,link,linkat,symlinkat,copy_file_range,fchmod";
 
 /// Folders of ours with loose objects.
-const HOLD_OBJECTS: [&str; 2] = ["/objects", "/written/"];
+const HOLD_OBJECTS: [&str; 3] = ["/objects", "/written/", "/written>"];
 
 /// The label of each removal there.
 const OBJECTS: &str = "objects of ours";
@@ -26,6 +26,8 @@ pub struct Point {
     pub by_chance: usize,
     /// What it does, without what differs from run to run.
     pub label: String,
+    /// A child ended since the point before, as git does that moved a ref.
+    pub is_after_child: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,19 @@ impl Point {
     /// The call and what it does, without the numbers of iterations, attempts and descriptors.
     pub fn kind(&self) -> (&str, String) {
         (&self.name, self.label.replace(|letter: char| letter.is_ascii_digit(), ""))
+    }
+
+    /// Returns true if it makes a file of the record valid or moves it to where it counts, or says what is recorded.
+    pub fn is_decisive(&self) -> bool {
+        let is_in_place = self.name.starts_with("rename") && !self.label.contains("objects/");
+        let is_of_record = ["/spool/", "HEAD", "put-back"].iter().any(|part| self.label.contains(part));
+        is_in_place && is_of_record || self.name == "write" && self.label.starts_with("1<")
+    }
+
+    /// Returns true if it is the call of that number in every run. Files are also opened to be read, and compressed in more or
+    /// fewer writes.
+    pub fn is_surely_met(&self) -> bool {
+        !["openat", "write"].contains(&self.name.as_str())
     }
 
     /// An error with which this call can fail on a disk that is full, broken, or not ours: each in its turn.
@@ -109,7 +124,9 @@ pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
     let (_, trace) = traced(sandbox, words, &[]);
     let mut counts = std::collections::BTreeMap::<String, (usize, usize)>::new();
     let mut points = Vec::new();
+    let mut is_after_child = false;
     for line in trace.lines() {
+        is_after_child |= line.starts_with("--- SIGCHLD");
         let Some((name, label)) = parse(line, sandbox) else { continue };
         let (nth, by_chance) = counts.entry(name.clone()).or_default();
         if is_by_chance(line) {
@@ -123,7 +140,8 @@ pub fn list(sandbox: &Sandbox, words: &str) -> Vec<Point> {
         let is_next_removal =
             label == OBJECTS && points.last().is_some_and(|last: &Point| last.label == OBJECTS);
         if !is_reading && !is_without_effect && !is_next_removal {
-            points.push(Point { name, nth: *nth, by_chance: *by_chance, label });
+            points.push(Point { name, nth: *nth, by_chance: *by_chance, label, is_after_child });
+            is_after_child = false;
         }
     }
     points
@@ -202,7 +220,7 @@ fn parse(line: &str, sandbox: &Sandbox) -> Option<(String, String)> {
     };
     let root = sandbox.outside("").display().to_string();
     let label = label.replace(root.trim_end_matches('/'), "");
-    Some((name.to_owned(), without_salt(&without_process(&without_sessions(&label)))))
+    Some((name.to_owned(), without_salt(&without_numbers(&without_sessions(without_descriptor(&label))))))
 }
 
 /// With `SESSION` for the ids of sessions, which on a clock that steps end in eight noughts.
@@ -219,13 +237,22 @@ fn without_sessions(label: &str) -> String {
     clean
 }
 
-/// Without the number of the process that a folder for scratch is named after.
-fn without_process(label: &str) -> String {
-    let mut parts = label.split("scratch/");
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        clean.push_str("scratch/");
-        clean.push_str(part.trim_start_matches(|letter: char| letter.is_ascii_digit()));
+/// Without the number of a descriptor, which depends on what other threads have open, unless it is an output of ours.
+fn without_descriptor(label: &str) -> &str {
+    match label.split_once('<') {
+        Some((number, _)) if number.parse::<u32>().is_ok_and(|number| number > 2) => &label[number.len()..],
+        _ => label,
+    }
+}
+
+/// Without the number of the process that files are named after, and the hash of the path that a folder of lanes is.
+fn without_numbers(label: &str) -> String {
+    let mut clean = label.to_owned();
+    for before in ["scratch/", "/new-", "/lanes/"] {
+        let mut parts = clean.split(before);
+        let first = parts.next().unwrap_or_default();
+        let rest = parts.map(|part| part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit()));
+        clean = std::iter::once(first).chain(rest).collect::<Vec<_>>().join(before);
     }
     clean
 }

@@ -2,7 +2,7 @@
 
 use crate::aftermath::{self, Expectation};
 use crate::points::{self, Injection, Point, Struck};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, State, wait_until};
 
 /// An agent that does the task and says so.
 const AGENT: &str = r#"
@@ -85,7 +85,7 @@ enum Opening {
 
 impl Scene {
     /// A fresh sandbox in which the call is yet to be made.
-    pub fn before(&self) -> Sandbox {
+    fn before(&self) -> Sandbox {
         let sandbox = fresh();
         match &self.opening {
             Opening::Nothing => {}
@@ -151,6 +151,12 @@ impl Scene {
         sandbox
     }
 
+    /// Prepares it once, to be played again and again.
+    pub fn stage(&self) -> Stage {
+        let sandbox = self.before();
+        Stage { prepared: State::keep(&sandbox), expectation: Expectation::of(&sandbox), sandbox }
+    }
+
     pub fn points(&self) -> Vec<Point> {
         let mut points = points::list(&self.before(), self.words);
         if let Some(until) = self.until {
@@ -159,9 +165,34 @@ impl Scene {
         }
         if !matches!(self.opening, Opening::Nothing) {
             // A kill takes nothing from the system's cache: before a sync it finds the same files as after it.
-            points.retain(|point| point.name != "fsync");
+            let mut is_after_child = false;
+            points.retain_mut(|point| {
+                is_after_child |= point.is_after_child;
+                point.is_after_child = is_after_child;
+                is_after_child &= point.name == "fsync";
+                point.name != "fsync"
+            });
         }
         points
+    }
+}
+
+/// A scene up to the call that is struck.
+pub struct Stage {
+    sandbox: Sandbox,
+    prepared: State,
+    /// What was recorded up to then.
+    pub expectation: Expectation,
+}
+
+impl Stage {
+    /// The sandbox as if nothing had been played in it yet.
+    pub fn reset(&self) -> &Sandbox {
+        wait_until("what lives on after the play before", || {
+            self.sandbox.processes_with("HOME=").is_empty().then_some(())
+        });
+        self.prepared.restore(&self.sandbox);
+        &self.sandbox
     }
 }
 

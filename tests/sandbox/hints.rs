@@ -1,10 +1,9 @@
 //! Every command that a hint or a closing card names must work in the state in which it was printed.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Call, Run, Sandbox};
+use super::{Call, Run, State};
 
 /// Has the commands that any call of any scene prints tried (`just hints`).
 const TRY_ALL: &str = "RALPH_TEST_HINTS";
@@ -112,39 +111,4 @@ fn has_placeholder(command: &str) -> bool {
     let is_open =
         |word: &str| word.contains("...") || word.contains('…') || word.contains('<') || word == "--continue";
     command.split_whitespace().any(|word| is_open(word) || is_name(word) && !word.starts_with('\''))
-}
-
-/// Everything of a scene, kept aside at its path's side while a command is tried.
-struct State {
-    kept: tempfile::TempDir,
-}
-
-impl State {
-    fn keep(sandbox: &Sandbox) -> Self {
-        let kept = tempfile::tempdir().unwrap();
-        copy(&sandbox.outside(""), kept.path());
-        Self { kept }
-    }
-
-    /// The paths stay what they were: remotes, settings and links name them.
-    fn restore(self, sandbox: &Sandbox) {
-        let root = sandbox.outside("");
-        for entry in std::fs::read_dir(&root).unwrap() {
-            let path = entry.unwrap().path();
-            let removed = if path.is_dir() && !path.is_symlink() {
-                std::fs::remove_dir_all(&path)
-            } else {
-                std::fs::remove_file(&path)
-            };
-            removed.unwrap();
-        }
-        copy(self.kept.path(), &root);
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    let mut source = OsString::from(from);
-    source.push("/.");
-    let copied = Command::new("cp").arg("-a").arg(source).arg(to).status().unwrap();
-    assert!(copied.success(), "cp -a {} {}", from.display(), to.display());
 }

@@ -13,6 +13,7 @@ pub mod random;
 mod running;
 pub mod signals;
 pub mod sound;
+mod state;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use time::macros::datetime;
 pub use call::{Call, Program, Run, Words};
 pub use housekeeping::Housekeeping;
 pub use running::{PATIENCE, Running, wait_until};
+pub use state::State;
 
 /// Has Linux treated like other systems, for the program and for scenes that expect less there.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";

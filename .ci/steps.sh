@@ -1,7 +1,8 @@
 # What .ci/run and .ci/long have in common: the environment, `step`, and the checks that are more than one command. To be sourced.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec </dev/null
-export CI=true RUSTFLAGS='-D warnings' CARGO_TERM_COLOR=never
+# Nothing is built twice here, so what makes the second build quick would only make the first one slow.
+export CI=true RUSTFLAGS='-D warnings' CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0
 [[ -f $HOME/.cargo/env && ! -x $(command -v cargo) ]] && . "$HOME/.cargo/env"
 # Under a fresh HOME, rustup does not find the toolchain that lies beside the cargo on the PATH.
 if command -v cargo >/dev/null && ! cargo --version >/dev/null 2>&1; then
@@ -56,16 +57,17 @@ no_loose_ends() {
   fi
 }
 
+# run_demo PROGRAM...
 # The demo judges itself; that it ends by naming the commands is what a program that does nothing would not do.
 run_demo() {
-  cargo run --release -- ralph demo | tee target/demo.txt
+  "$@" ralph demo | tee target/demo.txt
   grep -q 'ralph log' target/demo.txt || { echo 'the demo does not name `ralph log`' >&2; return 1; }
 }
 
 score_tasks() {
   local corpus=../shared/corpus/tasks
-  python3 ../shared/tools/score_tasks.py --files "$corpus/files" --oracle "$corpus/oracle.json" -- target/release/specify ralph tasks
-  python3 ../shared/tools/score_tasks.py --files "$corpus/derived" --oracle "$corpus/oracle-derived.json" -- target/release/specify ralph tasks
+  python3 ../shared/tools/score_tasks.py --files "$corpus/files" --oracle "$corpus/oracle.json" -- "$SPECIFY_RALPH_BIN" ralph tasks
+  python3 ../shared/tools/score_tasks.py --files "$corpus/derived" --oracle "$corpus/oracle-derived.json" -- "$SPECIFY_RALPH_BIN" ralph tasks
 }
 
 score_failures() {
@@ -73,7 +75,7 @@ score_failures() {
   out=$(mktemp -d)
   python3 "$corpus/eval.py" manifest --split public >"$out/inputs.jsonl"
   for budget in 500 1000 2000; do
-    target/release/specify ralph excerpt --batch "$out/inputs.jsonl" --max-chars "$budget" --neighbours >"$out/$budget.jsonl"
+    "$SPECIFY_RALPH_BIN" ralph excerpt --batch "$out/inputs.jsonl" --max-chars "$budget" --neighbours >"$out/$budget.jsonl"
   done
   python3 "$corpus/eval.py" score --split public --by-eco --budget "500=$out/500.jsonl" --budget "1000=$out/1000.jsonl" --budget "2000=$out/2000.jsonl"
   python3 "$corpus/eval.py" score --split public --json --budget "500=$out/500.jsonl" --budget "1000=$out/1000.jsonl" --budget "2000=$out/2000.jsonl" >"$out/score.json"
@@ -93,14 +95,14 @@ short = [f"{name} is {value:.3f}, less than {goal}" for name, value, goal in goa
 sys.exit("\n".join(short) or 0)
 END
   rm -r "$out"
-  python3 -B fixtures/failures/score.py --corpus "$corpus/corpus"
+  python3 -B fixtures/failures/score.py --program "$SPECIFY_RALPH_BIN" --corpus "$corpus/corpus"
 }
 
 # What redaction takes out of real streams and outputs, which hold no secrets worth the name.
 measure_untouched() {
-  cargo build --release --locked --example untouched
-  target/release/examples/untouched --least 99.9 ../shared/reference/recordings
-  target/release/examples/untouched --least 99.9 ../shared/corpus/failures/corpus
+  # `cargo test` built it.
+  target/debug/examples/untouched --least 99.9 ../shared/reference/recordings
+  target/debug/examples/untouched --least 99.9 ../shared/corpus/failures/corpus
 }
 
 # What the parsers make of recorded streams of real agents, against what these say of themselves.

@@ -257,7 +257,10 @@ fn play(scene: &Scene, plans: &[(&Point, Injection)]) {
     let shown = complaints.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n\n");
     assert!(complaints.is_empty(), "{}: {} failed\n{shown}", scene.name, complaints.len());
     // A neighbour that is hit is a point as well, so a busy machine only makes some points be met twice.
-    let is_enough = strayed.len() <= plans.len() / 2;
+    // Where there is one try alone, only calls that have the same number in every run must be met.
+    let is_counted =
+        |stray: &&String| plays_all() || !(stray.starts_with("openat") || stray.starts_with("write "));
+    let is_enough = strayed.iter().filter(is_counted).count() <= plans.len() / 2;
     assert!(is_enough, "{}: too many calls were not met:\n{}", scene.name, strayed.join("\n"));
 }
 

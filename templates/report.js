@@ -124,7 +124,10 @@
     });
     const found = attempts.filter((attempt) => !(attempt.hidden = !tests.every((test) => test(attempt))));
     for (const { section, own } of groups) section.hidden = own.every((attempt) => attempt.hidden);
-    shown.textContent = words.length === 0 ? "" : `${found.length} of ${attempts.length} match`;
+    // What was cut short has no number, and is no attempt.
+    const [judged, all] = [found, attempts].map((some) => some.filter((attempt) => attempt.querySelector(".no").textContent).length);
+    const cut = found.length > judged ? `, and ${found.length - judged} cut short` : "";
+    shown.textContent = words.length === 0 ? "" : `${judged} of ${all} match${cut}`;
   };
   let pending;
   query.addEventListener("input", () => {

@@ -161,6 +161,7 @@ fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
     let shown = shown
         .stdout_has("\n  Given up after this attempt\n")
         .stdout_has("  before      #1, #2 failed in the same way\n")
+        .stdout_has("\n  help it     specify ralph hint --task T001 'TEXT'\n")
         .text();
     for part in ["FAILED bad: is there", "T001 One", "Tried."] {
         assert_eq!(shown.matches(part).count(), 1, "{part} in {shown}");
@@ -185,7 +186,8 @@ fn a_task_is_shown_by_its_last_attempt_and_one_that_was_never_tried_says_why() {
     scene
         .ralph(&format!("show {first}:T001"))
         .code(0)
-        .stdout_has(&format!("  Given up after this attempt, done in {latest}:1\n"));
+        .stdout_has(&format!("  Given up after this attempt, done in {latest}:1\n"))
+        .stdout_lacks("help it");
     scene.ralph("show T006").code(1).stderr_has("T006 was not tried: the last session was for T001\n");
 }
 

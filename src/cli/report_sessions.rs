@@ -37,7 +37,9 @@ pub fn index(
     let mut recorded = Vec::new();
     let oldest = logs.len().saturating_sub(NEWEST_ROWS);
     for (place, log) in logs.iter().enumerate() {
-        match read(store, log, &running, place >= oldest) {
+        let is_new = place >= oldest;
+        let is_latest = is_new && logs[place + 1..].iter().all(|later| later.feature() != log.feature());
+        match read(context, log, &running, is_new, is_latest) {
             Ok(session) => recorded.push(session),
             Err(error) => unreadable.push(format!("{error:#}")),
         }
@@ -48,13 +50,28 @@ pub fn index(
     Ok(SessionsIndex::new(&recorded, features, unreadable, context.now()?))
 }
 
-/// Reads a session; what it changed takes a comparison of two trees, and is left out where it cannot be counted.
-fn read(store: &Store, log: &SessionLog, running: &[Holder], is_new: bool) -> Result<RecordedSession> {
-    let changes = if is_new { session_changes::of_log(store, log).unwrap_or_default() } else { None };
+/// Reads a session. What it changed takes a comparison of trees, and is left out where it cannot be counted; what became of
+/// it by now is known of the latest session of a feature.
+fn read(
+    context: &Context,
+    log: &SessionLog,
+    running: &[Holder],
+    is_new: bool,
+    is_latest: bool,
+) -> Result<RecordedSession> {
+    let store = context.store()?;
+    let known =
+        if is_latest { session_changes::with_commits(context, log).unwrap_or_default() } else { None };
+    let changes = match known {
+        Some(known) => Some(known.stat),
+        None if is_new => session_changes::of_log(store, log).unwrap_or_default(),
+        None => None,
+    };
     Ok(RecordedSession {
         session: sessions::describe(store, log, running)?,
         iterations: log.iterations().cloned().collect(),
         is_whole: log.is_whole(),
         changes,
+        uncommitted_files: known.map(|known| known.uncommitted_files),
     })
 }

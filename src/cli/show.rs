@@ -115,7 +115,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         session: (!is_newest).then_some(shown.log.id()),
         attempts: shown.log.iterations().filter(of_task).count(),
         earlier: &earlier,
-        afterwards: afterwards.as_deref(),
+        afterwards: afterwards.as_ref(),
         changed: lines.as_deref(),
         is_in_tree: iteration.outcome == Outcome::Failure && changed.as_ref().is_some_and(is_in_tree),
     };

@@ -6,6 +6,7 @@ use ralph_core::record::{LogEntry, Outcome, RALPH};
 use ralph_project::tasks::{Standing, Untried, standing};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
+use ralph_ui::show::Afterwards;
 use ralph_ui::style::one_line;
 
 use super::sessions;
@@ -63,23 +64,22 @@ fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
     names().find(|name| *name == task).or_else(|| names().find(|name| name.eq_ignore_ascii_case(task)))
 }
 
-/// Returns what became of the task of an attempt that did not close it: `given up after this attempt`, `done in #31`.
-pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<String>> {
-    let Some(task) = entry.task.as_ref().filter(|task| !entry.closed.contains(task)) else { return Ok(None) };
-    if !is_attempt(entry) {
-        return Ok(None);
-    }
+/// Returns what became of the task of an attempt that did not close it.
+pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<Afterwards>> {
+    let own = entry.task.as_ref().filter(|task| is_attempt(entry) && !entry.closed.contains(task));
+    let Some(task) = own else { return Ok(None) };
     let later = || log.iterations().filter(|other| other.iteration > entry.iteration);
     let next = later().find(|other| other.task.as_ref() == Some(task));
-    let is_given_up = next.is_some_and(|next| next.outcome == Some(Outcome::Skipped));
+    let skip = next.filter(|next| next.outcome == Some(Outcome::Skipped));
     let closes = |other: &&LogEntry| other.closed.contains(task);
-    let done = match later().find(closes) {
-        Some(done) => Some(format!("done in #{}", done.iteration.unwrap_or_default())),
+    let done_in = match later().find(closes) {
+        Some(done) => Some(format!("#{}", done.iteration.unwrap_or_default())),
         None => done_later(store, log, task)?,
     };
-    let parts: Vec<String> =
-        is_given_up.then(|| "given up after this attempt".to_owned()).into_iter().chain(done).collect();
-    Ok((!parts.is_empty()).then(|| parts.join(", ")))
+    let is_undone = skip
+        .and_then(|skip| store.readable_iteration(skip))
+        .is_some_and(|skip| skip.restored_to.is_some() && skip.kept_paths.is_empty());
+    Ok(Some(Afterwards { is_given_up: skip.is_some(), is_undone, done_in }))
 }
 
 /// Returns which iteration of a later session of the feature closed a task.
@@ -87,7 +87,7 @@ fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Stri
     let later = sessions::of_feature_after(store, log.feature(), log.id())?;
     Ok(later.iter().find_map(|other| {
         let done = other.iterations().find(|entry| entry.closed.iter().any(|name| name == task))?;
-        Some(format!("done in {}:{}", other.id(), done.iteration.unwrap_or_default()))
+        Some(format!("{}:{}", other.id(), done.iteration.unwrap_or_default()))
     }))
 }
 

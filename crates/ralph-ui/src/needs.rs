@@ -41,8 +41,7 @@ pub fn files_and_lines(stat: DiffStat) -> String {
 
 /// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
 pub fn needs_you(summary: &Summary) -> Option<String> {
-    let mut needs: Vec<&Need> = summary.needs_you.iter().collect();
-    needs.sort_by_key(|need| need.why != NeedKind::Asks);
+    let needs = &summary.needs_you;
     let fails = |need: &Need| if need.why == NeedKind::Fails { " fails" } else { "" };
     let names: Vec<String> =
         needs.iter().map(|need| one_line(&format!("{}{}", need.subject(), fails(need)))).collect();
@@ -51,11 +50,9 @@ pub fn needs_you(summary: &Summary) -> Option<String> {
         .then(|| format!("{} {need}: {}", grouped(needs.len() as u64), join_truncated(&names, MAX_TASKS)))
 }
 
-/// Returns a row for each of the first things that only a person can settle, what asks first, and for what waits for
-/// them.
+/// Returns a row for each of the first things that only a person can settle, and for what waits for them.
 pub fn rows(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
-    let mut all: Vec<&Need> = summary.needs_you.iter().collect();
-    all.sort_by_key(|need| need.why != NeedKind::Asks);
+    let all = &summary.needs_you;
     let mut rows: Vec<String> =
         all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", paint, width)).collect();
     let more = all.len().saturating_sub(MAX_NAMED);

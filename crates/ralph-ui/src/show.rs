@@ -45,12 +45,34 @@ pub struct ShownAttempt<'a> {
     pub attempts: usize,
     /// The attempts at its task before it, with their causes; true if that is the cause of this one.
     pub earlier: &'a [EarlierAttempt],
-    /// What became of its task: `given up after this attempt`, `done in #31`.
-    pub afterwards: Option<&'a str>,
+    /// What became of its task; `None` if it was done, or is none.
+    pub afterwards: Option<&'a Afterwards>,
     /// The files that it changed, with the lines that it added to and took from them; `None` without snapshots.
     pub changed: Option<&'a [ChangedLines]>,
     /// True if all of these files are as it left them.
     pub is_in_tree: bool,
+}
+
+/// What became of a task after an attempt that did not close it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Afterwards {
+    /// True if it was given up after this attempt.
+    pub is_given_up: bool,
+    /// True if all that its attempts changed was taken back then.
+    pub is_undone: bool,
+    /// The attempt that closed it, as commands name it: `#31`.
+    pub done_in: Option<String>,
+}
+
+impl Afterwards {
+    /// `given up after this attempt, its changes undone, done in #31`; `None` if the loop goes on with it.
+    fn words(&self) -> Option<String> {
+        let undone = if self.is_undone { ", its changes undone" } else { "" };
+        let given_up = self.is_given_up.then(|| format!("given up after this attempt{undone}"));
+        let done = self.done_in.as_ref().map(|number| format!("done in {number}"));
+        let parts: Vec<String> = given_up.into_iter().chain(done).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// An attempt at the same task.
@@ -104,7 +126,7 @@ pub fn write(
         let cause = one_line(&iteration.cause());
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
     }
-    below.extend(shown.afterwards.map(capital));
+    below.extend(shown.afterwards.and_then(Afterwards::words).as_deref().map(capital));
     for words in &below {
         write_lines(out, &painted(paint, look, hanging("  ", words, width)))?;
     }
@@ -133,9 +155,14 @@ pub fn write(
         write_indented(out, sections.trim_matches('\n'))?;
     }
     writeln!(out)?;
-    let needs_answer = is_question && shown.afterwards.is_none_or(|words| words.starts_with("given up"));
-    if let Some(task) = iteration.task.as_ref().filter(|_| needs_answer) {
-        writeln!(out, "  {}{}", padded("answer it", NAME), hint_command(RALPH, task))?;
+    let open = shown.afterwards.filter(|afterwards| afterwards.done_in.is_none());
+    let what = match open {
+        Some(_) if is_question => Some("answer it"),
+        Some(Afterwards { is_given_up: true, .. }) => Some("help it"),
+        _ => None,
+    };
+    if let (Some(what), Some(task)) = (what, &iteration.task) {
+        writeln!(out, "  {}{}", padded(what, NAME), hint_command(RALPH, task))?;
     }
     let more = "-p patch · --prompt · --agent · --stdout · --json";
     writeln!(out, "  {}", paint.paint(Look::Dim, &format!("{}{more}", padded("more", NAME))))
@@ -495,9 +522,41 @@ mod tests {
         let mut iteration = iteration(Outcome::Failure);
         iteration.cause = Some("agent exited 1: no such model".to_owned());
         iteration.error = Some("no such model".to_owned());
-        let text = text(&ShownAttempt { afterwards: Some("done in #31"), ..attempt(&iteration) }, 80);
+        let text = text(&attempt(&iteration), 80);
         assert_eq!(text.matches("no such model").count(), 1, "{text}");
-        assert!(text.contains("\n  Done in #31\n"), "{text}");
+    }
+
+    #[test]
+    fn what_became_of_the_task_is_said_with_the_command_that_helps_it() {
+        let hint = format!("{RALPH} hint --task T019 'TEXT'");
+        for (class, is_given_up, is_undone, done_in, words, command) in [
+            (None, false, false, None, "", String::new()),
+            (None, true, false, None, "Given up after this attempt", format!("help it     {hint}")),
+            (
+                None,
+                true,
+                true,
+                None,
+                "Given up after this attempt, its changes undone",
+                format!("help it     {hint}"),
+            ),
+            (None, true, false, Some("#31"), "Given up after this attempt, done in #31", String::new()),
+            (None, false, false, Some("#31"), "Done in #31", String::new()),
+            (Some(FailureClass::Question), false, false, None, "", format!("answer it   {hint}")),
+            (Some(FailureClass::Question), true, false, Some("#31"), "done in #31", String::new()),
+        ] {
+            let iteration = Iteration {
+                task: Some("T019".to_owned()),
+                failure_class: class,
+                ..iteration(Outcome::Failure)
+            };
+            let done_in = done_in.map(str::to_owned);
+            let afterwards = Afterwards { is_given_up, is_undone, done_in };
+            let text = text(&ShownAttempt { afterwards: Some(&afterwards), ..attempt(&iteration) }, 80);
+            assert!(text.contains(words), "{words}: {text}");
+            let shown = text.lines().find(|line| line.contains(" hint ")).map(str::trim_start);
+            assert_eq!(shown.unwrap_or_default(), command, "{text}");
+        }
     }
 
     #[test]
@@ -520,7 +579,9 @@ mod tests {
             |path: &str, added| ChangedLines { path: path.to_owned(), added: Some(added), removed: Some(0) };
         let changed = [file("src/export/csv.ts", 23), file("src/export/csv.test.ts", 1)];
         let earlier = [47, 48].map(|number| EarlierAttempt { number, cause: "?".to_owned(), is_same: true });
+        let afterwards = Afterwards { is_given_up: false, is_undone: false, done_in: None };
         let shown = ShownAttempt {
+            afterwards: Some(&afterwards),
             attempts: 3,
             earlier: &earlier,
             changed: Some(&changed),

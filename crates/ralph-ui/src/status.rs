@@ -389,12 +389,12 @@ mod tests {
             sessions: 1,
             tasks: TaskStates { done: 31, asks: 1, fails: 1, waits: 2, open: 0 },
             needs_you: vec![
+                need(NeedKind::Asks, "T034", "Semicolons or commas between the fields? The spec names both."),
                 need(
                     NeedKind::Fails,
                     "T019",
                     "merge › converges: Expected: \"0|i00007:\", Received: \"0|i0000f:\"",
                 ),
-                need(NeedKind::Asks, "T034", "Semicolons or commas between the fields? The spec names both."),
             ],
             waiting: vec![waits("T020"), waits("T023")],
             session: Some(SessionPart { id: session.id.clone(), totals }),

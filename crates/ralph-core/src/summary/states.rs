@@ -102,7 +102,7 @@ impl<'a> TaskRecords<'a> {
         (states, waiting)
     }
 
-    /// Returns the tasks that only a person can bring on, in the order of the list.
+    /// Returns the tasks that only a person can bring on: those that ask, then the others, each in the order of the list.
     pub fn needs(&self, list: &TaskList) -> Vec<Need> {
         let need = |item: &Item| {
             let why = self.need(item)?;
@@ -116,7 +116,9 @@ impl<'a> TaskRecords<'a> {
                 iteration: entry.iteration,
             })
         };
-        list.tasks().filter_map(need).collect()
+        let mut needs: Vec<Need> = list.tasks().filter_map(need).collect();
+        needs.sort_by_key(|need| need.why != NeedKind::Asks);
+        needs
     }
 }
 

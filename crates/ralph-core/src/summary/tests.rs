@@ -145,7 +145,7 @@ fn only_what_the_loop_cannot_settle_needs_you() {
         ("", ""),
         ("T1- T1- T2-", ""),
         ("T1-a T1-b T1!", "T1 Fails #2"),
-        ("T4? T1-a T1!", "T1 Fails #2, T4 Asks #1"),
+        ("T4? T1-a T1!", "T4 Asks #1, T1 Fails #2"),
         ("T1-a T1! | T1-b", ""),
         ("T1-a T1! | T1-b T1!", "T1 Fails #1"),
         ("T1- > agent_unusable", "- Agent #1"),

@@ -179,9 +179,7 @@ fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> 
 
 /// The cards of what needs somebody.
 pub(super) fn needs(report: &Report) -> Vec<Value> {
-    let mut needs = report.needs();
-    needs.sort_by_key(|need| need.why != NeedKind::Asks);
-    needs.into_iter().take(MAX_NEEDS).map(|need| card(report, need)).collect()
+    report.needs().into_iter().take(MAX_NEEDS).map(|need| card(report, need)).collect()
 }
 
 fn card(report: &Report, need: &Need) -> Value {

@@ -148,5 +148,5 @@ pub fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
     session.tasks_completed = iterations.iter().map(|entry| entry.closed.len()).sum();
     session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
     let changes = Some(DiffStat { files: 3, added: 40, removed: 2 });
-    RecordedSession { session, iterations, is_whole: true, changes }
+    RecordedSession { session, iterations, is_whole: true, changes, uncommitted_files: Some(1) }
 }

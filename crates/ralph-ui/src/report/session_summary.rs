@@ -26,6 +26,8 @@ pub struct RecordedSession {
     pub is_whole: bool,
     /// `None` without snapshots, and of older sessions.
     pub changes: Option<DiffStat>,
+    /// How many of these files are in no commit; known of the newest session of a feature.
+    pub uncommitted_files: Option<usize>,
 }
 
 /// A session in figures.
@@ -47,6 +49,9 @@ pub struct SessionSummary {
     pub is_whole: bool,
     #[serde(skip)]
     pub changes: Option<DiffStat>,
+    /// As in [`RecordedSession`].
+    #[serde(skip)]
+    pub uncommitted_files: Option<usize>,
     /// In the order of their first iterations.
     pub agents: Vec<String>,
     pub models: Vec<String>,
@@ -70,7 +75,7 @@ pub struct SessionSummary {
 
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
-        let RecordedSession { session, iterations, is_whole, changes } = recorded;
+        let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
         let totals = SessionTotals::fold(&session.id, iterations);
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
         let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
@@ -92,6 +97,7 @@ impl SessionSummary {
             state: ending::state(session.status, session.stop_reason, &given_up),
             is_whole: *is_whole,
             changes: *changes,
+            uncommitted_files: *uncommitted_files,
             agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },
             models: distinct(iterations.iter().filter_map(|entry| entry.model.as_deref())),
             tasks_completed: completed,

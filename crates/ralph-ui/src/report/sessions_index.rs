@@ -8,11 +8,12 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
-use crate::needs::files_and_lines;
+use crate::needs::{changed_and_committed, files_and_lines};
 use crate::style::{Count, grouped};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    CANONICAL, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp, hint_command,
+    CANONICAL, Changes, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
+    hint_command,
 };
 
 use super::environment::{Medium, environment};
@@ -130,7 +131,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         .cost
         .usd
         .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", usd(cost)));
-    let need = summary.needs_you.iter().min_by_key(|need| need.why != NeedKind::Asks).map(|need| {
+    let need = summary.needs_you.first().map(|need| {
         let since =
             need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
         let since = since.map_or(String::new(), |at| format!(" since {}", day_minute(*at)));
@@ -150,7 +151,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
             done => format!("+{}", grouped(night.tasks_completed as u64)),
             cost => Cost { is_partial: false, ..night.cost }.shown(),
             failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
-            changed => night.changes.map(files_and_lines),
+            changed => changed(night),
             ended => night.ended.as_str(),
             is_whole => night.is_whole,
         }
@@ -179,6 +180,16 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         lines => lines.collect::<Vec<_>>(),
         earlier => (earlier > 0).then(|| Count(earlier as u64, "earlier night").to_string()),
     }
+}
+
+/// What a session changed, and of the newest whether that is in a commit.
+fn changed(night: &SessionSummary) -> Option<String> {
+    let stat = night.changes?;
+    let known = night.uncommitted_files.filter(|_| night.status != Status::Running);
+    Some(known.map_or_else(
+        || files_and_lines(stat),
+        |uncommitted_files| changed_and_committed(Changes { stat, uncommitted_files }),
+    ))
 }
 
 /// Returns the page.
@@ -266,7 +277,9 @@ mod tests {
             assert_eq!(index.sessions[0].cost_per_task, each, "{words}");
             let page = index_page(&index, Medium::File).unwrap();
             assert!(
-                page.contains(&format!("<td>{cost}</td><td>{failed}</td><td>3 files +40 −2</td>")),
+                page.contains(&format!(
+                    "<td>{cost}</td><td>{failed}</td><td>3 files +40 −2, 1 file not committed</td>"
+                )),
                 "{words}: {page}"
             );
         }
@@ -284,6 +297,17 @@ mod tests {
             assert!(page.contains(part), "no `{part}` in {page}");
         }
         assert!(index_page(&index(&[]), Medium::File).unwrap().contains("<h1>Nothing is recorded yet</h1>"));
+    }
+
+    #[test]
+    fn of_the_newest_night_it_is_said_whether_its_work_is_committed() {
+        let night = |number, uncommitted_files| RecordedSession {
+            uncommitted_files,
+            ..recorded(number, "T1-a", Some(1.0))
+        };
+        let page = index_page(&index(&[night(1, None), night(2, Some(0))]), Medium::File).unwrap();
+        let of_newest = page.find("<td>3 files +40 −2, committed</td>").unwrap();
+        assert!(of_newest < page.find("<td>3 files +40 −2</td>").unwrap(), "{page}");
     }
 
     #[test]

@@ -289,14 +289,8 @@ impl Feature {
         sessions: Vec<Vec<LogEntry>>,
         elsewhere: Vec<Option<RemoteRun>>,
         list: TaskList,
-        mut summary: Summary,
+        summary: Summary,
     ) -> Self {
-        // What stops everything comes first, then what a word of the user's settles.
-        summary.needs_you.sort_by_key(|need| match need.why {
-            NeedKind::Fails => 2,
-            NeedKind::Asks => 1,
-            NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => 0,
-        });
         let mut fates = fates(&sessions).into_iter();
         let mut nights = Vec::with_capacity(sessions.len());
         for (entries, elsewhere) in sessions.into_iter().zip(elsewhere) {

@@ -440,8 +440,8 @@ fn attempts_are_found_by_exit_code_task_outcome_and_words() {
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{filter}");
     }
     let mut scene = Scene::new(morning(), (120, 36));
-    scene.keys("/exit:101").shows("find / exit:101▏").shows("5 of 19");
-    scene.keys("<Enter><Esc>").shows("─ 19 ─");
+    scene.keys("/exit:101").shows("find / exit:101▏").shows("5 of 18");
+    scene.keys("<Enter><Esc>").shows("─ 18 ─");
     scene.keys("/nowhere<Enter>").shows("no attempt matches `nowhere`");
 }
 

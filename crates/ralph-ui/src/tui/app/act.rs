@@ -563,7 +563,7 @@ impl App {
     /// The attempts that pass the filter, and all of them.
     pub fn passed(&self) -> (usize, usize) {
         let Some((_, night)) = self.night() else { return (0, 0) };
-        let all = night.attempts.iter().filter(|one| one.outcome() != Outcome::Skipped);
+        let all = night.attempts.iter().filter(|one| one.outcome().is_attempt());
         (all.clone().filter(|one| is_match(one, &self.filter)).count(), all.count())
     }
 }

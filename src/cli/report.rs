@@ -14,7 +14,7 @@ use ralph_core::record::{
 };
 use ralph_core::summary::not_done;
 use ralph_git::worktree::ChangedFile;
-use ralph_store::{Ask, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
+use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
     Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, write_markdown,
@@ -86,6 +86,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     let (_, elsewhere) = sessions::status(store, log, &running);
     let begin = Spool::in_flight(store.repository(), log.id())
         .filter(|_| is_running && log.tip().kind != RecordKind::End);
+    let waiting = is_running.then(|| Control::of(store.repository(), log.id()).waiting()).flatten();
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
     // What no page of that size can hold need not be read.
@@ -123,6 +124,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
         elsewhere,
         is_whole: log.is_whole(),
         begin,
+        waiting,
         tasks_before: TaskCounts {
             done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
             open: first.tasks.tasks_open + first.closed.len(),

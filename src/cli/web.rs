@@ -10,7 +10,7 @@ use clap::Args;
 use hyper::StatusCode;
 
 use ralph_core::record::{SessionId, SessionName, hex};
-use ralph_store::{Spool, Store, random_bytes};
+use ralph_store::{Control, Spool, Store, random_bytes};
 use ralph_ui::report::{Limits, Medium, index_page, page};
 
 use super::report::Wanted;
@@ -132,6 +132,8 @@ fn state(target: &[SessionName], store: &Store) -> Result<String> {
     for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session)) {
         holder.session.as_str().hash(&mut seen);
         Spool::in_flight(store.repository(), &holder.session).map(|begin| begin.iteration).hash(&mut seen);
+        let waiting = Control::of(store.repository(), &holder.session).waiting();
+        waiting.map(|waiting| waiting.until.seconds()).hash(&mut seen);
     }
     Ok(format!("{:016x}", seen.finish()))
 }

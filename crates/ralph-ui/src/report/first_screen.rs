@@ -6,6 +6,7 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
+use crate::status::waiting_words;
 use crate::style::{Count, brief_duration, cut, grouped, minutes, phase_title, short};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
@@ -289,8 +290,11 @@ pub(super) fn resume(report: &Report) -> Option<String> {
     is_over.then(|| format!("{RALPH_ELSEWHERE} resume{id}{}", report.session.budget().flags_to_go_on()))
 }
 
-/// What runs.
+/// What runs, or what the loop waits for.
 pub(super) fn now(report: &Report) -> Option<Value> {
+    if let Some(waiting) = &report.waiting {
+        return Some(context! { waiting => one_line(&waiting_words(waiting, report.made_at)) });
+    }
     let begin = report.begin.as_ref()?;
     let task = &begin.task.name;
     let is_failure = |one: &&ReportIteration| {

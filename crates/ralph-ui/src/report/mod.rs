@@ -38,7 +38,7 @@ use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
     Cost, Durations, FileChange, Need, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts,
-    TaskStates, Timestamp, Tokens,
+    TaskStates, Timestamp, Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
 
@@ -101,6 +101,9 @@ pub struct Report {
     /// The iteration that runs.
     #[serde(skip)]
     pub begin: Option<Begin>,
+    /// What a running session waits for.
+    #[serde(skip)]
+    pub waiting: Option<Waiting>,
     /// Set if it runs on another machine.
     #[serde(skip)]
     pub elsewhere: Option<RemoteRun>,
@@ -123,6 +126,8 @@ pub struct ReportInput {
     pub is_whole: bool,
     /// The iteration that runs.
     pub begin: Option<Begin>,
+    /// What a running session waits for.
+    pub waiting: Option<Waiting>,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     /// As they stood at the start.
@@ -197,6 +202,7 @@ impl Report {
             uncommitted: found.uncommitted,
             is_latest: found.is_latest,
             begin,
+            waiting: found.waiting,
             elsewhere: found.elsewhere,
         }
     }

@@ -149,7 +149,9 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::super::{Diff, Text};
     use super::*;
-    use ralph_core::record::{Claim, FlaggedTask, Need, ToolCall, ToolKind, WaitingTask};
+    use ralph_core::record::{
+        Claim, FailureClass, FlaggedTask, Need, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
+    };
 
     /// Everything that may hold what somebody else wrote.
     fn hostile() -> Report {
@@ -304,5 +306,23 @@ mod tests {
     fn style_and_script_end_where_their_elements_end() {
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+    }
+
+    #[test]
+    fn a_loop_that_waits_says_for_what_and_has_no_task() {
+        let waiting = Waiting {
+            agent: "claude".to_owned(),
+            class: FailureClass::Quota,
+            until: Timestamp::from_seconds(1_767_278_600),
+            is_guessed: false,
+            message: None,
+        };
+        let report = Report { waiting: Some(waiting), ..report(iterations("T1?"), "") };
+        let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
+        let page = page(&report, limits, Medium::File).unwrap();
+        let (_, card) = page.split_once("<article class=\"card now\">").unwrap();
+        let (card, _) = card.split_once("</article>").unwrap();
+        assert!(card.contains("s usage limit until"), "{card}");
+        assert!(card.contains(" stop</code>") && !card.contains(" hint "), "{card}");
     }
 }

@@ -125,6 +125,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
         session,
         is_whole: true,
         begin: None,
+        waiting: None,
         uncommitted: None,
         is_latest: true,
         tasks_before: TaskCounts { done: 0, open: 3 },

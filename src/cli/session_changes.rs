@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{Changes, DiffStat, ObjectId};
+use ralph_core::record::{Changes, DiffStat, LogEntry, ObjectId};
 use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
-use ralph_store::{Row, SessionLog, SessionRows, Store};
+use ralph_store::{Row, SessionLog, SessionRefs, SessionRows, Store};
 
 use super::iterations::{FeatureFiles, files, files_of};
 use super::{Context, lane};
@@ -57,10 +57,22 @@ pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Re
     let first = rows.first().filter(|first| !first.is_iteration()).map(Row::entry).transpose()?;
     let Some(first) = first else { return Ok(None) };
     let snapshot = |row: &Row<'_>| row.snapshot().filter(|_| row.is_iteration());
-    let Some(oldest) = rows.iter().find_map(snapshot) else { return Ok(None) };
-    let last = rows.iter().rev().find_map(snapshot);
-    let snapshots = (store.first_snapshot_of(session.refs, Some(oldest))?, last);
-    let files = changed_files(store, &files_of(store, session.feature, Some(&first)), snapshots)?;
+    let snapshots = [rows.iter().find_map(snapshot), rows.iter().rev().find_map(snapshot)];
+    between(store, session.refs, &first, snapshots)
+}
+
+/// The same by its first record, and the oldest and the newest snapshot of its iterations.
+pub fn between(
+    store: &Store,
+    refs: &SessionRefs,
+    first: &LogEntry,
+    [oldest, last]: [Option<ObjectId>; 2],
+) -> Result<Option<DiffStat>> {
+    if oldest.is_none() {
+        return Ok(None);
+    }
+    let snapshots = (store.first_snapshot_of(refs, oldest)?, last);
+    let files = changed_files(store, &files_of(store, &first.feature, Some(first)), snapshots)?;
     Ok(files.as_deref().map(stat))
 }
 

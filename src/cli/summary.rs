@@ -3,17 +3,18 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{Hint, LogEntry, SessionId, Summary};
+use ralph_core::record::{Hint, ObjectId, SessionId, Summary};
 use ralph_core::summary::summarize;
 use ralph_project::tasks;
-use ralph_store::{Hints, Listing, SessionLog, Store};
+use ralph_store::{Hints, Listing, Row, Store};
 
 use super::Context;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
 /// command shows.
 pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
-    of_logs(context, feature, &context.store()?.logs_of(feature)?, shown)
+    // What cannot be read is reported where records are listed.
+    of_rows(context, &context.store()?.listing(|_| true, &mut Vec::new())?, feature, shown)
 }
 
 /// The same, by a listing that a command has read already, if that is of all sessions.
@@ -24,23 +25,27 @@ pub fn of_listing(
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
     if listing.is_of_all() {
-        of_logs(context, feature, &listing.logs_of(feature), shown)
+        of_rows(context, listing, feature, shown)
     } else {
         of_feature(context, feature, shown)
     }
 }
 
-fn of_logs(
+fn of_rows(
     context: &Context,
+    listing: &Listing,
     feature: &str,
-    sessions: &[SessionLog],
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
     let store = context.store()?;
-    let list = list(context, store, feature, sessions);
+    let rows = || listing.sessions().rev().filter(|session| session.feature == feature);
+    let has_run = |row: &Row<'_>| row.is_iteration() && row.exit().is_some_and(|exit| exit.agent.is_some());
+    let newest = rows().next().and_then(|session| session.rows().rfind(has_run)?.entry().ok());
+    let commits = rows().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
+    let list = list(context, store, feature, commits);
     let hints = hints(store, feature);
-    let remains = ralph_engine::remains(store, context.work_tree().ok(), sessions);
-    Ok(summarize(feature, sessions, &list, &hints, remains.as_ref(), shown))
+    let remains = ralph_engine::remains(store, context.work_tree().ok(), newest.as_ref());
+    Ok(summarize(feature, &listing.facts_of(feature), &list, &hints, remains.as_ref(), shown))
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the
@@ -60,14 +65,15 @@ pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
     Hints::of(store.repository(), feature).list().unwrap_or_default()
 }
 
-/// Returns the task list of a feature: as it is now, else as the newest record has it, else an empty one.
+/// Returns the task list of a feature: as it is now, else as the newest of the records `commits` has it, else an empty
+/// one.
 pub fn list(
     context: &Context,
     store: &Store,
     feature: &str,
-    sessions: &[impl AsRef<[LogEntry]>],
+    commits: impl Iterator<Item = ObjectId>,
 ) -> TaskList {
-    present_list(context, feature).or_else(|| recorded_list(store, sessions)).unwrap_or_default()
+    present_list(context, feature).or_else(|| recorded_list(store, commits)).unwrap_or_default()
 }
 
 fn present_list(context: &Context, feature: &str) -> Option<TaskList> {
@@ -76,8 +82,7 @@ fn present_list(context: &Context, feature: &str) -> Option<TaskList> {
 }
 
 /// Returns the newest recorded list: a clone may have the records alone.
-fn recorded_list(store: &Store, sessions: &[impl AsRef<[LogEntry]>]) -> Option<TaskList> {
-    let newest = sessions.iter().flat_map(AsRef::as_ref).rev();
-    let mut lists = newest.filter_map(|entry| store.file(&entry.commit, "tasks.md").ok().flatten());
+fn recorded_list(store: &Store, commits: impl Iterator<Item = ObjectId>) -> Option<TaskList> {
+    let mut lists = commits.filter_map(|commit| store.file(&commit, "tasks.md").ok().flatten());
     lists.next().and_then(|bytes| tasks::parse(&bytes).ok())
 }

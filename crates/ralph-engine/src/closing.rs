@@ -73,7 +73,8 @@ impl Running<'_> {
         let tasks = tasks.unwrap_or(&nothing);
         let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), tasks);
         let feature = &self.session.feature;
-        let sessions = self.plan.store.logs_of(feature)?;
+        let listing = self.plan.store.listing(|_| true, &mut Vec::new())?;
+        let sessions = listing.facts_of(feature);
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let summary =
             summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));

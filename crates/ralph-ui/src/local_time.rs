@@ -36,6 +36,13 @@ pub fn day(at: Timestamp) -> String {
     shown(at, zone(), "%a %-d %b")
 }
 
+/// The same two in one: a list has thousands of them.
+pub fn day_and_clock(at: Timestamp) -> [String; 2] {
+    let both = shown(at, zone(), "%a %-d %b\t%H:%M");
+    let (day, clock) = both.split_once('\t').unwrap_or(("", &both));
+    [day, clock].map(str::to_owned)
+}
+
 /// Formats date, time and UTC offset: `2026-11-23 02:15:07 +01:00`.
 pub fn local_with_offset(at: Timestamp) -> String {
     shown(at, zone(), "%Y-%m-%d %H:%M:%S %:z")

@@ -17,7 +17,7 @@ use ralph_store::{RemoteRun, Row};
 use super::ending::{attempts, cost, cut_short_words, feature_name, state};
 use super::evidence::{FLAG, flagged};
 use super::json::write_pretty;
-use super::local_time::{self, clock, day, span_of};
+use super::local_time::{self, day, day_and_clock, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
 use super::status::phase_name;
 use super::style::{
@@ -136,7 +136,8 @@ struct ListRow {
     flag: String,
     time: String,
     cost: String,
-    ended_at: Timestamp,
+    /// The day and the time of day at which it ended.
+    end: [String; 2],
     phase: Option<String>,
 }
 
@@ -156,7 +157,7 @@ impl ListRow {
             flag,
             time: row.duration_ms.total().map_or(String::new(), brief_duration),
             cost: row.cost().shown().unwrap_or_default(),
-            ended_at: row.ended_at,
+            end: day_and_clock(row.ended_at),
             phase: row.phase().map(|phase| one_line(&phase_name(&phase))),
         }
     }
@@ -226,14 +227,10 @@ fn write_rows(
     }
     let (mut phase, mut date) = (None, listed.head.started_at.map(day));
     for row in &rows {
-        let today = Some(day(row.ended_at));
-        if today != date {
-            let line = cut(
-                &format!("{INDENT}{}", today.as_deref().unwrap_or_default()),
-                width.unwrap_or(usize::MAX),
-            );
+        if date.as_ref() != Some(&row.end[0]) {
+            let line = cut(&format!("{INDENT}{}", row.end[0]), width.unwrap_or(usize::MAX));
             writeln!(out, "{}", paint.paint(Look::Dim, &line))?;
-            date = today;
+            date = Some(row.end[0].clone());
         }
         if row.phase != phase {
             if let Some(name) = &row.phase {
@@ -314,11 +311,11 @@ impl Columns {
             _ => Look::Warn,
         };
         let attempt = row.attempt.map_or(String::new(), |attempt| attempt.to_string());
-        let end = clock(row.ended_at);
+        let end = &row.end[1];
         let Some(room) = self.what else {
             let name = paint.paint(row.look, &format!("{} {}", row.mark, row.task));
             let what = paint.paint(look, &row.what) + &paint.paint(Look::Warn, &row.flag);
-            let tail = [&row.time, &row.cost, &end].map(|text| paint.paint(Look::Dim, text));
+            let tail = [&row.time, &row.cost, end].map(|text| paint.paint(Look::Dim, text));
             let [time, cost, end] = tail;
             let parts = [number, name, attempt, what.trim_start().to_owned(), time, cost, end];
             return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
@@ -329,7 +326,7 @@ impl Columns {
         let attempt = if self.attempt > 0 { format!("  {attempt:>0$}", self.attempt) } else { String::new() };
         let right =
             |text: &str, column: usize| if column > 0 { format!(" {text:>column$}") } else { String::new() };
-        let tail = right(&row.time, self.time) + &right(&row.cost, self.cost) + &right(&end, self.end);
+        let tail = right(&row.time, self.time) + &right(&row.cost, self.cost) + &right(end, self.end);
         let line = [
             paint.paint(Look::Dim, &format!("{number:>NUMBER$}")),
             "  ".to_owned(),

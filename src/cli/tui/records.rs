@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Task,
+    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionFacts,
+    SessionId, Task,
 };
 use ralph_core::summary::summarize;
 use ralph_git::worktree::ChangedFile;
@@ -20,12 +21,12 @@ use ralph_store::{
     Store,
 };
 use ralph_ui::tui::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, PART, Patch, Place, Request,
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place, Request,
     SessionDetail, Stream, Unfinished, rows_of_part,
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
-use crate::cli::session_changes::{changed_files, changes, in_tree};
+use crate::cli::session_changes::{between, changed_files, in_tree};
 use crate::cli::{Context, summary};
 
 /// How much of a file is read before a part of it that is redacted.
@@ -208,10 +209,13 @@ impl Records {
                 all.push(entries);
             }
             let stamp = self.list_stamp(&path);
-            let list = summary::list(&self.context, &self.store, &path, &all);
+            let commits = all.iter().flatten().rev().map(|entry: &LogEntry| entry.commit.clone());
+            let list = summary::list(&self.context, &self.store, &path, commits);
             let hints = summary::hints(&self.store, &path);
-            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), &all);
-            let summary = summarize(&path, &all, &list, &hints, remains.as_ref(), None);
+            let newest = all.last().and_then(|entries| entries.iter().rfind(|entry| entry.has_run()));
+            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), newest);
+            let facts: Vec<_> = all.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
+            let summary = summarize(&path, &facts, &list, &hints, remains.as_ref(), None);
             seen.features.push(Arc::new(Feature::new(path, all, elsewhere, list, summary)));
             seen.inputs.push((stamp, hints));
         }
@@ -272,13 +276,17 @@ impl Records {
             }
         }
         let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
-        Ok(SessionDetail { changes: self.changes(id).unwrap_or_default(), session, learnings, top })
+        let changes = night.map(|night| self.changes(night)).transpose().unwrap_or_default().flatten();
+        Ok(SessionDetail { changes, session, learnings, top })
     }
 
-    fn changes(&self, id: &SessionId) -> Result<Option<DiffStat>> {
-        let listing = self.store.listing(|refs| refs.session == *id, &mut Vec::new())?;
-        let Some(session) = listing.sessions().next() else { return Ok(None) };
-        changes(&self.store, &session, &session.rows().collect::<Vec<_>>())
+    fn changes(&self, night: &Night) -> Result<Option<DiffStat>> {
+        let ends = self.seen().ends.get(&night.id).cloned();
+        let Some((first, _)) = ends.filter(|(first, _)| first.iteration.is_none()) else { return Ok(None) };
+        let mut snapshots = night.attempts.iter().filter_map(|one| one.entry.snapshot.clone());
+        let oldest = snapshots.next();
+        let last = snapshots.next_back().or_else(|| oldest.clone());
+        between(&self.store, &SessionRefs::new(&first.feature, night.id.clone()), &first, [oldest, last])
     }
 
     /// Returns the snapshots before and after each run of attempts, which are here.

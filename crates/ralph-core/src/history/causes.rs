@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::{Iteration, LogEntry, Outcome, RecordKind, TaskName};
+use crate::record::{Iteration, IterationFacts, Outcome, TaskName};
 
 use super::failure_key::FailureKey;
 
@@ -28,7 +28,7 @@ impl Cause {
 #[derive(Debug)]
 pub struct CauseRecord<'a> {
     pub task: Option<&'a str>,
-    pub closed: &'a [TaskName],
+    pub closed: Vec<&'a str>,
     /// `None` unless it failed.
     pub cause: Option<Cause>,
     /// True if its task was given up.
@@ -45,7 +45,7 @@ impl<'a> CauseRecord<'a> {
         let is_failure = record.outcome == Outcome::Failure;
         Self {
             task: record.task.as_deref(),
-            closed: &record.closed,
+            closed: record.closed.iter().map(String::as_str).collect(),
             cause: is_failure.then(|| FailureKey::of(record).map_or_else(words, Cause::Known)),
             is_skip: record.outcome == Outcome::Skipped,
             has_passed: record.exit.validation == Some(0) && record.validation_exit_reason().is_none(),
@@ -53,18 +53,20 @@ impl<'a> CauseRecord<'a> {
         }
     }
 
-    /// Returns `None` for a record that is not of an iteration.
-    pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
-        let words = || Cause::Words(entry.cause.clone().unwrap_or_default(), entry.task.clone());
-        let is_failure = entry.outcome == Some(Outcome::Failure);
-        (entry.kind == RecordKind::Iteration).then(|| Self {
-            task: entry.task.as_deref(),
-            closed: &entry.closed,
-            cause: is_failure.then(|| FailureKey::of_entry(entry).map_or_else(words, Cause::Known)),
-            is_skip: entry.outcome == Some(Outcome::Skipped),
-            has_passed: entry.exit.validation == Some(0),
+    /// Returns the same from what is counted of a record.
+    pub fn of_facts(facts: &'a IterationFacts<'_>) -> Self {
+        let IterationFacts { outcome, fingerprint, exit, failure_class, cause, .. } = facts;
+        let (task, cause) = (facts.task.as_deref(), cause.as_deref());
+        let known = FailureKey::new(*outcome, fingerprint.as_deref(), *exit, *failure_class, cause);
+        let words = || Cause::Words(cause.unwrap_or_default().to_owned(), task.map(str::to_owned));
+        Self {
+            task,
+            closed: facts.closed.iter().map(AsRef::as_ref).collect(),
+            cause: (*outcome == Outcome::Failure).then(|| known.map_or_else(words, Cause::Known)),
+            is_skip: *outcome == Outcome::Skipped,
+            has_passed: exit.validation == Some(0),
             validation: None,
-        })
+        }
     }
 }
 
@@ -91,7 +93,7 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
     let mut tasks: HashMap<&str, TaskCourse> = HashMap::new();
     let mut failures: HashMap<&Cause, Vec<usize>> = HashMap::new();
     for (place, record) in records.iter().enumerate() {
-        for task in record.closed {
+        for task in &record.closed {
             tasks.entry(task).or_default().closed = Some(place);
         }
         if let Some(course) = record.task.map(|task| tasks.entry(task).or_default()) {
@@ -140,7 +142,6 @@ mod tests {
     /// open; `T1+`: it was done, `T1!`: it was given up.
     fn record(word: &'static str) -> CauseRecord<'static> {
         let (task, rest) = word.split_at(2);
-        let closed: &'static [TaskName] = Box::leak(Box::new([task.to_owned()]));
         let cause = match rest {
             "+" | "!" => None,
             "-" | "-~" => Some(Cause::Words("open".to_owned(), Some(task.to_owned()))),
@@ -148,7 +149,7 @@ mod tests {
         };
         CauseRecord {
             task: Some(task),
-            closed: if rest == "+" { closed } else { &[] },
+            closed: if rest == "+" { vec![task] } else { Vec::new() },
             cause,
             is_skip: rest == "!",
             has_passed: matches!(rest, "+" | "-~" | "!"),

@@ -4,19 +4,21 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Timestamp;
 
 /// The name of a session: `20261121-204512-3f9a0c1d`. Lower case, sorts by time, unique.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// It and [`ObjectId`] hold their text themselves: lists have tens of thousands of them, each of which would be allocated.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
-pub struct SessionId(String);
+pub struct SessionId([u8; 24]);
 
 impl SessionId {
     /// `salt` distinguishes two sessions that start in the same second.
     pub fn new(started_at: Timestamp, salt: u32) -> Self {
-        Self(format!("{}-{salt:08x}", started_at.compact()))
+        Self::of(&format!("{}-{salt:08x}", started_at.compact()))
     }
 
     /// This id, or where `other` began in the same second and would sort after it, one that sorts after `other`.
@@ -29,22 +31,20 @@ impl SessionId {
         }
         // A large step still distinguishes two that start at once in different clones.
         let step = salt % 4096 + 1;
-        Self(format!("{second}-{:08x}", others_salt.saturating_add(step)))
+        Self::of(&format!("{second}-{:08x}", others_salt.saturating_add(step)))
+    }
+
+    fn of(text: &str) -> Self {
+        Self(text.as_bytes().try_into().expect("an id has 24 characters"))
     }
 
     fn parts(&self) -> (&str, u32) {
-        let (second, salt) = self.0.split_at(15);
+        let (second, salt) = self.as_str().split_at(15);
         (second, u32::from_str_radix(salt.trim_start_matches('-'), 16).expect("an id ends in 8 hex digits"))
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        text_of(&self.0)
     }
 }
 
@@ -61,39 +61,34 @@ impl FromStr for SessionId {
         if !is_id {
             bail!("`{text}` is not a session id; expected something like 20261121-204512-3f9a0c1d");
         }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-impl TryFrom<String> for SessionId {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
+        Ok(Self::of(text))
     }
 }
 
 /// The id of a commit, tree or blob, in hexadecimal: 40 digits for SHA-1, 64 for SHA-256.
 ///
 /// Ours, so that no type of the git library travels beyond the two doors to git.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
-pub struct ObjectId(String);
+pub struct ObjectId(Hex);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Hex {
+    Sha1([u8; 40]),
+    Sha256([u8; 64]),
+}
 
 impl ObjectId {
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Hex::Sha1(digits) => text_of(digits),
+            Hex::Sha256(digits) => text_of(digits),
+        }
     }
 
     /// Returns the first ten digits, for people.
     pub fn short(&self) -> &str {
-        &self.0[..10]
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        &self.as_str()[..10]
     }
 }
 
@@ -101,25 +96,57 @@ impl FromStr for ObjectId {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if !matches!(text.len(), 40 | 64) || !is_hex(text) {
-            bail!("`{text}` is not an object id");
+        let digits = text.as_bytes();
+        let hex = digits.try_into().map(Hex::Sha1).or_else(|_| digits.try_into().map(Hex::Sha256));
+        match hex {
+            Ok(hex) if is_hex(digits) => Ok(Self(hex)),
+            _ => bail!("`{text}` is not an object id"),
         }
-        Ok(Self(text.to_owned()))
     }
 }
 
-/// Without a way out of the loop all bytes are looked at together: lists hold tens of thousands of ids.
-fn is_hex(text: &str) -> bool {
-    text.bytes().fold(true, |is_hex, byte| is_hex & (byte.is_ascii_digit() | (b'a'..=b'f').contains(&byte)))
+/// Without a way out of the loop all bytes are looked at together.
+fn is_hex(digits: &[u8]) -> bool {
+    digits.iter().fold(true, |is_hex, byte| is_hex & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte)))
 }
 
-impl TryFrom<String> for ObjectId {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
+fn text_of(characters: &[u8]) -> &str {
+    std::str::from_utf8(characters).expect("an id is of digits and letters")
 }
+
+/// What both have of a text.
+macro_rules! text {
+    ($id:ident) => {
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($id)).field(&self.as_str()).finish()
+            }
+        }
+
+        impl Serialize for $id {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl TryFrom<String> for $id {
+            type Error = anyhow::Error;
+
+            fn try_from(text: String) -> Result<Self> {
+                text.parse()
+            }
+        }
+    };
+}
+
+text!(SessionId);
+text!(ObjectId);
 
 #[cfg(test)]
 mod tests {

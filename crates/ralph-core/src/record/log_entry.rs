@@ -124,6 +124,11 @@ impl LogEntry {
         Cost::of_run(self.exit.agent, self.cost_usd)
     }
 
+    /// Returns true if an agent ran in it.
+    pub fn has_run(&self) -> bool {
+        self.kind == RecordKind::Iteration && self.exit.agent.is_some()
+    }
+
     /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
         let is_acceptance = self.evidence.flags.contains(&FlagCode::Accepted);

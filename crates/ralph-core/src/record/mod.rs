@@ -73,7 +73,7 @@ pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
     CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts, Need,
-    NeedKind, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+    NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
 };
 pub use waiting::Waiting;
 pub use word::Word;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    Cost, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId, StopReason, TaskName,
-    Timestamp,
+    Cost, Exits, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId, StopReason,
+    TaskName, Timestamp,
 };
 
 /// A feature over all of its sessions, with its present task list.
@@ -21,6 +21,9 @@ pub struct Summary {
     pub waiting: Vec<WaitingTask>,
     pub needs_you: Vec<Need>,
     pub causes: CauseTotals,
+    /// Failed attempts whose cause is solved, in order.
+    #[serde(skip)]
+    pub solved_attempts: Vec<(SessionId, u32)>,
     /// Tasks that are done and should be looked at all the same.
     pub flagged: Vec<FlaggedTask>,
     /// The session that is shown; null if there is none.
@@ -238,16 +241,44 @@ pub struct FailureCause {
     pub solved_in: Option<String>,
 }
 
+/// What is counted of the records of a session, in the texts of whatever they were read from.
+#[derive(Debug, Clone)]
+pub struct SessionFacts<'a> {
+    pub id: SessionId,
+    /// Oldest first.
+    pub iterations: Vec<IterationFacts<'a>>,
+    /// Of its end, where that is its newest record.
+    pub stop_reason: Option<StopReason>,
+}
+
+impl<'a> SessionFacts<'a> {
+    /// Returns the same of entries, oldest first; `None` without any.
+    pub fn of_entries(entries: &'a [LogEntry]) -> Option<Self> {
+        let tip = entries.last()?;
+        Some(Self {
+            id: tip.session.clone(),
+            iterations: entries.iter().filter_map(IterationFacts::of_entry).collect(),
+            stop_reason: tip.stop_reason.filter(|_| tip.kind == RecordKind::End),
+        })
+    }
+}
+
 /// What is counted of the record of an iteration.
 #[derive(Debug, Clone)]
 pub struct IterationFacts<'a> {
     pub iteration: u32,
     pub task: Option<Cow<'a, str>>,
+    /// Tasks that went from open to done.
+    pub closed: Vec<Cow<'a, str>>,
     pub outcome: Outcome,
     pub failure_class: Option<FailureClass>,
-    pub agent_exit: Option<i32>,
+    pub exit: Exits,
+    pub fingerprint: Option<Cow<'a, str>>,
     pub cost: Cost,
     pub cause: Option<Cow<'a, str>>,
+    pub flags: Vec<FlagCode>,
+    /// The text of the first flag.
+    pub first_flag: Option<Cow<'a, str>>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Timestamp,
 }
@@ -255,7 +286,7 @@ pub struct IterationFacts<'a> {
 impl<'a> IterationFacts<'a> {
     /// Returns true if an agent had its turn and the result was judged: a success without a run was accepted by a person.
     pub fn is_attempt(&self) -> bool {
-        self.outcome.is_attempt() && (self.outcome != Outcome::Success || self.agent_exit.is_some())
+        self.outcome.is_attempt() && (self.outcome != Outcome::Success || self.exit.agent.is_some())
     }
 
     /// Returns `None` for a record that is not of an iteration.
@@ -268,9 +299,13 @@ impl<'a> IterationFacts<'a> {
             task: entry.task.as_deref().map(Cow::from),
             outcome: entry.outcome?,
             failure_class: entry.failure_class,
-            agent_exit: entry.exit.agent,
+            exit: entry.exit,
             cost: entry.cost(),
             cause: entry.cause.as_deref().map(Cow::from),
+            closed: entry.closed.iter().map(Cow::from).collect(),
+            fingerprint: entry.fingerprint.as_deref().map(Cow::from),
+            flags: entry.evidence.flags.clone(),
+            first_flag: entry.evidence.first_flag.as_deref().map(Cow::from),
             started_at: Some(entry.started_at),
             ended_at: entry.ended_at,
         })

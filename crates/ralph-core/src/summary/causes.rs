@@ -4,39 +4,44 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::history::causes::{Cause, CauseRecord, solutions};
-use crate::record::{CauseTotals, FailureCause, LogEntry};
+use crate::record::{CauseTotals, FailureCause, SessionFacts, SessionId};
 
 /// Maximum number of causes that are listed.
 const MAX_CAUSES: usize = 20;
 
-pub(super) fn of(sessions: &[impl AsRef<[LogEntry]>]) -> CauseTotals {
-    let entries = sessions.iter().flat_map(AsRef::as_ref);
-    let (entries, records): (Vec<&LogEntry>, Vec<CauseRecord<'_>>) =
-        entries.filter_map(|entry| Some((entry, CauseRecord::of_entry(entry)?))).unzip();
+/// Returns the causes, and the attempts whose cause is solved.
+pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId, u32)>) {
+    let all: Vec<_> =
+        sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts))).collect();
+    let records: Vec<CauseRecord<'_>> = all.iter().map(|(_, facts)| CauseRecord::of_facts(facts)).collect();
     let solved = solutions(&records);
     let mut list: Vec<FailureCause> = Vec::new();
     let mut places: HashMap<&Cause, usize> = HashMap::new();
-    for (entry, record) in entries.iter().zip(&records) {
+    let mut attempts = Vec::new();
+    for (&(session, facts), record) in all.iter().zip(&records) {
         let Some(cause) = &record.cause else { continue };
         let place = *places.entry(cause).or_insert_with(|| {
-            let solved = solved.get(cause).copied().flatten().map(|place| entries[place]);
-            let name =
-                |entry: &LogEntry| format!("{}:{}", entry.session, entry.iteration.unwrap_or_default());
+            let solved = solved.get(cause).copied().flatten().map(|place| all[place]);
             list.push(FailureCause {
                 fingerprint: cause.fingerprint().map(str::to_owned),
                 cause: None,
                 times: 0,
                 tasks: Vec::new(),
                 is_solved: solved.is_some(),
-                solved_in: solved.map(name),
+                solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.iteration)),
             });
             list.len() - 1
         });
         let known = &mut list[place];
         known.times += 1;
-        known.cause.clone_from(&entry.cause);
-        if let Some(task) = entry.task.as_ref().filter(|task| !known.tasks.contains(task)) {
-            known.tasks.push(task.clone());
+        if known.is_solved {
+            attempts.push((session.clone(), facts.iteration));
+        }
+        known.cause = facts.cause.as_deref().map(str::to_owned);
+        if let Some(task) =
+            facts.task.as_deref().filter(|task| !known.tasks.iter().any(|known| known == task))
+        {
+            known.tasks.push(task.to_owned());
         }
     }
     let solved = || list.iter().filter(|cause| cause.is_solved);
@@ -49,5 +54,6 @@ pub(super) fn of(sessions: &[impl AsRef<[LogEntry]>]) -> CauseTotals {
     list.sort_by_key(|cause| (cause.is_solved, Reverse(cause.times)));
     list.truncate(MAX_CAUSES);
     totals.list = list;
-    totals
+    attempts.sort_unstable();
+    (totals, attempts)
 }

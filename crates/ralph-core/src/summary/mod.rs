@@ -10,28 +10,30 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    GitState, Hint, LogEntry, Need, NeedKind, RecordKind, Remains, SessionId, SessionPart, SessionTotals,
-    Summary, lost_files, restore_command,
+    GitState, Hint, Need, NeedKind, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary,
+    lost_files, restore_command,
 };
 
 use states::TaskRecords;
 
 pub use not_done::not_done;
 
-/// Counts the records of all `sessions` of a feature, each with its oldest record first, against the present task list
+/// Counts the records of all `sessions` of a feature against the present task list,
 /// the `hints` that wait for a prompt, and what the newest attempt left behind. `shown` is the session that is looked at.
 pub fn summarize(
     feature: &str,
-    sessions: &[impl AsRef<[LogEntry]>],
+    sessions: &[SessionFacts<'_>],
     list: &TaskList,
     hints: &[Hint],
     remains: Option<&Remains>,
     shown: Option<&SessionId>,
 ) -> Summary {
     let mut summary = Summary { feature: feature.to_owned(), sessions: sessions.len(), ..Summary::default() };
-    for entries in sessions.iter().map(AsRef::as_ref) {
-        let Some(id) = entries.first().map(|first| &first.session) else { continue };
-        let mut totals = SessionTotals::fold(id, entries);
+    for SessionFacts { id, iterations, .. } in sessions {
+        let mut totals = SessionTotals::default();
+        for facts in iterations {
+            totals.count(id, facts);
+        }
         totals.settle(list);
         summary.totals.add(&totals);
         if shown == Some(id) {
@@ -42,10 +44,10 @@ pub fn summarize(
     let records = TaskRecords::of(sessions, list, hints);
     (summary.tasks, summary.waiting) = records.states(list);
     summary.needs_you = records.needs(list);
-    summary.needs_you.extend(sessions.last().and_then(|entries| fault(entries.as_ref())));
+    summary.needs_you.extend(sessions.last().and_then(fault));
     summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
     summary.flagged = records.flagged(list);
-    summary.causes = causes::of(sessions);
+    (summary.causes, summary.solved_attempts) = causes::of(sessions);
     summary
 }
 
@@ -74,15 +76,14 @@ fn left_behind(remains: &Remains) -> Vec<Need> {
 }
 
 /// Returns what keeps every agent from working, if that ended the newest session.
-fn fault(entries: &[LogEntry]) -> Option<Need> {
-    let tip = entries.last().filter(|tip| tip.kind == RecordKind::End)?;
-    let why = NeedKind::of_ending(tip.stop_reason?)?;
-    let last = entries.iter().rfind(|entry| entry.kind == RecordKind::Iteration);
+fn fault(newest: &SessionFacts<'_>) -> Option<Need> {
+    let why = NeedKind::of_ending(newest.stop_reason?)?;
+    let last = newest.iterations.last();
     Some(Need {
         why,
         task: None,
-        cause: last.and_then(|entry| entry.cause.clone()),
-        session: tip.session.clone(),
-        iteration: last.and_then(|entry| entry.iteration),
+        cause: last.and_then(|last| last.cause.as_deref().map(str::to_owned)),
+        session: newest.id.clone(),
+        iteration: last.map(|last| last.iteration),
     })
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    FailureClass, FlaggedTask, Hint, LogEntry, Need, NeedKind, Outcome, RecordKind, TaskStates, WaitingTask,
+    FailureClass, FlaggedTask, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts, SessionId,
+    TaskStates, WaitingTask,
 };
 
 /// What the records say of the tasks of a list.
@@ -17,30 +18,32 @@ pub(super) struct TaskRecords<'a> {
     asked: usize,
 }
 
+/// A record, and its session.
+type Record<'a> = (&'a SessionId, &'a IterationFacts<'a>);
+
 /// The newest records of a task.
 #[derive(Default)]
 struct NewestRecords<'a> {
-    success: Option<&'a LogEntry>,
-    failure: Option<&'a LogEntry>,
+    success: Option<Record<'a>>,
+    failure: Option<Record<'a>>,
     /// An attempt, or that the task was given up.
-    verdict: Option<&'a LogEntry>,
+    verdict: Option<Record<'a>>,
 }
 
 impl<'a> TaskRecords<'a> {
-    pub fn of(sessions: &'a [impl AsRef<[LogEntry]>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
+    pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
         let mut tasks: HashMap<&str, NewestRecords<'_>> = HashMap::new();
-        let entries = sessions.iter().flat_map(AsRef::as_ref);
-        for entry in entries.filter(|entry| entry.kind == RecordKind::Iteration) {
-            let item = entry.task.as_deref().and_then(|task| list.find(task));
-            let (Some(item), Some(outcome)) = (item, entry.outcome) else { continue };
+        let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
+        for record @ (_, facts) in records {
+            let Some(item) = facts.task.as_deref().and_then(|task| list.find(task)) else { continue };
             let newest = tasks.entry(&item.name).or_default();
-            match outcome {
-                Outcome::Success => newest.success = Some(entry),
-                Outcome::Failure => newest.failure = Some(entry),
+            match facts.outcome {
+                Outcome::Success => newest.success = Some(record),
+                Outcome::Failure => newest.failure = Some(record),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
-            if outcome.is_attempt() || outcome == Outcome::Skipped {
-                newest.verdict = Some(entry);
+            if facts.outcome.is_attempt() || facts.outcome == Outcome::Skipped {
+                newest.verdict = Some(record);
             }
         }
         let asked = list.tasks().filter(|item| !item.done).filter_map(|item| tasks.get(item.name.as_str()));
@@ -51,14 +54,14 @@ impl<'a> TaskRecords<'a> {
     /// Returns why only a person can bring this task on; `None` if the loop can, or if it is done.
     fn need(&self, item: &Item) -> Option<NeedKind> {
         let last = self.newest.get(item.name.as_str())?.verdict.filter(|_| !item.done)?;
-        if last.outcome == Some(Outcome::Skipped) {
+        if last.1.outcome == Outcome::Skipped {
             return Some(NeedKind::Fails);
         }
-        (is_question(last) && !self.is_answered(item, last)).then_some(NeedKind::Asks)
+        (is_question(last) && !self.is_answered(item, last.1)).then_some(NeedKind::Asks)
     }
 
     /// Returns true if a hint came after the question: one for the task, or one for no task if no other one asks.
-    fn is_answered(&self, item: &Item, question: &LogEntry) -> bool {
+    fn is_answered(&self, item: &Item, question: &IterationFacts<'_>) -> bool {
         let mut hints = self.hints.iter().filter(|hint| hint.added_at >= question.ended_at);
         hints.any(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
     }
@@ -67,13 +70,13 @@ impl<'a> TaskRecords<'a> {
     pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
         let flagged = |item: &Item| {
             let newest = self.newest.get(item.name.as_str()).filter(|_| item.done)?;
-            let entry = newest.success.filter(|entry| !entry.evidence.flags.is_empty())?;
+            let (session, facts) = newest.success.filter(|(_, facts)| !facts.flags.is_empty())?;
             Some(FlaggedTask {
                 task: item.name.clone(),
-                session: entry.session.clone(),
-                iteration: entry.iteration,
-                flags: entry.evidence.flags.clone(),
-                text: entry.evidence.first_flag.clone(),
+                session: session.clone(),
+                iteration: Some(facts.iteration),
+                flags: facts.flags.clone(),
+                text: facts.first_flag.as_deref().map(str::to_owned),
             })
         };
         list.tasks().filter_map(flagged).collect()
@@ -107,13 +110,13 @@ impl<'a> TaskRecords<'a> {
         let need = |item: &Item| {
             let why = self.need(item)?;
             let newest = self.newest.get(item.name.as_str())?;
-            let entry = newest.failure.or(newest.verdict)?;
+            let (session, facts) = newest.failure.or(newest.verdict)?;
             Some(Need {
                 why,
                 task: Some(item.name.clone()),
-                cause: entry.cause.clone(),
-                session: entry.session.clone(),
-                iteration: entry.iteration,
+                cause: facts.cause.as_deref().map(str::to_owned),
+                session: session.clone(),
+                iteration: Some(facts.iteration),
             })
         };
         let mut needs: Vec<Need> = list.tasks().filter_map(need).collect();
@@ -122,6 +125,6 @@ impl<'a> TaskRecords<'a> {
     }
 }
 
-fn is_question(entry: &LogEntry) -> bool {
-    entry.outcome == Some(Outcome::Failure) && entry.failure_class.is_some_and(FailureClass::is_question)
+fn is_question((_, facts): Record<'_>) -> bool {
+    facts.outcome == Outcome::Failure && facts.failure_class.is_some_and(FailureClass::is_question)
 }

@@ -4,7 +4,7 @@ use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
     FailureClass, FlagCode, GitState, GitStateKind, Hint, LogEntry, NeedKind, Outcome, RecordKind, Remains,
-    SessionId, Status, StopReason, Summary, Timestamp, UserFile, UserFileChange,
+    SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile, UserFileChange,
 };
 
 const LIST: &str =
@@ -38,6 +38,10 @@ fn sessions(words: &str) -> Vec<Vec<LogEntry>> {
     words.split('|').enumerate().map(session).collect()
 }
 
+fn facts(sessions: &[Vec<LogEntry>]) -> Vec<SessionFacts<'_>> {
+    sessions.iter().filter_map(|entries| SessionFacts::of_entries(entries)).collect()
+}
+
 fn entry(word: &str) -> LogEntry {
     let (word, usd) = word.split_once(':').map_or((word, None), |(word, usd)| (word, usd.parse().ok()));
     let mut entry = log_entries(&word.replace(['?', '=', '#', '/'], "-")).remove(0);
@@ -57,7 +61,7 @@ fn entry(word: &str) -> LogEntry {
 
 fn of(words: &str, list: &str) -> Summary {
     let list = TaskList::parse(list.as_bytes()).unwrap();
-    summarize("specs/001-login", &sessions(words), &list, &[], None, Some(&id(0)))
+    summarize("specs/001-login", &facts(&sessions(words)), &list, &[], None, Some(&id(0)))
 }
 
 #[test]
@@ -195,7 +199,7 @@ fn the_session_that_is_shown_is_a_part_of_the_whole() {
     assert_eq!((summary.totals.cost.usd, part.totals.cost.usd), (Some(3.0), Some(2.0)));
     assert_eq!(part.totals.cost.not_done_usd, Some(1.0));
     let list = TaskList::parse(LIST.as_bytes()).unwrap();
-    assert_eq!(summarize("x", &sessions("T1+"), &list, &[], None, None).session, None);
+    assert_eq!(summarize("x", &facts(&sessions("T1+")), &list, &[], None, None).session, None);
 }
 
 #[test]
@@ -217,7 +221,7 @@ fn a_hint_that_came_after_the_question_answers_it() {
             added_at: Timestamp::from_seconds(added_at),
             session: None,
         };
-        let summary = summarize("x", &sessions(words), &list, &[hint], None, None);
+        let summary = summarize("x", &facts(&sessions(words)), &list, &[hint], None, None);
         assert_eq!((summary.tasks.asks, summary.needs_you.len()), (asks, asks), "{words} {tasks:?}");
     }
 }
@@ -231,7 +235,7 @@ fn a_task_is_flagged_by_the_attempt_that_did_it() {
         let mut sessions = sessions(words);
         sessions[0][flagged_at].evidence.flags = vec![FlagCode::NoTests];
         sessions[0][flagged_at].evidence.first_flag = Some("no test ran".to_owned());
-        let flagged = summarize("x", &sessions, &list, &[], None, None).flagged;
+        let flagged = summarize("x", &facts(&sessions), &list, &[], None, None).flagged;
         let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{words}");
         assert!(flagged.iter().all(|task| task.text.as_deref() == Some("no test ran")));
@@ -271,7 +275,7 @@ fn what_an_attempt_left_behind_needs_somebody_until_it_is_ended_or_brought_back(
     ] {
         let remains = Remains { session: id(0), iteration: 3, git_state, user_files };
         let list = TaskList::parse(LIST.as_bytes()).unwrap();
-        let needs = summarize("x", &sessions("T1+"), &list, &[], Some(&remains), None).needs_you;
+        let needs = summarize("x", &facts(&sessions("T1+")), &list, &[], Some(&remains), None).needs_you;
         let found: Vec<_> = needs
             .iter()
             .map(|need| (need.why, need.cause.as_deref().unwrap(), need.iteration.unwrap()))

@@ -25,7 +25,7 @@ impl SessionTotals {
         self.succeeded += usize::from(facts.outcome == Outcome::Success);
         self.failed += usize::from(is_failure);
         self.attempts += usize::from(facts.is_attempt());
-        let interruption = Interruption::of(facts.outcome, facts.failure_class, facts.agent_exit);
+        let interruption = Interruption::of(facts.outcome, facts.failure_class, facts.exit.agent);
         if let Some(by) = interruption {
             self.cut_short.push(CutShort {
                 session: session.clone(),

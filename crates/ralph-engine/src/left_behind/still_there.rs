@@ -1,19 +1,13 @@
 //! What of the things that an attempt left behind is still so.
 
-use ralph_core::record::{GitState, GitStateKind, LogEntry, RecordKind, Remains, UserFile, UserFileChange};
+use ralph_core::record::{GitState, GitStateKind, LogEntry, Remains, UserFile, UserFileChange};
 use ralph_git::worktree::{Operation, WorkTree};
 use ralph_os::process::Tool;
 use ralph_store::{Store, git_locks, lock_name};
 
-/// Returns what the newest attempt among `sessions` of a feature left behind, as far as it is still so.
-pub fn remains(
-    store: &Store,
-    work_tree: Option<&WorkTree>,
-    sessions: &[impl AsRef<[LogEntry]>],
-) -> Option<Remains> {
-    let is_run = |entry: &&LogEntry| entry.kind == RecordKind::Iteration && entry.exit.agent.is_some();
-    let entry = sessions.last()?.as_ref().iter().rfind(is_run)?;
-    let iteration = store.readable_iteration(entry)?;
+/// Returns what the newest agent run of a feature left behind, as far as it is still so.
+pub fn remains(store: &Store, work_tree: Option<&WorkTree>, newest: Option<&LogEntry>) -> Option<Remains> {
+    let iteration = store.readable_iteration(newest?)?;
     let mut remains = Remains {
         session: iteration.session,
         iteration: iteration.iteration,

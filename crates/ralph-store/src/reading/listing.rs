@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Error, Result};
 
-use ralph_core::record::{LogEntry, ObjectId, RecordKind, TrailerCounts};
+use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TrailerCounts};
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
@@ -77,6 +77,12 @@ impl Listing {
         self.is_of_all
     }
 
+    /// Returns what is counted of the sessions of a feature, the newest last.
+    pub fn facts_of(&self, feature: &str) -> Vec<SessionFacts<'_>> {
+        let sessions = self.sessions().filter(|session| session.feature == feature);
+        sessions.map(|session| session.facts()).collect()
+    }
+
     /// Returns the sessions of a feature, as far as they can be read, the newest last.
     pub fn logs_of(&self, feature: &str) -> Vec<SessionLog> {
         let sessions = self.sessions().filter(|session| session.feature == feature);
@@ -101,6 +107,16 @@ impl<'a> SessionRows<'a> {
             entries.push(row.entry()?);
         }
         Ok(entries)
+    }
+
+    /// Returns what is counted of its records.
+    pub fn facts(&self) -> SessionFacts<'a> {
+        let end = self.tip().filter(|tip| tip.kind == RecordKind::End).and_then(|tip| tip.entry().ok());
+        SessionFacts {
+            id: self.refs.session.clone(),
+            iterations: self.rows().filter_map(|row| row.facts()).collect(),
+            stop_reason: end.and_then(|end| end.stop_reason),
+        }
     }
 
     /// Returns how many records it has here.

@@ -45,6 +45,7 @@ const HEADS: usize = 4;
 const SNAPSHOT: usize = 6;
 const PHASE: usize = 8;
 const STARTED: usize = 13;
+const CLOSED: usize = 25;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -154,12 +155,17 @@ impl<'a> Row<'a> {
         let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
         let usd = rest.next().and_then(|field| known(field)?);
         let started = rest.nth(STARTED - COST - 1).and_then(|field| known(field)?);
+        let closed = rest.skip(CLOSED - STARTED - 1);
         Some(IterationFacts {
             iteration: self.iteration,
             task: self.task(),
             outcome: self.outcome.filter(|_| self.is_iteration())?,
             failure_class: self.failure_class,
-            agent_exit: exit.agent,
+            closed: closed.map(unescape).collect(),
+            exit,
+            fingerprint: self.fingerprint(),
+            flags: self.flags(),
+            first_flag: self.first_flag(),
             cost: Cost::of_run(exit.agent, usd),
             cause: self.cause(),
             started_at: started.map(Timestamp::from_ms),
@@ -448,8 +454,8 @@ mod tests {
         assert_eq!(row.cost(), entry.cost(), "{line}");
         assert_eq!(row.snapshot(), entry.snapshot, "{line}");
         assert_eq!(row.phase().as_deref(), entry.phase.as_deref(), "{line}");
-        let counted = |facts: IterationFacts<'_>| (facts.started_at, facts.agent_exit, facts.cost);
-        assert_eq!(row.facts().map(counted), IterationFacts::of_entry(entry).map(counted), "{line}");
+        let counted = |facts: Option<IterationFacts<'_>>| format!("{facts:?}");
+        assert_eq!(counted(row.facts()), counted(IterationFacts::of_entry(entry)), "{line}");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub use contents::rows_of_part;
 pub use draw::Palette;
 pub use keys::KEY_HELP;
 pub use model::{
-    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Patch, Place, Request,
-    SessionDetail, Stream, Unfinished,
+    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Patch, Place,
+    Request, SessionDetail, Stream, Unfinished,
 };
 pub use terminal::{Host, Left, run};
 pub use window::PART;

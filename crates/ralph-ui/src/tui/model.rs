@@ -7,7 +7,6 @@ use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
-use ralph_core::history::causes::{CauseRecord, solutions};
 use ralph_core::record::{
     DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, RecordKind, Session, SessionId,
     SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
@@ -291,7 +290,6 @@ impl Feature {
         list: TaskList,
         summary: Summary,
     ) -> Self {
-        let mut fates = fates(&sessions).into_iter();
         let mut nights = Vec::with_capacity(sessions.len());
         for (entries, elsewhere) in sessions.into_iter().zip(elsewhere) {
             let (Some(first), Some(tip)) = (entries.first(), entries.last()) else { continue };
@@ -306,7 +304,8 @@ impl Feature {
                 elsewhere,
             };
             for entry in entries.into_iter().filter(|entry| entry.kind == RecordKind::Iteration) {
-                let is_solved = fates.next().unwrap_or_default();
+                let name = (night.id.clone(), entry.iteration.unwrap_or_default());
+                let is_solved = summary.solved_attempts.binary_search(&name).is_ok();
                 night.attempts.push(Attempt { entry, is_solved });
             }
             nights.push(night);
@@ -361,16 +360,6 @@ impl Feature {
     pub fn waiting_for<'a>(&'a self, task: &'a str) -> impl Iterator<Item = &'a TaskName> {
         self.summary.waiting.iter().filter(move |one| one.dependency == task).map(|one| &one.task)
     }
-}
-
-/// For each iteration, in the order of the records: true if it failed, and its cause is solved.
-fn fates(sessions: &[Vec<LogEntry>]) -> Vec<bool> {
-    let records: Vec<_> = sessions.iter().flatten().filter_map(CauseRecord::of_entry).collect();
-    let solved = solutions(&records);
-    let is_solved = |record: &CauseRecord<'_>| {
-        record.cause.as_ref().is_some_and(|cause| solved.get(cause).copied().flatten().is_some())
-    };
-    records.iter().map(is_solved).collect()
 }
 
 impl Night {

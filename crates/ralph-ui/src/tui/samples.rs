@@ -11,8 +11,8 @@ use tasklist::TaskList;
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
     AgentEvent, Claim, DiffStat, Durations, Exits, Facts, FailureClass, FileChange, Iteration, LogEntry,
-    ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, Task, TestCounts, Timestamp, ToolCall,
-    ToolKind,
+    ObjectId, Outcome, RecordKind, SessionFacts, SessionId, Status, StopReason, Task, TestCounts, Timestamp,
+    ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
 use ralph_store::{Ask, FilePart};
@@ -136,7 +136,8 @@ fn title(task: &str) -> &'static str {
 
 pub fn feature(path: &str, sessions: Vec<Vec<LogEntry>>, list: &str) -> Arc<Feature> {
     let list = TaskList::parse(list.as_bytes()).unwrap();
-    let summary = summarize(path, &sessions, &list, &[], None, None);
+    let facts: Vec<_> = sessions.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
+    let summary = summarize(path, &facts, &list, &[], None, None);
     let elsewhere = vec![None; sessions.len()];
     Arc::new(Feature::new(path.to_owned(), sessions, elsewhere, list, summary))
 }

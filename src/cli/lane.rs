@@ -531,26 +531,26 @@ fn number(
     Ok(1)
 }
 
-impl Opened {
-    /// Takes the lane, which git of `work_tree` writes, to the tip of its branch; a new one gets its copies. Returns the tip.
-    pub fn take(&self, work_tree: &WorkTree, settings: &Settings, context: &Context) -> Result<ObjectId> {
-        let (store, Some(lane)) = (context.store()?, work_tree.lane()) else {
-            return Err(Refusal::new("this is no lane").into());
-        };
-        let Some(tip) = store.refs().tip(&lane.reference())? else {
-            return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
-        };
-        let is_new = work_tree.is_new_lane();
-        work_tree.take_lane_to(&tip)?;
-        if is_new {
-            let (users, root) = (context.work_tree()?, context.project_root()?);
-            for path in &settings.lanes_copy {
-                work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
-            }
+/// Takes a lane to the tip of its branch; a new one gets its copies. Returns the tip.
+pub fn take_to_tip(work_tree: &WorkTree, settings: &Settings, context: &Context) -> Result<ObjectId> {
+    let (store, Some(lane)) = (context.store()?, work_tree.lane()) else {
+        return Err(Refusal::new("this is no lane").into());
+    };
+    let Some(tip) = store.refs().tip(&lane.reference())? else {
+        return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
+    };
+    let is_new = work_tree.is_new_lane();
+    work_tree.take_lane_to(&tip)?;
+    if is_new {
+        let (users, root) = (context.work_tree()?, context.project_root()?);
+        for path in &settings.lanes_copy {
+            work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
         }
-        Ok(tip)
     }
+    Ok(tip)
+}
 
+impl Opened {
     /// Returns what is said of it at the start.
     pub fn words(&self, tip: &ObjectId, settings: &Settings) -> String {
         let branch = self.work_tree.lane().map(|lane| lane.branch.as_str()).unwrap_or_default();

@@ -9,6 +9,7 @@ use serde_json::json;
 use ralph_core::config::Config;
 use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts};
 use ralph_engine::{EventRedactor, Finish, Plan};
+use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -212,7 +213,7 @@ fn start_in_lane(
     let inside = context.in_work_tree(lane.work_tree.clone())?;
     let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
     let (land, work_tree, made_at) = (request.lane.land, lane.work_tree.clone(), lane.made_at.clone());
-    let taken = take_lane(&lane, &there, settings, request.resume.clone(), context, &inside);
+    let taken = take_lane(&lane.work_tree, &there, settings, request.resume.clone(), context, &inside);
     let code = taken.and_then(|tip| {
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, &layers.config()?.settings));
@@ -235,7 +236,7 @@ fn start_in_lane(
 /// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,
 /// if there is to be one: an agent may have changed what they run. Returns the tip.
 fn take_lane(
-    lane: &lane::Opened,
+    lane: &WorkTree,
     there: &Feature,
     settings: Settings,
     resume: Option<SessionRefs>,
@@ -243,10 +244,10 @@ fn take_lane(
     inside: &Context,
 ) -> Result<ObjectId> {
     let mut ready = Ready::new(settings, false, context).map_err(refusal)?;
-    if ready.config.settings.sandbox.is_some() && lane.work_tree.has_filters()? {
+    if ready.config.settings.sandbox.is_some() && lane.has_filters()? {
         ready.set_up_sandbox(inside).map_err(refusal)?;
     }
-    let work_tree = ready.behind_fence(&lane.work_tree)?;
+    let work_tree = ready.behind_fence(lane)?;
     if !ralph_engine::nothing_is_left(&work_tree)? {
         let (recovery, interrupt) = (RunRequest { resume, ..RunRequest::default() }, Interrupt::none());
         let plan = ready.plan(inside.store()?, &work_tree, there, recovery, &interrupt)?;
@@ -256,7 +257,7 @@ fn take_lane(
             }
         })?;
     }
-    lane.take(&work_tree, &ready.config.settings, context).map_err(refusal)
+    lane::take_to_tip(&work_tree, &ready.config.settings, context).map_err(refusal)
 }
 
 /// Runs a session in the work tree of `context`, whose lock may be held already.

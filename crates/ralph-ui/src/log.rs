@@ -484,3 +484,98 @@ pub fn sessions_json(sessions: &[(Session, Option<RemoteRun>)]) -> Value {
         .collect();
     json!({ "sessions": sessions })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::record::{
+        FlagCode, FlaggedTask, Need, NeedKind, RecordKind, TaskStates, WaitingTask, samples,
+    };
+
+    /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
+    type Told = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
+
+    const SETUP: &str = "Phase 1: Setup";
+    const BOARDS: &str = "Phase 3: User Story 1 - Boards and cards (P1)";
+
+    #[rustfmt::skip]
+    const NIGHT: [Told; 7] = [
+        (10, 1, "success", "-", 1, ["T001", "Configure jest in jest.config.js", "-", "39 tests ran, 41 before", SETUP, "0.94"]),
+        (25, 2, "failure", "-", 1, ["T004", "Create every table in src/db/schema.ts", "schema › creates every table: connect ECONNREFUSED 127.0.0.1:5432", "-", SETUP, "1.19"]),
+        (40, 3, "failure", "-", 2, ["T004", "Create every table in src/db/schema.ts", "schema › creates every table: connect ECONNREFUSED 127.0.0.1:5432", "-", SETUP, "3.72"]),
+        (55, 4, "success", "-", 3, ["T004", "Create every table in src/db/schema.ts", "-", "-", SETUP, "1.06"]),
+        (1500, 5, "interrupted", "quota", 1, ["T009", "Add the board model", "usage limit", "-", BOARDS, "-"]),
+        (1560, 6, "failure", "question", 1, ["T009", "Add the board model", "May a card belong to two boards?", "-", BOARDS, "0.41"]),
+        (1570, 7, "skipped", "-", 1, ["T004", "Create every table", "-", "-", BOARDS, "-"]),
+    ];
+
+    fn line((minutes, number, outcome, class, attempt, words): Told) -> String {
+        let [task, title, cause, flag, phase, cost] = words;
+        let ended_at = minutes * 60_000;
+        let flags = if flag == "-" { "" } else { FlagCode::Judge.as_str() };
+        let validation = i32::from(outcome == "failure");
+        format!(
+            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}"
+        )
+    }
+
+    #[test]
+    fn a_night_is_told_attempt_by_attempt_in_every_width() {
+        let session = samples::session("failed", Some("stuck"), (31, 4));
+        let lines = NIGHT.map(line);
+        let need = |why, task: &str, cause: &str| Need {
+            why,
+            task: Some(task.to_owned()),
+            cause: Some(cause.to_owned()),
+            session: session.id.clone(),
+            iteration: Some(6),
+        };
+        let summary = || Summary {
+            tasks: TaskStates { done: 31, asks: 1, fails: 1, waits: 1, open: 1 },
+            needs_you: vec![
+                need(NeedKind::Asks, "T009", "May a card belong to two boards?"),
+                need(NeedKind::Fails, "T019", "merge › converges: Expected: \"0|i00007:\""),
+            ],
+            waiting: vec![WaitingTask { task: "T020".to_owned(), dependency: "T019".to_owned() }],
+            flagged: vec![FlaggedTask {
+                task: "T001".to_owned(),
+                session: session.id.clone(),
+                iteration: Some(1),
+                flags: vec![FlagCode::Judge],
+                text: Some("39 tests ran, 41 before".to_owned()),
+            }],
+            ..Summary::default()
+        };
+        let mut shown = String::new();
+        for width in [Some(80), Some(40), None] {
+            let rows: Vec<Row<'_>> = lines.iter().map(|line| Row::read(line).unwrap()).collect();
+            let mut head = SessionHead::new(session.id.clone(), session.feature.clone(), false);
+            for row in &rows {
+                head.count(row);
+            }
+            let mut tip = samples::log_entries("T1!").remove(0);
+            (tip.kind, tip.status, tip.stop_reason) =
+                (RecordKind::End, Some(Status::Failed), Some(StopReason::Stuck));
+            head.end(&tip, TrailerCounts { tasks_done: 31, tasks_open: 4 });
+            let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
+            head.add_below(Below { summary: Some(summary()), false_claims: vec![2], changes });
+            let listed = Listed {
+                head,
+                rows,
+                repeats: HashMap::from([(3, 2)]),
+                solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),
+                matches: HashMap::from([(
+                    2,
+                    MatchingLine { place: "validation".to_owned(), line: "  ECONNREFUSED  ".to_owned() },
+                )]),
+            };
+            let mut out = Vec::new();
+            write_iterations(&mut out, &[listed], Paint::Plain, width).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.lines().find(|line| width.is_some_and(|width| columns(line) > width)), None);
+            let width = width.map_or("piped".to_owned(), |width| format!("{width} columns"));
+            shown += &format!("== {width}\n{text}\n");
+        }
+        insta::assert_snapshot!(shown);
+    }
+}

@@ -39,6 +39,7 @@ impl Finding {
     pub fn note(about: &'static str, message: impl Into<String>) -> Self {
         Self::new(about, Severity::Note, message)
     }
+
     pub fn new(about: &'static str, state: Severity, message: impl Into<String>) -> Self {
         Self { about, state, message: message.into(), hint: None, agents: Vec::new() }
     }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_that_is_here_and_cannot_be_used_says_why() {
+    fn what_is_to_be_fixed_comes_first_in_every_width_and_an_agent_says_why_it_cannot_be_used() {
         let agent = |name: &str, path: Option<&str>, missing: Option<&str>| AgentListing {
             name: name.to_owned(),
             is_installed: missing.is_none(),
@@ -161,27 +162,24 @@ mod tests {
             agent("claude", Some("/bin/claude"), Some("no root\nhint: be another")),
             agent("pi", None, Some("not installed")),
         ];
-        let wrong = Finding::new("trust", Severity::Wrong, "not approved").with_hint("specify ralph trust");
+        let commands = ".specify/ralph.toml names 2 commands that you have not approved: agents.night.command = python3 /work/night/agent.py (line 5), validation.command = python3 check.py (line 2)";
         let findings = [
             Finding::fine("git", "git version 2.47.3"),
-            Finding::note("permissions", "any command"),
+            Finding::fine("programs", "`specify ralph` leads to this program"),
+            Finding::note("permissions", "the agent runs any command without asking, and you are root")
+                .with_hint("a container or a separate machine, or permissions = \"default\""),
             Finding { agents, ..Finding::fine("agents", "codex 1.2.3") },
-            wrong,
+            Finding::fine("feature", "specs/004-boards"),
+            Finding::fine("disk", "75 GiB free"),
+            Finding::new("trust", Severity::Wrong, commands).with_hint("specify ralph trust"),
         ];
-        let mut out = Vec::new();
-        write(&findings, &mut out, Paint::Plain, 80).unwrap();
-        let lines = [
-            "1 to fix, 1 to know",
-            "",
-            "✘ trust        not approved",
-            "               → specify ralph trust",
-            "! permissions  any command",
-            "✔ git 2.47.3, agents codex 1.2.3",
-            "               codex     1.2.3        /bin/codex",
-            "               claude    -            /bin/claude",
-            "                         no root",
-            "                         hint: be another\n",
-        ];
-        assert_eq!(String::from_utf8(out).unwrap(), lines.join("\n"));
+        let mut shown = String::new();
+        for width in [80, 40, usize::MAX] {
+            let mut out = Vec::new();
+            write(&findings, &mut out, Paint::Plain, width).unwrap();
+            let width = if width == usize::MAX { "piped".to_owned() } else { format!("{width} columns") };
+            shown += &format!("== {width}\n{}\n", String::from_utf8(out).unwrap());
+        }
+        insta::assert_snapshot!(shown);
     }
 }

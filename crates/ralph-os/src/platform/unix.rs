@@ -130,7 +130,10 @@ pub fn end_children_with_us() {}
 
 /// Becomes the program. Comes back only with the error that prevented it.
 pub fn become_program(command: &mut Command) -> io::Error {
-    command.exec()
+    let error = command.exec();
+    // The standard library gave SIGPIPE its default action for the program. It would end us at a write to who is gone.
+    let _handled = signal_hook::flag::register(consts::SIGPIPE, Arc::default()).is_ok();
+    error
 }
 
 /// Runs `exec` so that the program begins with the default action for each of these signals: those that we inherited as

@@ -99,7 +99,10 @@ fn a_shim_is_a_link_that_replaces_nothing_and_goes_without_a_trace() {
 #[test]
 fn a_launcher_that_stands_alone_says_what_is_missing() {
     let scene = Sandbox::without_repository("project");
-    std::fs::copy(Program::GitRalph.path(), scene.outside("bin/git-ralph")).unwrap();
+    // Not by this process: a child of another test could have the copy open for writing, and it would be busy.
+    let copied =
+        scene.hermetic("cp").arg(Program::GitRalph.path()).arg(scene.outside("bin/git-ralph")).status();
+    assert!(copied.unwrap().success());
     let output = scene.hermetic(scene.outside("bin/git-ralph")).arg("log").output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).unwrap();

@@ -37,10 +37,9 @@ impl WorkTree {
     /// filter that is not `required`, as if there were none.
     pub(super) fn with_strict_filters(&self, git: Tool) -> Result<Tool> {
         let mut settings = self.fenced_filters.clone();
-        // A fence has them listed.
-        let listed = if self.fence.is_some() { BTreeMap::new() } else { self.filters()? };
-        let keys = settings.iter().map(|(key, _)| key).chain(listed.keys());
-        let drivers = keys.filter_map(|key| key.rsplit_once('.')).filter(|(_, kind)| *kind != "smudge");
+        let keys = self.filter_keys()?;
+        let drivers =
+            keys.iter().filter_map(|key| key.rsplit_once('.')).filter(|(_, kind)| *kind != "smudge");
         let required: BTreeSet<_> = drivers.map(|(driver, _)| format!("{driver}.required")).collect();
         settings.extend(required.into_iter().map(|key| (key, "true".to_owned())));
         Ok(with_settings(git, &settings))
@@ -49,7 +48,7 @@ impl WorkTree {
     /// Returns settings with which git runs no filter.
     pub(super) fn without_filters(&self) -> Result<Vec<(String, String)>> {
         let mut settings = Vec::new();
-        for (key, _) in self.filters()? {
+        for key in self.filter_keys()? {
             let (driver, _) = key.rsplit_once('.').unwrap_or((&key, ""));
             settings.push((format!("{driver}.required"), "false".to_owned()));
             settings.push((key, String::new()));
@@ -106,6 +105,14 @@ impl WorkTree {
     /// Returns true if git would run filters of the user's here.
     pub fn has_filters(&self) -> Result<bool> {
         Ok(!self.filters()?.is_empty())
+    }
+
+    /// Returns the keys of the filters that are configured; a fence has them listed.
+    fn filter_keys(&self) -> Result<Vec<String>> {
+        match self.fence {
+            Some(_) => Ok(self.fenced_filters.iter().map(|(key, _)| key.clone()).collect()),
+            None => Ok(self.filters()?.into_keys().collect()),
+        }
     }
 
     /// Returns the filters that are configured: `filter.lfs.clean`, and what it runs.

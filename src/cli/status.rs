@@ -11,10 +11,7 @@ use clap::Args;
 use redact_stream::Redactor;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{
-    AgentEvent, Cost, Hint, LogEntry, Outcome, SessionFacts, SessionId, Status, Summary, TaskName,
-};
-use ralph_core::summary::summarize;
+use ralph_core::record::{AgentEvent, Cost, Hint, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -179,10 +176,7 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     .map_err(refusal)?;
     let shown = log.map(SessionLog::id);
     let waiting = summary::hints(store, &feature.path);
-    let newest = sessions.last().and_then(|log| log.entries.iter().rfind(|entry| entry.has_run()));
-    let remains = ralph_engine::remains(store, work_tree, newest);
-    let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(&log.entries)).collect();
-    let summary = summarize(&feature.path, &facts, &tasks, &waiting, remains.as_ref(), shown);
+    let summary = summary::of_entries(context, store, &feature.path, &sessions, &tasks, &waiting, shown);
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| -> Result<SessionStatus> {
         let mut session = session_status(store, work_tree, &running, log, attempts);

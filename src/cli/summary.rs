@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{Hint, ObjectId, SessionId, Summary};
+use ralph_core::record::{Hint, LogEntry, ObjectId, SessionFacts, SessionId, Summary};
 use ralph_core::summary::summarize;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
@@ -39,13 +39,28 @@ fn of_rows(
 ) -> Result<Summary> {
     let store = context.store()?;
     let rows = || listing.sessions().rev().filter(|session| session.feature == feature);
-    let has_run = |row: &Row<'_>| row.is_iteration() && row.exit().is_some_and(|exit| exit.agent.is_some());
-    let newest = rows().next().and_then(|session| session.rows().rfind(has_run)?.entry().ok());
+    let newest = rows().next().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
     let commits = rows().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
     let hints = hints(store, feature);
     let remains = ralph_engine::remains(store, context.work_tree().ok(), newest.as_ref());
     Ok(summarize(feature, &listing.facts_of(feature), &list, &hints, remains.as_ref(), shown))
+}
+
+/// The same, by entries that a command has read already, with a list and hints.
+pub fn of_entries(
+    context: &Context,
+    store: &Store,
+    feature: &str,
+    sessions: &[impl AsRef<[LogEntry]>],
+    list: &TaskList,
+    hints: &[Hint],
+    shown: Option<&SessionId>,
+) -> Summary {
+    let newest = sessions.last().and_then(|log| log.as_ref().iter().rfind(|entry| entry.has_run()));
+    let remains = ralph_engine::remains(store, context.work_tree().ok(), newest);
+    let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(log.as_ref())).collect();
+    summarize(feature, &facts, list, hints, remains.as_ref(), shown)
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the

@@ -10,10 +10,8 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionFacts,
-    SessionId, Task,
+    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Task,
 };
-use ralph_core::summary::summarize;
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
@@ -212,10 +210,7 @@ impl Records {
             let commits = all.iter().flatten().rev().map(|entry: &LogEntry| entry.commit.clone());
             let list = summary::list(&self.context, &self.store, &path, commits);
             let hints = summary::hints(&self.store, &path);
-            let newest = all.last().and_then(|entries| entries.iter().rfind(|entry| entry.has_run()));
-            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), newest);
-            let facts: Vec<_> = all.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
-            let summary = summarize(&path, &facts, &list, &hints, remains.as_ref(), None);
+            let summary = summary::of_entries(&self.context, &self.store, &path, &all, &list, &hints, None);
             seen.features.push(Arc::new(Feature::new(path, all, elsewhere, list, summary)));
             seen.inputs.push((stamp, hints));
         }

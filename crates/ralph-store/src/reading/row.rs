@@ -130,6 +130,11 @@ impl<'a> Row<'a> {
         self.kind == RecordKind::Iteration
     }
 
+    /// Returns true if an agent ran in it.
+    pub fn has_run(&self) -> bool {
+        self.is_iteration() && self.exit().is_some_and(|exit| exit.agent.is_some())
+    }
+
     /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
         self.is_iteration() && self.outcome.is_some_and(Outcome::is_attempt)

@@ -162,7 +162,7 @@ mod tests {
             agent("claude", Some("/bin/claude"), Some("no root\nhint: be another")),
             agent("pi", None, Some("not installed")),
         ];
-        let commands = ".specify/ralph.toml names 2 commands that you have not approved: agents.night.command = python3 /work/night/agent.py (line 5), validation.command = python3 check.py (line 2)";
+        let commands = ".specify/ralph.toml names 2 commands that you have not approved: agents.night.command = python3 /home/night/agent.py (line 5), validation.command = python3 check.py (line 2)";
         let findings = [
             Finding::fine("git", "git version 2.47.3"),
             Finding::fine("programs", "`specify ralph` leads to this program"),

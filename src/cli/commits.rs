@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-use ralph_core::record::{LogEntry, ObjectId, RALPH, join_truncated};
+use ralph_core::record::{ObjectId, RALPH, join_truncated};
 use ralph_os::process::Tool;
 use ralph_store::{Listing, Row, SessionRefs, Store};
 use ralph_ui::style::one_line;
@@ -165,8 +165,9 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
     for session in listing.sessions() {
         for row in session.rows().filter(Row::is_iteration) {
             let Ok(entry) = row.entry() else { continue };
-            let has_moved = |entry: &LogEntry| entry.head_before != entry.head_after;
-            let iteration = Some(entry).filter(has_moved).and_then(|entry| reader.iteration(&entry).ok());
+            let iteration = Some(entry)
+                .filter(|entry| entry.head_before != entry.head_after)
+                .and_then(|entry| reader.iteration(&entry).ok());
             if iteration.is_some_and(|iteration| iteration.commits.contains(&commit.id)) {
                 makers.push((session.refs.clone(), row.iteration));
             }

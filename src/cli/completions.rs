@@ -124,14 +124,12 @@ fn with_names(command: Command, words: &Arc<[OsString]>) -> Command {
             // One of a list begins after a comma.
             let (before, begun) = typed.split_at(typed.rfind(',').map_or(0, |comma| comma + 1));
             // What a shell would not take literally is left out.
-            let is_plain = |c: char| c.is_alphanumeric() || "._-+@%,=/:".contains(c);
-            let fits = |name: &String| {
+            let names = names(&words).unwrap_or_default().into_iter().filter(|name| {
                 name.starts_with(begun)
                     && !name.starts_with('-')
                     && !name.is_empty()
-                    && name.chars().all(is_plain)
-            };
-            let names = names(&words).unwrap_or_default().into_iter().filter(fits);
+                    && name.chars().all(|c| c.is_alphanumeric() || "._-+@%,=/:".contains(c))
+            });
             names.map(|name| CompletionCandidate::new(format!("{before}{name}"))).collect()
         }))
     };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use clap::Args;
 
-use ralph_core::config::{Origin, Setting};
+use ralph_core::config::Origin;
 use ralph_core::record::RALPH;
 use ralph_engine::redacted;
 use ralph_ui::style::is_unseen;
@@ -28,9 +28,12 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode> {
     for warning in &config.warnings {
         warn(warning);
     }
-    let row = |setting: &Setting| [setting.key.clone(), setting.text(), setting.origin.to_string()];
-    let is_shown = |setting: &&Setting| args.all || setting.origin != Origin::Default;
-    let mut rows: Vec<[String; 3]> = config.values.iter().filter(is_shown).map(row).collect();
+    let mut rows: Vec<[String; 3]> = config
+        .values
+        .iter()
+        .filter(|setting| args.all || setting.origin != Origin::Default)
+        .map(|setting| [setting.key.clone(), setting.text(), setting.origin.to_string()])
+        .collect();
     let mut json = config.entries_to_json();
     // Approvals are of repositories.
     let trusted = if context.store().is_ok() { load_to_read(context)? } else { load_without_file(context)? };

@@ -137,8 +137,9 @@ impl Context {
 
     /// Returns the user's home folder.
     pub fn home(&self) -> Option<String> {
-        let profile = || cfg!(windows).then(|| self.environment.owned("USERPROFILE")).flatten();
-        self.environment.owned("HOME").or_else(profile)
+        self.environment
+            .owned("HOME")
+            .or_else(|| cfg!(windows).then(|| self.environment.owned("USERPROFILE")).flatten())
     }
 
     /// Returns the folder for what can be made anew, of all programs; `None` if HOME is not set.
@@ -149,8 +150,11 @@ impl Context {
     /// Returns a folder of the user's for all programs: the one that a variable names, else the one that is usual below HOME.
     pub fn user_dir(&self, variable: &str, usual: &str) -> Option<Utf8PathBuf> {
         // Windows has one for all that stays on this machine.
-        let local = || cfg!(windows).then(|| self.environment.owned("LOCALAPPDATA")).flatten();
-        let set = self.environment.owned(variable).or_else(local).map(Utf8PathBuf::from);
+        let set = self
+            .environment
+            .owned(variable)
+            .or_else(|| cfg!(windows).then(|| self.environment.owned("LOCALAPPDATA")).flatten())
+            .map(Utf8PathBuf::from);
         // A relative one is invalid by the standard.
         set.filter(|set| set.is_absolute())
             .or_else(|| self.home().map(|home| Utf8PathBuf::from(home).join(usual)))
@@ -197,8 +201,9 @@ impl Context {
             specify_feature: self.environment.owned("SPECIFY_FEATURE"),
         };
         let files = work_tree.project_files()?;
-        let has_open_tasks = |path: &Utf8Path| tasks::may_have_open_tasks(&files, path);
-        feature::find(&query, &self.project_root()?, &files, &self.directory, has_open_tasks)
+        feature::find(&query, &self.project_root()?, &files, &self.directory, |path| {
+            tasks::may_have_open_tasks(&files, path)
+        })
     }
 
     /// Returns the feature that a record names by its path, as it is here now.

@@ -151,10 +151,12 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 fn programs(context: &Context) -> Finding {
     let call = Call::of_this_process(&context.environment);
     let is_ours = |program: &Path| {
-        let said = || {
-            Tool::new(program, &context.directory).args(["ralph", "--version"]).limit(PROBE_TIMEOUT).line()
-        };
-        call.is_ours(program) || said().is_ok_and(|version| version.starts_with("specify-ralph "))
+        call.is_ours(program)
+            || Tool::new(program, &context.directory)
+                .args(["ralph", "--version"])
+                .limit(PROBE_TIMEOUT)
+                .line()
+                .is_ok_and(|version| version.starts_with("specify-ralph "))
     };
     let found = call.on_path(Program::Specify.name());
     let own = found.first().filter(|program| is_ours(program)).map(|_| CANONICAL);
@@ -319,8 +321,9 @@ fn feature(context: &Context) -> Finding {
     match context.feature(None, None) {
         Ok(feature) => {
             let tasks = tasks::read_if_there(&feature.files, &feature.tasks_path).map(drop);
-            let progress = || ralph_engine::check_progress_file(&feature.files, &feature.progress_path);
-            match tasks.and_then(|()| progress()) {
+            match tasks
+                .and_then(|()| ralph_engine::check_progress_file(&feature.files, &feature.progress_path))
+            {
                 Ok(()) => Finding::fine("feature", feature.path),
                 Err(error) => Finding::wrong("feature", &error),
             }

@@ -15,7 +15,7 @@ use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::terminal::give_back;
 use ralph_project::feature::Feature;
-use ralph_store::{Control, ControlRequests, Hints, Holder, LoopLock, Stop, Store};
+use ralph_store::{Control, ControlRequests, Hints, LoopLock, Stop, Store};
 use ralph_ui::live::{KeyCommand, Keys, Moving};
 use ralph_ui::style::one_line;
 
@@ -136,8 +136,10 @@ impl Listener {
 
     /// `None` before the session has begun.
     fn control(&self) -> Option<Control> {
-        let ours = |holder: &Holder| holder.pid == std::process::id();
-        let holder = LoopLock::holder_here(&self.work_tree).ok().flatten().filter(ours);
+        let holder = LoopLock::holder_here(&self.work_tree)
+            .ok()
+            .flatten()
+            .filter(|holder| holder.pid == std::process::id());
         holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session))
     }
 

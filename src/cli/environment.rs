@@ -36,8 +36,13 @@ impl Environment {
     /// The same without what names a feature or a project, which are those of another work tree.
     pub fn for_another_work_tree(&self) -> Self {
         let names = [INIT_DIR, "SPECIFY_FEATURE_DIRECTORY", "SPECIFY_FEATURE"];
-        let is_kept = |(name, _): &&(OsString, OsString)| names.iter().all(|of_place| name != of_place);
-        Self(self.0.iter().filter(is_kept).cloned().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|(name, _)| names.iter().all(|of_place| name != of_place))
+                .cloned()
+                .collect(),
+        )
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {

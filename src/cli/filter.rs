@@ -177,8 +177,10 @@ impl<'a> Filter<'a> {
             return Ok(is_fine);
         }
         let entry = row.entry()?;
-        let is_of = |phase: &Regex| phase.is_match(entry.phase.as_deref().unwrap_or_default().as_bytes());
-        Ok(self.phase.as_ref().is_none_or(is_of)
+        Ok(self
+            .phase
+            .as_ref()
+            .is_none_or(|phase| phase.is_match(entry.phase.as_deref().unwrap_or_default().as_bytes()))
             && self.args.exit.is_none_or(|exit| exit.holds(entry.exit))
             && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }

@@ -87,11 +87,14 @@ impl Trail {
             let mut parts = text.splitn(3, ':');
             let process = parts.next()?.parse().ok()?;
             let length = parts.next()?.parse().ok()?;
-            let identity = |text: &str| {
-                let (device, inode) = text.split_once('-')?;
-                Some((device.parse().ok()?, inode.parse().ok()?))
-            };
-            let seen = parts.next()?.split(',').filter_map(identity).collect();
+            let seen = parts
+                .next()?
+                .split(',')
+                .filter_map(|text| {
+                    let (device, inode) = text.split_once('-')?;
+                    Some((device.parse().ok()?, inode.parse().ok()?))
+                })
+                .collect();
             Some(Self { process, length, seen })
         });
         match parsed {
@@ -116,9 +119,12 @@ impl Trail {
             return Next::Circle;
         }
         self.seen.extend(ourselves);
-        let is_new = |path: &PathBuf| identity(path).is_some_and(|identity| !self.seen.contains(&identity));
         let mut candidates = candidates.filter(|path| path.is_absolute() && is_program(path));
-        let Some(program) = candidates.find(is_new) else { return Next::Nothing };
+        let Some(program) =
+            candidates.find(|path| identity(path).is_some_and(|identity| !self.seen.contains(&identity)))
+        else {
+            return Next::Nothing;
+        };
         self.seen.extend(identity(&program));
         self.length += 1;
         Next::Program(program, self)

@@ -80,9 +80,8 @@ impl<'a> Grep<'a> {
                 in_files.insert(row.iteration, line);
             }
         }
-        let is_open = |row: &&Row<'_>| !in_files.contains_key(&row.iteration);
         let mut in_diffs = if self.parts.contains(&SearchedPart::Diff) {
-            self.in_diffs(session, rows.iter().filter(is_open))?
+            self.in_diffs(session, rows.iter().filter(|row| !in_files.contains_key(&row.iteration)))?
         } else {
             HashMap::new()
         };

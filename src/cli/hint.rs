@@ -92,8 +92,9 @@ impl<'a> HintTarget<'a> {
             let feature = context.feature(None, None)?;
             (feature.path.clone(), Some(feature))
         };
-        let is_of_it = |holder: &Holder| feature_of(store, holder).is_some_and(|other| other == path);
-        let holder = LoopLock::holders(store.repository())?.into_iter().find(is_of_it);
+        let holder = LoopLock::holders(store.repository())?
+            .into_iter()
+            .find(|holder| feature_of(store, holder).is_some_and(|other| other == path));
         let redactor = terminal_redactor(&load_to_read(context)?)?;
         Ok(Self { store, path, feature, holder, redactor })
     }
@@ -223,10 +224,10 @@ pub fn asking_task(store: &Store, path: &str, feature: Option<&Feature>) -> Opti
     let feature = feature?;
     let list = tasks::read(&feature.files, &feature.tasks_path).ok()?;
     let entries = store.iterations_of(path, MAX_ITERATIONS).ok()?;
-    let is_open = |entry: &&LogEntry| {
-        entry.task.as_ref().and_then(|task| list.find(task)).is_some_and(|item| !item.done)
-    };
-    let asking: Vec<&LogEntry> = asking(&entries).into_iter().filter(is_open).collect();
+    let asking: Vec<&LogEntry> = asking(&entries)
+        .into_iter()
+        .filter(|entry| entry.task.as_ref().and_then(|task| list.find(task)).is_some_and(|item| !item.done))
+        .collect();
     let [only] = asking.as_slice() else { return None };
     Some((only.task.clone()?, only.cause.clone().unwrap_or_default()))
 }

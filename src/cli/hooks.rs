@@ -245,11 +245,13 @@ fn remove(context: &Context) -> Result<ExitCode> {
 /// Returns how each hook stands.
 pub(super) fn states(context: &Context) -> Result<Vec<(Hook, HookState)>> {
     let folder = Folder::find(context)?;
-    let state = |hook: Hook| {
-        let text = folder.read(&folder.of(hook))?;
-        Ok((hook, hook.state(text.as_deref(), &folder.command)))
-    };
-    Hook::ALL.into_iter().map(state).collect()
+    Hook::ALL
+        .into_iter()
+        .map(|hook| {
+            let text = folder.read(&folder.of(hook))?;
+            Ok((hook, hook.state(text.as_deref(), &folder.command)))
+        })
+        .collect()
 }
 
 fn status(context: &Context, json: Json) -> Result<ExitCode> {
@@ -261,11 +263,13 @@ fn status(context: &Context, json: Json) -> Result<ExitCode> {
         HookState::Others => "a hook of others",
         HookState::Foreign => "a hook of others that is not a shell script",
     };
-    let row = |(hook, state): &(Hook, HookState)| {
-        let is_installed = *state == HookState::Installed;
-        json!({"hook": hook.into_str(), "is_installed": is_installed, "state": word(*state)})
-    };
-    let hooks: Vec<_> = states.iter().map(row).collect();
+    let hooks: Vec<_> = states
+        .iter()
+        .map(|(hook, state)| {
+            let is_installed = *state == HookState::Installed;
+            json!({"hook": hook.into_str(), "is_installed": is_installed, "state": word(*state)})
+        })
+        .collect();
     emit(json, &json!({"folder": Folder::find(context)?.path, "hooks": hooks}), |out| {
         states.iter().try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.into_str(), word(*state)))
     })

@@ -90,11 +90,17 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         }
         let Some(record) = record(row)? else { return Ok(false) };
         let changed = record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
-        let is_in = |file: &str| paths.iter().any(|path| Utf8Path::new(file).starts_with(path));
-        Ok(changed.filter_map(Value::as_str).any(is_in))
+        Ok(changed
+            .filter_map(Value::as_str)
+            .any(|file| paths.iter().any(|path| Utf8Path::new(file).starts_with(path))))
     };
-    let takes = |row: &Row<'_>| Ok(filter.takes(row)? && changed_any(row)?);
-    let mut listed = listed(args, context, &takes, filter.is_open(), (&listing, &settled))?;
+    let mut listed = listed(
+        args,
+        context,
+        &|row| Ok(filter.takes(row)? && changed_any(row)?),
+        filter.is_open(),
+        (&listing, &settled),
+    )?;
     if !args.reverse {
         listed.reverse();
         for session in &mut listed {
@@ -223,10 +229,11 @@ fn listed<'a>(
 
 /// Returns what agents said of successes after failures, as far as there are few.
 fn what_solved(store: &Store, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
-    let is_later = |row: &&Row<'_>| {
-        row.outcome == Some(Outcome::Success) && row.attempt.is_some_and(|attempt| attempt > 1)
-    };
-    let later: Vec<&Row<'_>> = rows.iter().filter(is_later).take(MAX_SOLVED).collect();
+    let later: Vec<&Row<'_>> = rows
+        .iter()
+        .filter(|row| row.outcome == Some(Outcome::Success) && row.attempt.is_some_and(|attempt| attempt > 1))
+        .take(MAX_SOLVED)
+        .collect();
     let reader = store.reader()?;
     let mut solved = HashMap::new();
     for row in later {

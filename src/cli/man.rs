@@ -59,11 +59,14 @@ fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
     let Some((before, rest)) = page.split_once(HEADING) else { return page.to_owned() };
     let after = rest.find(".SH ").map_or("", |end| &rest[end..]);
     let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
-    let line = |usage: &str| match usage.trim().strip_prefix(program) {
-        Some(arguments) => format!("\\fB{}\\fR{}\n", plain(program), plain(arguments)),
-        None => format!("{}\n", plain(usage.trim())),
-    };
-    let lines: Vec<_> = usage.trim_start_matches("Usage:").lines().map(line).collect();
+    let lines: Vec<_> = usage
+        .trim_start_matches("Usage:")
+        .lines()
+        .map(|usage| match usage.trim().strip_prefix(program) {
+            Some(arguments) => format!("\\fB{}\\fR{}\n", plain(program), plain(arguments)),
+            None => format!("{}\n", plain(usage.trim())),
+        })
+        .collect();
     format!("{before}{HEADING}{}{after}", lines.join(".br\n"))
 }
 

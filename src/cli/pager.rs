@@ -23,8 +23,9 @@ const NOT_FOUND: i32 = 127;
 pub fn width(context: &Context) -> Option<usize> {
     let columns = || context.environment.text("COLUMNS")?.parse().ok().filter(|columns| *columns > 0);
     let is_terminal = stdout().is_terminal();
-    let window = || is_terminal.then(|| terminal_columns(stdout()))?.map(usize::from);
-    columns().or_else(window).or(is_terminal.then_some(DEFAULT_COLUMNS))
+    columns()
+        .or_else(|| is_terminal.then(|| terminal_columns(stdout()))?.map(usize::from))
+        .or(is_terminal.then_some(DEFAULT_COLUMNS))
 }
 
 /// What of a text a pager shows first.

@@ -9,11 +9,10 @@ use tasklist::TaskList;
 
 use ralph_agent::answer::{answer, recorded_parser};
 use ralph_core::record::{
-    FileChange, IterationFacts, IterationName, LogEntry, ObjectId, Outcome, Parser, RALPH_BY_PATH,
-    RALPH_ELSEWHERE, RecordKind, Session, TaskCounts, Which,
+    FileChange, IterationFacts, IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
+    RecordKind, Session, TaskCounts, Which,
 };
 use ralph_core::summary::not_done;
-use ralph_git::worktree::ChangedFile;
 use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
@@ -315,15 +314,20 @@ impl Reading<'_> {
         let pair = first.clone().zip(last.clone());
         let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };
         // As in the records: a secret may be in the name of a file.
-        let redacted = |file: &ChangedFile| {
-            let record = file.to_record();
-            FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
-        };
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
-        Ok(Some((files.iter().map(redacted).collect(), patch)))
+        Ok(Some((
+            files
+                .iter()
+                .map(|file| {
+                    let record = file.to_record();
+                    FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
+                })
+                .collect(),
+            patch,
+        )))
     }
 
     /// Returns how many of the changed `files` are not in `head` as the session left them; `None` if that is not known.
@@ -343,12 +347,15 @@ impl Reading<'_> {
 
     /// As it stood at the end.
     fn task_list(&self, log: &SessionLog) -> TaskList {
-        let list = |entry: &LogEntry| {
-            // Where the newest cannot be read, an older one says more than none.
-            let piece = self.reader.piece(&entry.commit, "tasks.md", Ask::HEAD, u64::MAX).ok()??;
-            Some(TaskList::parse(&piece.bytes).unwrap_or_default())
-        };
-        log.entries.iter().rev().find_map(list).unwrap_or_default()
+        log.entries
+            .iter()
+            .rev()
+            .find_map(|entry| {
+                // Where the newest cannot be read, an older one says more than none.
+                let piece = self.reader.piece(&entry.commit, "tasks.md", Ask::HEAD, u64::MAX).ok()??;
+                Some(TaskList::parse(&piece.bytes).unwrap_or_default())
+            })
+            .unwrap_or_default()
     }
 }
 

@@ -104,10 +104,9 @@ pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Res
         // That approved the file as it was.
         layers.flags.settings.retain(|input| input.key != "trust");
     }
-    let is_set_by_call = |key: &str| {
+    drop_flags(&mut layers.flags, |key| {
         call.agent_command.is_some() && key == "agent" || call.settings.iter().any(|input| input.key == key)
-    };
-    drop_flags(&mut layers.flags, is_set_by_call);
+    });
     layers.flags.settings.extend(call.settings.iter().cloned());
     layers.flags.agent_command = call.agent_command.clone().or(layers.flags.agent_command);
     Ok(layers)
@@ -117,8 +116,7 @@ pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Res
 fn of_file(layers: &Layers, loop_type: Option<&String>) -> Result<Vec<Setting>> {
     let flags = Flags { loop_type: loop_type.cloned(), ..Flags::default() };
     let config = Layers { file: layers.file.clone(), flags, ..Layers::default() }.config()?;
-    let is_of_file = |setting: &Setting| matches!(setting.origin, Origin::File { .. });
-    Ok(config.values.into_iter().filter(is_of_file).collect())
+    Ok(config.values.into_iter().filter(|setting| matches!(setting.origin, Origin::File { .. })).collect())
 }
 
 fn drop_flags(flags: &mut Flags, is_dropped: impl Fn(&str) -> bool) {
@@ -252,19 +250,22 @@ impl Comparison<'_> {
 
     /// Returns what is in force and was set to something else at the start, a line each.
     pub fn with_start(&self) -> Result<Vec<String>> {
-        let line = |Difference { key, ours, other }: Difference| {
-            let text = |found: Option<(String, Origin)>| match found {
-                Some((value, origin)) => (value, origin.to_string()),
-                None => ("none".to_owned(), Origin::Default.to_string()),
-            };
-            let ((new, origin), (old, _)) = (text(ours), text(other));
-            if new == old {
-                format!("{key} was changed since the session began ({origin})")
-            } else {
-                format!("{key} is {new} now ({origin}); the session began with {old}")
-            }
-        };
-        Ok(self.differences()?.into_iter().map(line).collect())
+        Ok(self
+            .differences()?
+            .into_iter()
+            .map(|Difference { key, ours, other }| {
+                let text = |found: Option<(String, Origin)>| match found {
+                    Some((value, origin)) => (value, origin.to_string()),
+                    None => ("none".to_owned(), Origin::Default.to_string()),
+                };
+                let ((new, origin), (old, _)) = (text(ours), text(other));
+                if new == old {
+                    format!("{key} was changed since the session began ({origin})")
+                } else {
+                    format!("{key} is {new} now ({origin}); the session began with {old}")
+                }
+            })
+            .collect())
     }
 
     fn differences(&self) -> Result<Vec<Difference>> {

@@ -361,16 +361,18 @@ fn echo(
 
 /// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.
 fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
-    let say = move || {
-        interrupt.wait();
-        if !interrupt.is_asked() {
-            let back = if moving == Moving::Stderr { "\r\x1b[J" } else { "" };
-            let line = format!("{back}stopping the agent; Ctrl-C again kills it\n");
-            // If no terminal is left, the record still says how it ended.
-            let _closed = stderr().write_all(line.as_bytes()).is_err();
-        }
-    };
-    std::thread::Builder::new().name("acknowledge".to_owned()).spawn(say).context("listen for Ctrl-C")?;
+    std::thread::Builder::new()
+        .name("acknowledge".to_owned())
+        .spawn(move || {
+            interrupt.wait();
+            if !interrupt.is_asked() {
+                let back = if moving == Moving::Stderr { "\r\x1b[J" } else { "" };
+                let line = format!("{back}stopping the agent; Ctrl-C again kills it\n");
+                // If no terminal is left, the record still says how it ended.
+                let _closed = stderr().write_all(line.as_bytes()).is_err();
+            }
+        })
+        .context("listen for Ctrl-C")?;
     Ok(())
 }
 

@@ -108,9 +108,11 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
         Some(head) => changed_files(store, &own, (Some(head), last))?,
         None => None,
     };
-    let is_left = |file: &&ChangedFile| {
-        differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
-    };
-    let uncommitted_files = changed.iter().filter(is_left).count();
+    let uncommitted_files = changed
+        .iter()
+        .filter(|file| {
+            differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
+        })
+        .count();
     Ok(Some(Changes { stat: stat(&changed), uncommitted_files }))
 }

@@ -92,8 +92,13 @@ fn recorded_feature<'a>(
         [only] => Ok(only),
         [] if recorded.is_empty() => bail!("{}", nothing_recorded(store)),
         [] => {
-            let last = |path: &&'a str| path.rsplit('/').next().unwrap_or_default();
-            let near = did_you_mean(wanted, recorded.iter().copied().chain(recorded.iter().map(last)));
+            let near = did_you_mean(
+                wanted,
+                recorded
+                    .iter()
+                    .copied()
+                    .chain(recorded.iter().map(|path| path.rsplit('/').next().unwrap_or_default())),
+            );
             let near = near.map_or(String::new(), |near| format!("did you mean {}? ", one_line(near)));
             let features: Vec<_> = recorded.into_iter().collect();
             bail!(
@@ -208,9 +213,9 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
         Some(_) => choice.settle(store)?,
         None => SessionQuery::default(),
     };
-    let is_wanted = |refs: &SessionRefs| settled.session.as_ref().is_none_or(|id| refs.session == *id);
     let mut unreadable = Vec::new();
-    let listing = store.listing(is_wanted, &mut unreadable)?;
+    let listing = store
+        .listing(|refs| settled.session.as_ref().is_none_or(|id| refs.session == *id), &mut unreadable)?;
     for one in &unreadable {
         warn_left_out(&one.error);
     }
@@ -245,8 +250,9 @@ pub fn with_shown(
     let wanted = named.or(shown.map(|log| &log.refs));
     let is_later = |refs: &SessionRefs| {
         // What is broken of a session that can be listed concerns who reads that one.
-        let is_listed = || listing.sessions().any(|session| session.refs == refs);
-        named.is_none() && wanted.is_none_or(|wanted| refs.session > wanted.session) && !is_listed()
+        named.is_none()
+            && wanted.is_none_or(|wanted| refs.session > wanted.session)
+            && !listing.sessions().any(|session| session.refs == refs)
     };
     let concerns = |one: &UnreadableSession| match &one.refs {
         Some(refs) => wanted == Some(refs) || is_later(refs),

@@ -97,7 +97,6 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     };
     let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
     let earlier = earlier_attempts(&shown.log, entry);
-    let of_task = |other: &&LogEntry| other.is_run() && other.task == entry.task;
     // What cannot be compared is left out.
     let changed = changed_files(context, &shown).unwrap_or_default();
     let is_in_tree = |files: &Vec<ChangedFile>| {
@@ -113,7 +112,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         entry: &text,
         sandbox: begun.as_ref().and_then(|session| session.sandbox.as_ref()),
         session: (!is_newest).then_some(shown.log.id()),
-        attempts: shown.log.iterations().filter(of_task).count(),
+        attempts: shown.log.iterations().filter(|other| other.is_run() && other.task == entry.task).count(),
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
         changed: lines.as_deref(),
@@ -127,18 +126,19 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
 /// Returns the attempts at the task before this one that failed.
 fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<EarlierAttempt> {
     let key = FailureKey::of_entry(entry);
-    let is_its = |other: &&LogEntry| {
-        entry.task.is_some()
-            && other.task == entry.task
-            && other.iteration < entry.iteration
-            && other.outcome == Some(Outcome::Failure)
-    };
-    let attempt = |other: &LogEntry| EarlierAttempt {
-        number: other.iteration.unwrap_or_default(),
-        cause: other.cause.clone().unwrap_or_else(|| "failed".to_owned()),
-        is_same: key.is_some() && FailureKey::of_entry(other) == key,
-    };
-    log.iterations().filter(is_its).map(attempt).collect()
+    log.iterations()
+        .filter(|other| {
+            entry.task.is_some()
+                && other.task == entry.task
+                && other.iteration < entry.iteration
+                && other.outcome == Some(Outcome::Failure)
+        })
+        .map(|other| EarlierAttempt {
+            number: other.iteration.unwrap_or_default(),
+            cause: other.cause.clone().unwrap_or_else(|| "failed".to_owned()),
+            is_same: key.is_some() && FailureKey::of_entry(other) == key,
+        })
+        .collect()
 }
 
 /// Returns the files that an attempt changed; `None` without snapshots.
@@ -152,11 +152,13 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
 /// Names of files come from the snapshots, which have them as they are.
 fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<ChangedLines> {
     let redactor = if files.is_empty() { Redactor::default() } else { report::redactor(context) };
-    let lines = |file: &ChangedFile| {
-        let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
-        ChangedLines { path, added: file.added, removed: file.removed }
-    };
-    files.iter().map(lines).collect()
+    files
+        .iter()
+        .map(|file| {
+            let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
+            ChangedLines { path, added: file.added, removed: file.removed }
+        })
+        .collect()
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

@@ -7,7 +7,7 @@ use ralph_core::history::captures::{Captured, captured};
 use ralph_core::history::later_attempts::LaterAttempts;
 use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
-use ralph_core::record::{LogEntry, SessionId, SessionTotals, Summary};
+use ralph_core::record::{SessionId, SessionTotals, Summary};
 use ralph_store::{SessionLog, Store};
 use ralph_ui::stats::{write, write_captured, write_state};
 
@@ -55,7 +55,11 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
 
 /// Returns how later attempts ended. Of other iterations nothing is read.
 fn later_attempts(store: &Store, logs: &[SessionLog]) -> Result<LaterAttempts> {
-    let is_later = |entry: &&LogEntry| entry.is_run() && entry.attempt.is_some_and(|attempt| attempt > 1);
-    let entries: Vec<_> = logs.iter().flat_map(SessionLog::iterations).filter(is_later).cloned().collect();
+    let entries: Vec<_> = logs
+        .iter()
+        .flat_map(SessionLog::iterations)
+        .filter(|entry| entry.is_run() && entry.attempt.is_some_and(|attempt| attempt > 1))
+        .cloned()
+        .collect();
     Ok(LaterAttempts::of(&store.read_iterations(&entries)?))
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use redact_stream::Redactor;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{AgentEvent, Cost, Hint, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
+use ralph_core::record::{AgentEvent, Cost, Hint, Outcome, SessionId, Status, Summary, TaskName};
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -295,8 +295,10 @@ fn shown_of(
     let open = (summary.tasks.open + summary.tasks.waits) as u64;
     shown.left_ms =
         (closed.len() >= MIN_CLOSED && open > 0).then(|| (took / closed.len() as u64).saturating_mul(open));
-    let is_its = |entry: &&LogEntry| entry.outcome == Some(Outcome::Failure) && entry.task == session.task;
-    shown.failures = ran().filter(is_its).map(|entry| entry.cause.clone().unwrap_or_default()).collect();
+    shown.failures = ran()
+        .filter(|entry| entry.outcome == Some(Outcome::Failure) && entry.task == session.task)
+        .map(|entry| entry.cause.clone().unwrap_or_default())
+        .collect();
     if let Some(begin) = Spool::in_flight(store.repository(), log.id()) {
         shown.attempt = begin.attempt;
         shown.doing = doing(context, log, &begin, redactor);

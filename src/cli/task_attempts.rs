@@ -24,11 +24,12 @@ pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Opt
             && (entry.task.as_deref() == Some(name) || entry.closed.iter().any(|done| done == name))
     };
     let Some(own) = log.iterations().rev().find(is_its) else {
-        let cut_short = |entry: &&LogEntry| {
-            entry.outcome == Some(Outcome::Interrupted) && entry.task.as_deref() == Some(name)
-        };
         let of_unit = unit_attempt(&reader, log, name, 0);
-        return Ok(of_unit.or_else(|| log.iterations().rev().find(cut_short)));
+        return Ok(of_unit.or_else(|| {
+            log.iterations().rev().find(|entry| {
+                entry.outcome == Some(Outcome::Interrupted) && entry.task.as_deref() == Some(name)
+            })
+        }));
     };
     // Only where an iteration has several tasks, one may have had it without a word in its message.
     let has_unit = reader.iteration(own).is_ok_and(|record| !record.unit_tasks.is_empty());
@@ -44,12 +45,13 @@ fn unit_attempt<'a>(
     task: &str,
     after: u32,
 ) -> Option<&'a LogEntry> {
-    let is_its = |name: &String| name.eq_ignore_ascii_case(task);
     let later = log.iterations().rev().take_while(|entry| entry.iteration.unwrap_or_default() > after);
     // What cannot be read says nothing of the task.
-    later
-        .filter(|entry| is_attempt(entry))
-        .find(|entry| reader.iteration(entry).is_ok_and(|record| record.unit_tasks.iter().any(is_its)))
+    later.filter(|entry| is_attempt(entry)).find(|entry| {
+        reader
+            .iteration(entry)
+            .is_ok_and(|record| record.unit_tasks.iter().any(|name| name.eq_ignore_ascii_case(task)))
+    })
 }
 
 /// Returns true if an agent's work was judged.
@@ -71,8 +73,7 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
     let later = || log.iterations().filter(|other| other.iteration > entry.iteration);
     let next = later().find(|other| other.task.as_ref() == Some(task));
     let skip = next.filter(|next| next.outcome == Some(Outcome::Skipped));
-    let closes = |other: &&LogEntry| other.closed.contains(task);
-    let done_in = match later().find(closes) {
+    let done_in = match later().find(|other| other.closed.contains(task)) {
         Some(done) => Some(format!("#{}", done.iteration.unwrap_or_default())),
         None => done_later(store, log, task)?,
     };

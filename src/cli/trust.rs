@@ -43,8 +43,7 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
         approvals.approve(Approved::Commands(commands))?;
     }
     let is_approved = commands.is_empty() || approvals.hold(Approved::Commands(commands))?;
-    let row = |command: &Command| json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()});
-    let rows: Vec<_> = commands.iter().map(row).collect();
+    let rows: Vec<_> = commands.iter().map(|command| json!({"key": command.key, "value": shown(command), "origin": command.origin.to_string()})).collect();
     emit(args.json, &json!({"is_approved": is_approved, "commands": rows}), |out| {
         if commands.is_empty() {
             return writeln!(out, "{FILE} names no command: there is nothing to approve");
@@ -89,15 +88,18 @@ fn refuse(used: &str) -> Refusal {
 
 /// Returns a line for each, whole: what is cut off could be what matters.
 fn listing(commands: &[Command]) -> String {
-    let line = |command: &Command| {
-        let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
-        let note = match replaces.filter(|name| ralph_agent::is_known(name)) {
-            Some(name) => format!(", changes the known agent {name}"),
-            None => String::new(),
-        };
-        format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command), command.origin)
-    };
-    commands.iter().map(line).collect::<Vec<_>>().join("\n")
+    commands
+        .iter()
+        .map(|command| {
+            let replaces = command.key.strip_prefix("agents.").and_then(|rest| rest.split('.').next());
+            let note = match replaces.filter(|name| ralph_agent::is_known(name)) {
+                Some(name) => format!(", changes the known agent {name}"),
+                None => String::new(),
+            };
+            format!("  {} = {}  ({}{note})", one_line(&command.key), shown(command), command.origin)
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if

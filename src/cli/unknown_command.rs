@@ -38,8 +38,7 @@ pub fn suggest(error: &clap::Error, grammar: &Command) -> Option<Error> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
     let synonym = SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name);
     let commands = grammar.get_subcommands().filter(|command| !command.is_hide_set());
-    let near = || did_you_mean(word, commands.map(Command::get_name));
-    let hint = match synonym.or_else(near) {
+    let hint = match synonym.or_else(|| did_you_mean(word, commands.map(Command::get_name))) {
         Some(name) => format!("did you mean `{RALPH} {name}`?"),
         None => format!("`{RALPH} -h` lists the commands"),
     };

@@ -86,9 +86,14 @@ fn first_difference(page: &Page, at: usize) -> Option<String> {
     let name = page.line(header)[4..].split('\t').next().unwrap_or_default();
     let mut hunks = (header + 2..page.len()).skip_while(|&at| !page.line(at).starts_with("@@ "));
     hunks.next()?;
-    let hunk = || hunks.clone().map(|at| page.line(at)).take_while(|line| !line.starts_with("@@ "));
-    let first = |sign: char| hunk().find(|line| line.starts_with(sign)).map(one_line);
-    let changes: Vec<String> = ['-', '+'].into_iter().filter_map(first).collect();
+    let changes: Vec<String> = ['-', '+']
+        .into_iter()
+        .filter_map(|sign| {
+            (hunks.clone().map(|at| page.line(at)).take_while(|line| !line.starts_with("@@ ")))
+                .find(|line| line.starts_with(sign))
+                .map(one_line)
+        })
+        .collect();
     (!changes.is_empty()).then(|| format!("{}: {}", one_line(name), changes.join(" ")))
 }
 
@@ -197,8 +202,11 @@ fn text(page: &Page, failure: &Failure) -> String {
 /// Returns the line below the message, where it goes on: `error: these files would be overwritten:`.
 fn line_below(page: &Page, failure: &Failure) -> Option<String> {
     let &(head, _) = failure.parts.iter().find(|part| page.line(part.0).trim_end().ends_with(':'))?;
-    let is_next = |part: &&(usize, LineKind)| part.0 == head + 1 && part.1 != LineKind::Code;
-    failure.parts.iter().find(is_next).map(|part| one_line(page.line(part.0)))
+    failure
+        .parts
+        .iter()
+        .find(|part| part.0 == head + 1 && part.1 != LineKind::Code)
+        .map(|part| one_line(page.line(part.0)))
 }
 
 /// Returns the first location that is worth naming, as the output spells it: `src/a.rs:12:5`.
@@ -219,12 +227,17 @@ fn spot(page: &Page, failure: &Failure) -> Option<String> {
 
 /// Returns what was expected and what came.
 fn values(failure: &Failure) -> Vec<String> {
-    let is_said = |value: &String| {
-        value.chars().any(char::is_alphanumeric)
-            && !value.contains("actual - expected")
-            && !starts_with_any(value, &["- Expected", "+ Received", "operator:"])
-    };
-    failure.values.iter().map(|value| one_line(value)).filter(is_said).take(MAX_VALUES).collect()
+    failure
+        .values
+        .iter()
+        .map(|value| one_line(value))
+        .filter(|value| {
+            value.chars().any(char::is_alphanumeric)
+                && !value.contains("actual - expected")
+                && !starts_with_any(value, &["- Expected", "+ Received", "operator:"])
+        })
+        .take(MAX_VALUES)
+        .collect()
 }
 
 /// Returns the best line of the output that is not of the failure itself.

@@ -89,14 +89,17 @@ fn plain(message: &str) -> String {
 
 /// Returns the expected and the actual value, sorted. Empty if the message has both, as not every reporter repeats them.
 fn values(failure: &Failure, message: &str) -> Vec<String> {
-    let is_said = |value: &String| {
-        let is_legend = contains_any(value, &["actual - expected", "expected - actual"])
-            || starts_with_any(value, &["- Expected", "+ Received", "help: "])
-            || value.ends_with(':');
-        value.contains(char::is_alphanumeric) && !is_legend
-    };
-    let plain = |value: &String| normalize(value).replace('\'', "").trim_end_matches(',').to_owned();
-    let mut values: Vec<String> = failure.values.iter().map(plain).filter(is_said).collect();
+    let mut values: Vec<String> = failure
+        .values
+        .iter()
+        .map(|value| normalize(value).replace('\'', "").trim_end_matches(',').to_owned())
+        .filter(|value| {
+            let is_legend = contains_any(value, &["actual - expected", "expected - actual"])
+                || starts_with_any(value, &["- Expected", "+ Received", "help: "])
+                || value.ends_with(':');
+            value.contains(char::is_alphanumeric) && !is_legend
+        })
+        .collect();
     if values.iter().all(|value| has_word(message, bare(value))) {
         return Vec::new();
     }

@@ -87,8 +87,9 @@ impl Page {
 
     /// Returns the first line such as `  3 failing`.
     pub(super) fn failing_count(&self) -> Option<usize> {
-        let is_count = |at: &usize| self.line(*at).trim().strip_suffix(" failing").is_some_and(is_digits);
-        *self.failing_count.get_or_init(|| (0..self.len()).find(is_count))
+        *self.failing_count.get_or_init(|| {
+            (0..self.len()).find(|at| self.line(*at).trim().strip_suffix(" failing").is_some_and(is_digits))
+        })
     }
 
     /// Returns the end of the stream that line `index` is in.

@@ -25,8 +25,8 @@ pub(super) fn scan(page: &Page) -> Vec<Failure> {
     while at < page.len() && failures.len() < MAX_FAILURES {
         let line = page.line(at);
         // A line with an arrow is recognized by the arrow, whatever the words.
-        let has_arrow = || (at + 1..at + 5).any(|below| is_pointer(page.line(below)));
-        let may_begin = !line.is_empty() && (!prefilter(line).can_skip || has_arrow());
+        let may_begin = !line.is_empty()
+            && (!prefilter(line).can_skip || (at + 1..at + 5).any(|below| is_pointer(page.line(below))));
         let Some((mut failure, next)) = may_begin.then(|| tools::find(page, at)).flatten() else {
             // `running 3 tests`
             runs += u32::from(line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test"));

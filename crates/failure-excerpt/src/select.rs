@@ -227,13 +227,14 @@ fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, is_known: bool,
     let base = if is_known { 26 } else { 2 };
     let line_count = page.len();
     let is_near_edge = |index: usize| index < EDGE_LINES || line_count - index <= EDGE_LINES;
-    let score_of = |index: usize| match page.line(index) {
-        _ if added.contains(&index) => 12,
-        line if is_near_edge(index) => score(line),
-        line if is_known || prefilter(line).score == 0 => -10,
-        line => score(line),
-    };
-    let scores: Vec<i32> = (0..line_count).map(score_of).collect();
+    let scores: Vec<i32> = (0..line_count)
+        .map(|index| match page.line(index) {
+            _ if added.contains(&index) => 12,
+            line if is_near_edge(index) => score(line),
+            line if is_known || prefilter(line).score == 0 => -10,
+            line => score(line),
+        })
+        .collect();
     for index in 0..line_count {
         let is_noise = scores[index] <= -10 && !is_near_edge(index);
         if is_noise || added.contains(&index) || page.line(index).trim().is_empty() {

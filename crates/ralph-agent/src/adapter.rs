@@ -152,14 +152,15 @@ fn state(known: &Known, settings: &AgentSettings, lookup: Lookup<'_>) -> AgentSt
     // The base directories of XDG, which agents that keep to them may have elsewhere too.
     let folders =
         known.folder.into_iter().chain([("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")]);
-    let folder = |(name, usual): (&str, &str)| {
-        let set = variable(name, settings, lookup).filter(|set| set.starts_with('/'));
-        (name.to_owned(), usual.into(), set.map(Into::into))
-    };
     AgentState {
         copies: paths(known.state, own.copies),
         credentials: paths(known.credentials, own.credentials),
-        folders: folders.map(folder).collect(),
+        folders: folders
+            .map(|(name, usual)| {
+                let set = variable(name, settings, lookup).filter(|set| set.starts_with('/'));
+                (name.to_owned(), usual.into(), set.map(Into::into))
+            })
+            .collect(),
         variables: known.keys.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
@@ -228,8 +229,10 @@ impl Agent for Adapter {
 /// Returns the first `1.2.3` in a program's output.
 fn first_version(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|word| word.trim_matches('.'));
-    let is_version = |word: &&str| word.split('.').filter(|number| !number.is_empty()).count() >= 3;
-    words.into_iter().find(is_version).map(str::to_owned)
+    words
+        .into_iter()
+        .find(|word| word.split('.').filter(|number| !number.is_empty()).count() >= 3)
+        .map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -57,19 +57,22 @@ pub fn list(
         let asked: Vec<_> = adapters.iter().map(|one| scope.spawn(move || ask(one))).collect();
         asked.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
-    let listed = |((known, adapter, path), is_installed): ((&Known, Adapter, Option<Utf8PathBuf>), bool)| {
-        let missing = adapter.check(surroundings).err().map(|error| error.to_string());
-        AgentListing {
-            name: known.name.to_owned(),
-            is_installed,
-            version: if is_installed { adapter.version() } else { None },
-            path,
-            prompt: known.prompt,
-            install: known.install,
-            missing,
-        }
-    };
-    adapters.into_iter().zip(answers).map(listed).collect()
+    adapters
+        .into_iter()
+        .zip(answers)
+        .map(|((known, adapter, path), is_installed)| {
+            let missing = adapter.check(surroundings).err().map(|error| error.to_string());
+            AgentListing {
+                name: known.name.to_owned(),
+                is_installed,
+                version: if is_installed { adapter.version() } else { None },
+                path,
+                prompt: known.prompt,
+                install: known.install,
+                missing,
+            }
+        })
+        .collect()
 }
 
 /// Returns the agent to use if the user names none: spec-kit's, else the only one that is installed.

@@ -78,20 +78,25 @@ fn find(home: &Utf8Path, thread: &str) -> Option<Utf8PathBuf> {
         return None;
     }
     let end = format!("-{thread}.jsonl");
-    let is_of_thread = |entry: &Utf8DirEntry| {
-        let name = entry.file_name().strip_prefix("rollout-").and_then(|name| name.strip_suffix(&end));
-        name.is_some_and(|time| time.len() == 19 && time.chars().all(|c| matches!(c, '0'..='9' | 'T' | '-')))
-    };
     let years = newest_first(&home.join("sessions"), is_number);
     let months = years.iter().flat_map(|year| newest_first(year, is_number));
     let days = months.flat_map(|month| newest_first(&month, is_number)).take(MAX_DAY_FOLDERS);
-    days.into_iter().find_map(|day| newest_first(&day, is_of_thread).into_iter().next())
+    days.into_iter().find_map(|day| {
+        newest_first(&day, |entry| {
+            let name = entry.file_name().strip_prefix("rollout-").and_then(|name| name.strip_suffix(&end));
+            name.is_some_and(|time| {
+                time.len() == 19 && time.chars().all(|c| matches!(c, '0'..='9' | 'T' | '-'))
+            })
+        })
+        .into_iter()
+        .next()
+    })
 }
 
 /// Returns true for the folder of a year, a month or a day.
 fn is_number(entry: &Utf8DirEntry) -> bool {
-    let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
-    entry.file_name().bytes().all(|byte| byte.is_ascii_digit()) && is_folder()
+    entry.file_name().bytes().all(|byte| byte.is_ascii_digit())
+        && entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
 
 fn newest_first(folder: &Utf8Path, is_wanted: impl Fn(&Utf8DirEntry) -> bool) -> Vec<Utf8PathBuf> {

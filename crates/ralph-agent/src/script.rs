@@ -193,11 +193,13 @@ fn make_folder(path: &Utf8Path) -> Result<()> {
 
 fn bytes(hex: &str) -> Result<Vec<u8>> {
     let digits: Vec<char> = hex.chars().filter(|c| !c.is_whitespace()).collect();
-    let byte = |pair: &[char]| match pair {
-        [high, low] => Some(u8::try_from(high.to_digit(16)? * 16 + low.to_digit(16)?).ok()?),
-        _ => None,
-    };
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    let bytes: Option<Vec<u8>> = digits
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(u8::try_from(high.to_digit(16)? * 16 + low.to_digit(16)?).ok()?),
+            _ => None,
+        })
+        .collect();
     bytes.with_context(|| format!("`{hex}` is not hexadecimal"))
 }
 

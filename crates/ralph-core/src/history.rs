@@ -73,11 +73,14 @@ pub enum OpenQuestion {
 
 /// Returns the newest run at each task, of those that asked the user something then; oldest first.
 pub fn asking(entries: &[LogEntry]) -> Vec<&LogEntry> {
-    let is_run = |entry: &&LogEntry| {
-        entry.outcome.is_some_and(|outcome| !matches!(outcome, Outcome::Interrupted | Outcome::Skipped))
-    };
     let mut seen = HashSet::new();
-    let newest = entries.iter().rev().filter(is_run).filter(|entry| seen.insert(entry.task.as_deref()));
+    let newest = entries
+        .iter()
+        .rev()
+        .filter(|entry| {
+            entry.outcome.is_some_and(|outcome| !matches!(outcome, Outcome::Interrupted | Outcome::Skipped))
+        })
+        .filter(|entry| seen.insert(entry.task.as_deref()));
     let mut found: Vec<&LogEntry> = newest
         .filter(|entry| entry.outcome.is_some_and(|outcome| is_question(outcome, entry.failure_class)))
         .collect();
@@ -116,10 +119,10 @@ impl History {
 
     pub fn push(&mut self, iteration: &Iteration) {
         let ticked = &iteration.claims.ticked;
-        let is_new = |task: &TaskName| {
-            ticked.contains(task) && !self.turns.iter().any(|turn| turn.ticked.contains(task))
-        };
-        let is_progress = iteration.unit_tasks.iter().any(is_new);
+        let is_progress = iteration
+            .unit_tasks
+            .iter()
+            .any(|task| ticked.contains(task) && !self.turns.iter().any(|turn| turn.ticked.contains(task)));
         self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,

@@ -43,14 +43,17 @@ impl Earlier {
 
     /// Returns the iterations that the progress tells.
     fn in_progress(&self) -> Vec<(SessionId, u32)> {
-        let key = |entry: &Entry| {
-            let session = match entry.get("session").and_then(|session| session.as_str()) {
-                Some(session) => session.parse().ok()?,
-                None => self.session.clone()?,
-            };
-            Some((session, u32::try_from(entry.get("iteration")?.as_u64()?).ok()?))
-        };
-        self.entries.iter().filter(|_| !self.progress.is_empty()).filter_map(key).collect()
+        self.entries
+            .iter()
+            .filter(|_| !self.progress.is_empty())
+            .filter_map(|entry| {
+                let session = match entry.get("session").and_then(|session| session.as_str()) {
+                    Some(session) => session.parse().ok()?,
+                    None => self.session.clone()?,
+                };
+                Some((session, u32::try_from(entry.get("iteration")?.as_u64()?).ok()?))
+            })
+            .collect()
     }
 
     /// Returns what the history need not tell again.
@@ -102,8 +105,12 @@ pub(super) fn still_changed(store: &Store, files: &ProjectFiles, iteration: &Ite
     };
     let changes = iteration.facts.changes.iter().map(|change| &change.path);
     let changed = iteration.files_changed.iter().chain(changes);
-    let differs = |path: &&String| !is_as_before(path).unwrap_or(false);
-    changed.collect::<HashSet<_>>().into_iter().filter(differs).cloned().collect()
+    changed
+        .collect::<HashSet<_>>()
+        .into_iter()
+        .filter(|path| !is_as_before(path).unwrap_or(false))
+        .cloned()
+        .collect()
 }
 
 /// Returns the states of git that the last attempt of a session left, and what it undid, a line each.

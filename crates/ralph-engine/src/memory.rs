@@ -179,8 +179,12 @@ impl Memory {
         if let Some(record) = known {
             return record.cause.as_deref();
         }
-        let is_it = |entry: &&LogEntry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure);
-        self.entries.iter().rev().find(is_it)?.cause.as_deref()
+        self.entries
+            .iter()
+            .rev()
+            .find(|entry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure))?
+            .cause
+            .as_deref()
     }
 
     /// Returns all iterations and how many of the last ones were recorded since, or `None` if nothing was learned in those.
@@ -256,10 +260,11 @@ impl Memory {
         // Older records have no facts: they are extracted from the recorded outputs.
         let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
         for iteration in past.iter_mut().rev().filter(is_bare).take(MAX_REREAD_OUTPUTS) {
-            let is_it = |entry: &&LogEntry| {
+            let Some(entry) = self.entries.iter().rev().find(|entry| {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
+            }) else {
+                continue;
             };
-            let Some(entry) = self.entries.iter().rev().find(is_it) else { continue };
             let context = iteration_context::recorded_context(store, entry, None, iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let examined = context.as_ref().and_then(IterationContext::examined);

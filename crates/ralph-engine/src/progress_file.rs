@@ -123,8 +123,9 @@ impl ProgressFile {
     /// Returns true if the file is as it was last written, but for something missing at its end.
     pub fn is_truncated(&self) -> bool {
         let found = self.read().ok().flatten().unwrap_or_default();
-        let is_prefix = |content: &Vec<u8>| found.len() < content.len() && content.starts_with(&found);
-        self.last_written.as_ref().is_some_and(is_prefix)
+        self.last_written
+            .as_ref()
+            .is_some_and(|content| found.len() < content.len() && content.starts_with(&found))
     }
 
     /// Appends in place, without fsync: after a power failure the next start appends what was lost.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use camino::Utf8Path;
-use tasklist::{Item, TaskList};
+use tasklist::TaskList;
 
 use ralph_agent::question::{self, Asked};
 use ralph_core::config::{Config, Unit};
@@ -368,12 +368,15 @@ impl<'a> Prompting<'a> {
 
 /// Returns the tasks of these names, a line each.
 fn listed(tasks: &TaskList, names: &[TaskName]) -> Vec<String> {
-    let line = |item: &Item| {
-        let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));
-        let place = if tasks.copies(item) > 1 { format!(" (line {})", item.line) } else { String::new() };
-        format!("{id}{}{place}", item.text)
-    };
-    names.iter().filter_map(|name| tasks.find(name)).map(line).collect()
+    names
+        .iter()
+        .filter_map(|name| tasks.find(name))
+        .map(|item| {
+            let id = item.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+            let place = if tasks.copies(item) > 1 { format!(" (line {})", item.line) } else { String::new() };
+            format!("{id}{}{place}", item.text)
+        })
+        .collect()
 }
 
 /// Returns the lines of a list that an agent has to know of as they do not count.

@@ -186,11 +186,12 @@ fn of_log(store: &Store, refs: &SessionRefs, start: Option<&ObjectId>) -> Result
     let Some(log) = store.session(refs)? else { return Ok(None) };
     let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
     let newest = successes.filter_map(|entry| store.readable_iteration(entry)).find_map(|it| of_success(&it));
-    let inherited = || {
+    let Some(mut state) = newest.or_else(|| {
         let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
         begun.find_map(|entry| store.readable_session(entry)?.trusted)
+    }) else {
+        return Ok(None);
     };
-    let Some(mut state) = newest.or_else(inherited) else { return Ok(None) };
     let last = match log.entries.iter().rev().find_map(|entry| entry.snapshot.clone()) {
         Some(last) => Some(last),
         None => store.refs().tip(&refs.snapshot())?,

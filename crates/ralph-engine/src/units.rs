@@ -97,8 +97,11 @@ pub fn first_of_auto(tasks: &TaskList, wanted: Wanted<'_>) -> Option<&'static st
 
 /// Returns the tasks of a unit that earlier attempts ticked: their boxes were opened again, and their work is there.
 pub fn reopened(unit: Option<&UnitTasks>, history: &History) -> Vec<TaskName> {
-    let ticked = |name: &&TaskName| history.ticked_since_taken_back(name);
-    unit.into_iter().flat_map(|unit| &unit.tasks).filter(ticked).cloned().collect()
+    unit.into_iter()
+        .flat_map(|unit| &unit.tasks)
+        .filter(|name| history.ticked_since_taken_back(name))
+        .cloned()
+        .collect()
 }
 
 /// Returns what a commit of all of a unit is called: `US1: User Story 1 - Login`, `Phase 1: Setup`.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use ralph_core::record::{LeftOut, ObjectId, RALPH, join_files};
-use ralph_git::worktree::{ChangedFile, Contents, PrivateIndex, WorkTree};
+use ralph_git::worktree::{Contents, PrivateIndex, WorkTree};
 
 use super::snapshot_taken::{BlobChange, SnapshotTaken, most_changed};
 
@@ -65,13 +65,15 @@ impl WatchedWorkTree {
         changed.retain(|file| file.path != progress.as_bytes());
         let most_changed = most_changed(&changed);
         let tasks = self.work_tree.relative(tasks);
-        let is_code = |file: &&ChangedFile| file.path != tasks.as_bytes() && file.before != file.after;
-        let blob_change = |file: &ChangedFile| BlobChange {
-            path: file.path.clone(),
-            before: file.before.clone(),
-            after: file.after.clone(),
-        };
-        let blobs = changed.iter().filter(is_code).map(blob_change).collect();
+        let blobs = changed
+            .iter()
+            .filter(|file| file.path != tasks.as_bytes() && file.before != file.after)
+            .map(|file| BlobChange {
+                path: file.path.clone(),
+                before: file.before.clone(),
+                after: file.after.clone(),
+            })
+            .collect();
         let changed = changed.into_iter().map(|file| file.path).collect();
         let trees = self.last_contents.replace(tree.clone()).map(|before| (before, tree.clone()));
         let taken = SnapshotTaken {

@@ -224,11 +224,14 @@ fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
     let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z"]).read()?;
     let text = String::from_utf8_lossy(&bytes);
     // A key without `=` has no newline and means true.
-    let setting = |entry: &str| {
-        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-        Setting { key: key.to_owned(), value: value.to_owned() }
-    };
-    Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(setting).collect())
+    Ok(text
+        .split('\0')
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| {
+            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+            Setting { key: key.to_owned(), value: value.to_owned() }
+        })
+        .collect())
 }
 
 /// Returns the last value, which wins, as in git.

@@ -85,8 +85,9 @@ impl Store {
             return Ok(0);
         }
         quarantine.drop_torn()?;
-        let is_there = |name: &str| !absent.iter().any(|absent| absent == name);
-        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, is_there)
+        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, |name| {
+            !absent.iter().any(|absent| absent == name)
+        })
     }
 
     /// Throws away what a power cut left half written of the objects in `slot`; they are written again.

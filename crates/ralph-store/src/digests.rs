@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use gix::hashtable::HashMap;
-use gix::objs::tree::EntryRef;
 use gix::objs::{FindExt, TreeRef};
 use sha2::{Digest, Sha256};
 
@@ -190,12 +189,16 @@ impl<'a> Digests<'a> {
         if let Some(known) = self.folders.get(tree) {
             return Ok(known.clone());
         }
-        let named = |entry: &EntryRef<'_>| Named {
-            name: entry.filename.to_string(),
-            id: entry.oid.to_owned(),
-            is_folder: entry.mode.is_tree(),
-        };
-        let found: Vec<_> = self.read_folder(tree)?.entries.iter().map(named).collect();
+        let found: Vec<_> = self
+            .read_folder(tree)?
+            .entries
+            .iter()
+            .map(|entry| Named {
+                name: entry.filename.to_string(),
+                id: entry.oid.to_owned(),
+                is_folder: entry.mode.is_tree(),
+            })
+            .collect();
         if depth > 0 && self.folders.len() < MAX_KNOWN_FOLDERS {
             self.folders.insert(*tree, found.clone());
         }

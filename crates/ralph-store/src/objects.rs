@@ -118,11 +118,11 @@ impl Quarantine {
     /// What already exists is verified, and freshened, so that no `git prune` takes it before our ref points at it.
     /// An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
-        let is_there = |name: &str| {
+        self.publish_those(objects, sharing, syncing, |name| {
             let target = objects.join(&name[..2]).join(&name[2..]);
             target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok()
-        };
-        self.publish_those(objects, sharing, syncing, is_there).map(drop)
+        })
+        .map(drop)
     }
 
     /// Puts the objects that are not there by `is_there` into the repository. Returns how many these were.

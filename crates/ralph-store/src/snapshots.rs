@@ -67,10 +67,12 @@ impl Store {
 pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Option<ObjectId>> {
     let Ok(commit) = read_commit(git, &objects::to_gix(id)?) else { return Ok(None) };
     // The first snapshot has only HEAD below it, which is not a snapshot.
-    let is_snapshot = |parent: &&gix::ObjectId| {
-        read_commit(git, parent).is_ok_and(|below| message::is_of_snapshot(&below.message))
-    };
-    commit.parents.first().filter(is_snapshot).map(|parent| objects::from_gix(parent)).transpose()
+    commit
+        .parents
+        .first()
+        .filter(|parent| read_commit(git, parent).is_ok_and(|below| message::is_of_snapshot(&below.message)))
+        .map(|parent| objects::from_gix(parent))
+        .transpose()
 }
 
 /// Returns true if an object is here.

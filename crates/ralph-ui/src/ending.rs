@@ -74,11 +74,13 @@ pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
             None => kinds.push((what, 1, cut)),
         }
     }
-    let words = |(what, times, last): &(&str, usize, &CutShort)| {
-        let times = if *times > 1 { format!(" {}", style::times(*times)) } else { String::new() };
-        went_on(&format!("{what}{times}"), last)
-    };
-    kinds.iter().map(words).collect()
+    kinds
+        .iter()
+        .map(|(what, times, last)| {
+            let times = if *times > 1 { format!(" {}", style::times(*times)) } else { String::new() };
+            went_on(&format!("{what}{times}"), last)
+        })
+        .collect()
 }
 
 /// `usage limit, went on at 01:07`: a row of what was cut short.

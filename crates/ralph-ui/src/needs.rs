@@ -14,8 +14,8 @@ const MAX_NAMED: usize = 10;
 pub fn false_claims(iterations: &[u32]) -> Option<String> {
     let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
     let times = grouped(iterations.len() as u64);
-    let caught = || format!("{times} wrong \"done\" caught: {}", join_truncated(&numbers, MAX_NAMED));
-    (!iterations.is_empty()).then(caught)
+    (!iterations.is_empty())
+        .then(|| format!("{times} wrong \"done\" caught: {}", join_truncated(&numbers, MAX_NAMED)))
 }
 
 /// `53 files +1,411 −0, not committed`

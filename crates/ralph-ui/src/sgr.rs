@@ -34,8 +34,11 @@ impl<'a> Iterator for Spans<'a> {
 /// Returns the parameters of the SGR sequence that `text` starts with, and what follows it.
 fn sequence(text: &str) -> Option<(&str, &str)> {
     let body = text.strip_prefix("\x1b[")?;
-    let is_parameter = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
-    let length = body.bytes().take(MAX_SEQUENCE_BYTES).take_while(is_parameter).count();
+    let length = body
+        .bytes()
+        .take(MAX_SEQUENCE_BYTES)
+        .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b':'))
+        .count();
     let (parameters, after) = body.split_at(length);
     Some((parameters, after.strip_prefix('m')?))
 }

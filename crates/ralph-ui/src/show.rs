@@ -230,9 +230,13 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));
     }
     facts.extend(before(earlier, iteration.failure_class.is_some_and(FailureClass::is_question)));
-    let is_new = |words: &&String| !iteration.cause().contains(words.as_str());
-    facts
-        .extend(iteration.error.as_ref().filter(is_new).map(|words| ("error", cut(&one_line(words), ERROR))));
+    facts.extend(
+        iteration
+            .error
+            .as_ref()
+            .filter(|words| !iteration.cause().contains(words.as_str()))
+            .map(|words| ("error", cut(&one_line(words), ERROR))),
+    );
     facts.extend(beside(iteration));
     facts
 }
@@ -284,11 +288,14 @@ fn before(earlier: &[EarlierAttempt], is_question: bool) -> Facts {
             None => lines.push((vec![format!("#{number}")], words)),
         }
     }
-    let line = |(place, (numbers, words)): (usize, &(Vec<String>, String))| {
-        let name = if place == 0 { "before" } else { "" };
-        (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED)))
-    };
-    lines.iter().enumerate().map(line).collect()
+    lines
+        .iter()
+        .enumerate()
+        .map(|(place, (numbers, words))| {
+            let name = if place == 0 { "before" } else { "" };
+            (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED)))
+        })
+        .collect()
 }
 
 fn write_lines(out: &mut dyn Write, lines: &[String]) -> io::Result<()> {

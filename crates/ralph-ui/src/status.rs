@@ -235,11 +235,13 @@ fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> V
         parts.extend(all.map(|sum| format!("{sum} in {} sessions", status.summary.sessions)));
     }
     let lines = wrapped_parts(&format!("{name}   "), &parts, width);
-    let bold = |line: &String| match line.strip_prefix(&name) {
-        Some(rest) => format!("{}{rest}", paint.paint(Look::Bold, &name)),
-        None => line.clone(),
-    };
-    lines.iter().map(bold).collect()
+    lines
+        .iter()
+        .map(|line| match line.strip_prefix(&name) {
+            Some(rest) => format!("{}{rest}", paint.paint(Look::Bold, &name)),
+            None => line.clone(),
+        })
+        .collect()
 }
 
 /// What the session is at, or how it ended, and when.
@@ -323,15 +325,17 @@ pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
 /// `Setup 3/3 · Foundational 5/5 · US1 8/8`; nothing for a list that is not divided.
 fn groups(status: &FeatureStatus, width: usize) -> Vec<String> {
     let groups = if status.phases.len() > 1 { &status.phases } else { &status.stories };
-    let short = |group: &GroupCounts| {
-        format!(
-            "{} {}/{}",
-            cut(&one_line(&phase_name(&group.name)), MAX_PHASE),
-            group.done,
-            group.done + group.open
-        )
-    };
-    let parts: Vec<String> = groups.iter().map(short).collect();
+    let parts: Vec<String> = groups
+        .iter()
+        .map(|group| {
+            format!(
+                "{} {}/{}",
+                cut(&one_line(&phase_name(&group.name)), MAX_PHASE),
+                group.done,
+                group.done + group.open
+            )
+        })
+        .collect();
     if parts.is_empty() { Vec::new() } else { wrapped_parts(INDENT, &parts, width) }
 }
 
@@ -353,8 +357,8 @@ fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String>
     if left.is_empty() {
         return Vec::new();
     }
-    let program = |left: &LeftRunning| format!("{} (process {})", one_line(&left.name), left.pid);
-    let programs: Vec<String> = left.iter().map(program).collect();
+    let programs: Vec<String> =
+        left.iter().map(|left| format!("{} (process {})", one_line(&left.name), left.pid)).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
     let line = format!("it died and left running: {}", programs.join(", "));
     let mut lines = painted(paint, Look::Warn, hanging(INDENT, &line, width));

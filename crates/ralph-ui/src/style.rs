@@ -150,13 +150,14 @@ pub fn one_line(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
-    let shown = |c: char| match c {
-        '\t' => c,
-        c if c.is_control() => ' ',
-        c if is_unseen(c) => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(shown).collect()
+    text.chars()
+        .map(|c| match c {
+            '\t' => c,
+            c if c.is_control() => ' ',
+            c if is_unseen(c) => '\u{fffd}',
+            c => c,
+        })
+        .collect()
 }
 
 /// Text from outside, safe on a terminal: what would steer it, or deceive a reader, is shown, not obeyed. Line ends of
@@ -229,11 +230,10 @@ pub fn cut(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let mut column = usize::from(width > 0);
-    let fits = |c: &char| {
+    let start = text.chars().take(width * MAX_MARKS).take_while(|c| {
         column += char_columns(*c);
         column <= width
-    };
-    let start = text.chars().take(width * MAX_MARKS).take_while(fits);
+    });
     start.chain((width > 0).then_some('…')).collect()
 }
 

@@ -93,8 +93,7 @@ pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
     }
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
-        let is_back = |name: &String| exchange.pushed.iter().any(|one| one.name == *name);
-        let hint = if lost.iter().all(is_back) {
+        let hint = if lost.iter().all(|name| exchange.pushed.iter().any(|one| one.name == *name)) {
             "they were pushed back".to_owned()
         } else {
             format!("what is here goes back with `{RALPH} sync`")

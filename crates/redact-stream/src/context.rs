@@ -108,8 +108,9 @@ pub(super) fn cookies(view: &View<'_>) -> Option<Secret> {
     // A space stands only after a semicolon.
     let mut end = start;
     while end - start < MAX_COOKIES_BYTES {
-        let is_in_pair = |byte: u8| !byte.is_ascii_control() && !b" \"'`\\<>".contains(&byte);
-        end = view.run_most(end, MAX_COOKIES_BYTES, is_in_pair);
+        end = view.run_most(end, MAX_COOKIES_BYTES, |byte| {
+            !byte.is_ascii_control() && !b" \"'`\\<>".contains(&byte)
+        });
         if view.byte(end) != Some(b' ') || !view.text(start, end).ends_with(b";") {
             break;
         }

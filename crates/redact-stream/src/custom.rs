@@ -64,13 +64,15 @@ impl Error for PatternError {
 }
 
 pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Regex>, PatternError> {
-    let compile = |pattern: &String| {
-        let unusable = |problem| PatternError { list, pattern: pattern.clone(), problem };
-        let regex = RegexBuilder::new(pattern).multi_line(true).build();
-        let regex = regex.map_err(|error| unusable(PatternProblem::Syntax(error)))?;
-        if regex.is_match(b"") { Err(unusable(PatternProblem::MatchesEmptyText)) } else { Ok(regex) }
-    };
-    patterns.iter().map(compile).collect()
+    patterns
+        .iter()
+        .map(|pattern| {
+            let unusable = |problem| PatternError { list, pattern: pattern.clone(), problem };
+            let regex = RegexBuilder::new(pattern).multi_line(true).build();
+            let regex = regex.map_err(|error| unusable(PatternProblem::Syntax(error)))?;
+            if regex.is_match(b"") { Err(unusable(PatternProblem::MatchesEmptyText)) } else { Ok(regex) }
+        })
+        .collect()
 }
 
 /// The next match of each rule, so that no text is searched twice. `None` if it is not known, or if there is none any more.

@@ -29,8 +29,14 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
     if view.byte(escape) == Some(b'\\') && !next.is_some_and(|&byte| is_token(byte) || byte == b'\\') {
         return None;
     }
-    let is_part = |byte: &&u8| is_token(**byte) || b"%\\".contains(byte);
-    let mut start = escape - view.before(escape).iter().rev().take(MAX_LEAD).take_while(is_part).count();
+    let mut start = escape
+        - view
+            .before(escape)
+            .iter()
+            .rev()
+            .take(MAX_LEAD)
+            .take_while(|byte| is_token(**byte) || b"%\\".contains(byte))
+            .count();
     // A sign that is no escape ends what is before it.
     let mut at = start;
     while at < escape {

@@ -23,10 +23,11 @@ impl KeywordIndex {
         (0..bytes.len().saturating_sub(1)).any(|at| {
             let start = [bytes[at], bytes[at + 1]].map(|byte| byte.to_ascii_lowercase());
             let keywords = self.0.get(&start);
-            let begins = |keyword: &&[u8]| {
-                bytes[at..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
-            };
-            keywords.is_some_and(|keywords| keywords.iter().any(begins))
+            keywords.is_some_and(|keywords| {
+                keywords.iter().any(|keyword| {
+                    bytes[at..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
+                })
+            })
         })
     }
 }
@@ -47,12 +48,6 @@ impl<R: Copy> Gate<R> {
             let keyword = keyword.to_ascii_lowercase().into_bytes();
             by_keyword.entry(keyword).or_default().push((order, rule));
         }
-        let rules_of = |keyword: &Vec<u8>| {
-            let prefixes = (1..=keyword.len()).filter_map(|length| by_keyword.get(&keyword[..length]));
-            let mut rules: Vec<(usize, R)> = prefixes.flatten().copied().collect();
-            rules.sort_by_key(|(order, _)| *order);
-            rules.into_iter().map(|(_, rule)| rule).collect()
-        };
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
@@ -60,7 +55,16 @@ impl<R: Copy> Gate<R> {
             .build(by_keyword.keys());
         Self {
             keywords: keywords.expect("some hundred short keywords are not too many"),
-            rules: by_keyword.keys().map(rules_of).collect(),
+            rules: by_keyword
+                .keys()
+                .map(|keyword| {
+                    let prefixes =
+                        (1..=keyword.len()).filter_map(|length| by_keyword.get(&keyword[..length]));
+                    let mut rules: Vec<(usize, R)> = prefixes.flatten().copied().collect();
+                    rules.sort_by_key(|(order, _)| *order);
+                    rules.into_iter().map(|(_, rule)| rule).collect()
+                })
+                .collect(),
             longest: by_keyword.keys().map(Vec::len).max().unwrap_or_default(),
         }
     }

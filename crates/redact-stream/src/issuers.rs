@@ -121,8 +121,8 @@ impl Issuer {
             "random" => is_random(&body[..body.len().min(JUDGED)]),
             // So short a beginning is that of a call, too: `s.queryAllOfThem(...)`.
             "words" => {
-                let is_call = || view.byte(end) == Some(b'(') || is_numbered_word(text);
-                !(is_wordy(body) || (1..=2).contains(&prefix) && is_call())
+                !(is_wordy(body)
+                    || (1..=2).contains(&prefix) && (view.byte(end) == Some(b'(') || is_numbered_word(text)))
             }
             _ => true,
         };
@@ -143,8 +143,9 @@ impl Issuer {
     /// Returns a secret after the name of its issuer: `AIRTABLE_KEY=...`, `"fastly-token": "..."`.
     fn find_after(&self, view: &View<'_>) -> Option<Secret> {
         let word = self.keywords.split(',').find(|word| view.has_folded(view.anchor, word.as_bytes()))?;
-        let is_name = |byte| is_word(byte) || b" \t.-".contains(&byte);
-        let at = view.run_most(view.anchor + word.len(), MAX_NAME_REST, is_name);
+        let at = view.run_most(view.anchor + word.len(), MAX_NAME_REST, |byte| {
+            is_word(byte) || b" \t.-".contains(&byte)
+        });
         let at = view.run_most(at, MAX_QUOTES, |byte| b"'\"\\] \t".contains(&byte));
         let tie = view.run_most(at, 3, |byte| b"=:>|?,".contains(&byte));
         if tie == at {

@@ -69,7 +69,10 @@ impl From<Redacted> for String {
 /// Returns the end of the replacement that begins at `at`, if one does.
 pub(super) fn marker_end(bytes: &[u8], at: usize) -> Option<usize> {
     let name = bytes[at..].strip_prefix(MARKER.as_bytes())?;
-    let is_name = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
-    let length = name.iter().take(MAX_NAME_BYTES).take_while(is_name).count();
+    let length = name
+        .iter()
+        .take(MAX_NAME_BYTES)
+        .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-')
+        .count();
     (name.get(length) == Some(&b']')).then_some(at + MARKER.len() + length + 1)
 }

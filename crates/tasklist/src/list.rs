@@ -258,8 +258,11 @@ impl TaskList {
             let same = self.by_id.get(id).into_iter().flatten();
             same.filter(|index| is_there(&self.items[**index])).count()
         } else {
-            let is_same = |other: &&Item| other.id.is_none() && other.text == item.text;
-            self.items.iter().filter(is_same).filter(|other| is_there(other)).count()
+            self.items
+                .iter()
+                .filter(|other| other.id.is_none() && other.text == item.text)
+                .filter(|other| is_there(other))
+                .count()
         }
     }
 
@@ -378,21 +381,25 @@ fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
         Some(id) => !has_work_ids || !id.family.is_reference(),
         None => !has_ids && !parents.contains(&index),
     };
-    let kind = |(index, label): (usize, &Label)| match &boxes[index] {
-        task_box if !task_box.is_done && struck::is_struck(&task_box.text, &label.text) => Kind::Struck,
-        _ if is_task((index, label)) => Kind::Task,
-        _ => Kind::Criterion,
-    };
-    labels.iter().enumerate().map(kind).collect()
+    labels
+        .iter()
+        .enumerate()
+        .map(|(index, label)| match &boxes[index] {
+            task_box if !task_box.is_done && struck::is_struck(&task_box.text, &label.text) => Kind::Struck,
+            _ if is_task((index, label)) => Kind::Task,
+            _ => Kind::Criterion,
+        })
+        .collect()
 }
 
 fn is_template(headings: &[String], labels: &[Label]) -> bool {
     let has_name = headings.iter().any(|heading| heading.contains("[FEATURE NAME]"));
     let has_title = headings.iter().any(|heading| heading.contains("[Title]"));
-    let is_sample = |label: &Label| {
-        label.id.is_none() && (label.text.starts_with("TXXX") || label.text.starts_with("T0XX"))
-    };
-    has_name || has_title && labels.iter().any(is_sample)
+    has_name
+        || has_title
+            && labels.iter().any(|label| {
+                label.id.is_none() && (label.text.starts_with("TXXX") || label.text.starts_with("T0XX"))
+            })
 }
 
 fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {

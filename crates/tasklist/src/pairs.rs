@@ -184,8 +184,11 @@ impl<'a> Pairing<'a> {
         after.sort_by_key(|place| self.after.items[*place].kind == Kind::Copy);
         self.pair_done(&before, &after);
         let done = |list: &TaskList, places: &[usize], counterparts: &[Option<usize>]| -> Vec<usize> {
-            let is_left = |place: &usize| counterparts[*place].is_none() && list.items[*place].done;
-            places.iter().copied().filter(is_left).collect()
+            places
+                .iter()
+                .copied()
+                .filter(|place| counterparts[*place].is_none() && list.items[*place].done)
+                .collect()
         };
         let done_before = done(self.before, &before, &self.later);
         let done_after = done(self.after, &after, &self.earlier);
@@ -348,15 +351,15 @@ fn neighbours(
 /// Returns true if the later version has the same items in the same places, and at most more of them done: then each is
 /// its own counterpart, as the groups below would find at the cost of sorting all of them.
 fn is_same_but_ticked(before: &TaskList, after: &TaskList) -> bool {
-    let is_same = |(one, other): (&Item, &Item)| {
-        one.id == other.id
-            && one.text == other.text
-            && one.depth == other.depth
-            && one.parent == other.parent
-            && one.headings == other.headings
-            && (other.done || !one.done)
-    };
-    before.items.len() == after.items.len() && before.items.iter().zip(&after.items).all(is_same)
+    before.items.len() == after.items.len()
+        && before.items.iter().zip(&after.items).all(|(one, other)| {
+            one.id == other.id
+                && one.text == other.text
+                && one.depth == other.depth
+                && one.parent == other.parent
+                && one.headings == other.headings
+                && (other.done || !one.done)
+        })
 }
 
 /// The words of an item, its id among them.

@@ -135,11 +135,13 @@ impl TaskList {
             if low > high || !low.is_alike(&high) {
                 return Err(Unselectable::Backwards(first.name.clone(), last.name.clone()));
             }
-            let is_within = |item: &&Item| {
-                let key = key(item);
-                key.is_alike(&low) && low <= key && key <= high
-            };
-            return Ok(self.tasks().filter(is_within).collect());
+            return Ok(self
+                .tasks()
+                .filter(|item| {
+                    let key = key(item);
+                    key.is_alike(&low) && low <= key && key <= high
+                })
+                .collect());
         }
         Err(error)
     }

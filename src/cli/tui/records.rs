@@ -373,11 +373,16 @@ impl Records {
         let ([before, _], _) = snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
         let files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
         let same = in_tree(self.context.work_tree()?, &files)?;
-        let lines = |file: &ChangedFile| {
-            let path = String::from_utf8_lossy(&file.path).into_owned();
-            (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
-        };
-        Ok(Unfinished { before: Some(before.clone()), files: same.into_iter().map(lines).collect() })
+        Ok(Unfinished {
+            before: Some(before.clone()),
+            files: same
+                .into_iter()
+                .map(|file| {
+                    let path = String::from_utf8_lossy(&file.path).into_owned();
+                    (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
+                })
+                .collect(),
+        })
     }
 }
 

@@ -104,15 +104,17 @@ fn number(value: &Value, key: &str) -> u64 {
 fn jest(value: &Value) -> Report {
     value.get("numTotalTests")?;
     let files = value.get("testResults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let is_broken = |file: &&Value| {
-        let tests = file.get("assertionResults").and_then(Value::as_array);
-        text_at(file, "status") == "failed" && tests.is_none_or(Vec::is_empty)
-    };
     let counted = Counted {
         passed: number(value, "numPassedTests"),
         failed: number(value, "numFailedTests"),
         skipped: number(value, "numPendingTests").saturating_add(number(value, "numTodoTests")),
-        broken: files.iter().filter(is_broken).count() as u64,
+        broken: files
+            .iter()
+            .filter(|file| {
+                let tests = file.get("assertionResults").and_then(Value::as_array);
+                text_at(file, "status") == "failed" && tests.is_none_or(Vec::is_empty)
+            })
+            .count() as u64,
     };
     Some(("jest", counted))
 }

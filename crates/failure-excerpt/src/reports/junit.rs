@@ -173,8 +173,8 @@ fn python_name(case: &Case) -> String {
     if case.class.is_empty() {
         return format!("{}.py", case.name.replace('.', "/"));
     }
-    let is_class = |part: &&str| part.starts_with(|c: char| c.is_ascii_uppercase());
-    let (classes, modules): (Vec<&str>, Vec<&str>) = case.class.split('.').partition(is_class);
+    let (classes, modules): (Vec<&str>, Vec<&str>) =
+        case.class.split('.').partition(|part| part.starts_with(|c: char| c.is_ascii_uppercase()));
     let file = if case.file.is_empty() { format!("{}.py", modules.join("/")) } else { case.file.clone() };
     [&[file.as_str()], classes.as_slice(), &[case.name.as_str()]].concat().join("::")
 }

@@ -452,6 +452,7 @@ fn results(counts: &Counts) -> [u64; 3] {
 fn not_run(counts: &Counts) -> u64 {
     let get = |field| counts.get(field).unwrap_or(0);
     let skipped = if counts.get(Field::Passed).is_none() { get(Field::Skipped) } else { 0 };
-    let left = |ran| get(Field::Total).saturating_sub(ran).saturating_sub(skipped);
-    get(Field::NotRun).saturating_add(counts.get(Field::Ran).map_or(0, left))
+    get(Field::NotRun).saturating_add(
+        counts.get(Field::Ran).map_or(0, |ran| get(Field::Total).saturating_sub(ran).saturating_sub(skipped)),
+    )
 }

@@ -43,8 +43,9 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
             failure.add(at, LineKind::Value);
         }
     }
-    let is_own = |at: &usize| starts_with_any(page.line(*at).trim_start(), &["at ./", "at src/"]);
-    let frames: Vec<usize> = (stack..end).filter(is_own).collect();
+    let frames: Vec<usize> = (stack..end)
+        .filter(|at| starts_with_any(page.line(*at).trim_start(), &["at ./", "at src/"]))
+        .collect();
     failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
 }
@@ -115,8 +116,10 @@ pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     // The first stack is where it happened, the others where the memory came from.
     let behind = page.find_end(stack, str::is_empty).min(end);
     failure.add_frames(page, &(stack..behind).filter(is_own).collect::<Vec<_>>(), FrameOrder::NewestFirst);
-    let is_told = |at: &usize| page.line(*at).contains("is located") || is_own(at);
-    failure.add_all((behind..end).filter(is_told), LineKind::Note);
+    failure.add_all(
+        (behind..end).filter(|at| page.line(*at).contains("is located") || is_own(at)),
+        LineKind::Note,
+    );
     Some((failure, end))
 }
 
@@ -127,12 +130,17 @@ fn valgrind_error(page: &Page, at: usize) -> Found {
         return None;
     }
     let end = page.find_end(at + 1, |line| valgrind(line).is_none_or(str::is_empty));
-    let is_own = |at: &usize| {
-        let file = file_in(page.line(*at));
-        page.line(*at).contains('(') && !file.is_empty() && !file.starts_with("vg")
-    };
     let mut failure = Failure::new(Stage::Crash, "valgrind").with_message(said).with_line(at, LineKind::Head);
-    failure.add_frames(page, &(at + 1..end).filter(is_own).collect::<Vec<_>>(), FrameOrder::NewestFirst);
+    failure.add_frames(
+        page,
+        &(at + 1..end)
+            .filter(|at| {
+                let file = file_in(page.line(*at));
+                page.line(*at).contains('(') && !file.is_empty() && !file.starts_with("vg")
+            })
+            .collect::<Vec<_>>(),
+        FrameOrder::NewestFirst,
+    );
     Some((failure, end))
 }
 
@@ -353,8 +361,10 @@ fn error(page: &Page, at: usize, line: &str, text: &str) -> Found {
     }) {
         file_in(page.line(source)).clone_into(&mut failure.file);
         failure.add(source, LineKind::Location);
-        let is_text = |at: &usize| !page.line(*at).trim_matches(['#', ' ']).is_empty();
-        failure.add_all((source + 1..at).filter(is_text), LineKind::Code);
+        failure.add_all(
+            (source + 1..at).filter(|at| !page.line(*at).trim_matches(['#', ' ']).is_empty()),
+            LineKind::Code,
+        );
     }
     let end = frames_below(page, &mut failure, at);
     Some((failure, end))
@@ -416,15 +426,17 @@ pub(in super::super) fn is_result_summary(text: &str) -> bool {
         let word = bare(word);
         starts_with_digit(&word) && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     };
-    let is_count = |pair: &&[&str]| {
-        is_number(pair[0]) && is_noun(pair[1])
-            || pair[0].ends_with(':') && is_noun(pair[0]) && is_number(pair[1])
-    };
-    let counts = words.windows(2).filter(is_count).count();
-    let is_other = |word: &&&str| !bare(word).is_empty() && !is_number(word) && !is_noun(word);
+    let counts = words
+        .windows(2)
+        .filter(|pair| {
+            is_number(pair[0]) && is_noun(pair[1])
+                || pair[0].ends_with(':') && is_noun(pair[0]) && is_number(pair[1])
+        })
+        .count();
     // Prose has numbers too (`expected 3 errors`), but a summary has little else.
     counts > 0
-        && words.iter().filter(is_other).count() <= counts * 2 + 2
+        && words.iter().filter(|word| !bare(word).is_empty() && !is_number(word) && !is_noun(word)).count()
+            <= counts * 2 + 2
         && !text.contains("expected")
         && !text.contains("got ")
 }

@@ -30,14 +30,16 @@ pub(super) fn pytest(page: &Page, at: usize) -> Found {
     }
     let outcome = line.find(" FAILED").or_else(|| line.find(" ERROR"));
     // With -s, the output of the test is between its name and its result.
-    let is_result = |line: &&str| line.contains(".py::") || starts_with_any(line, RESULTS);
-    let is_failed = |line: &&str| starts_with_any(line, &RESULTS[..2]) && !line.contains(".py::");
     let end = match outcome {
         Some(end) => end,
         None if RESULTS.iter().any(|result| line.contains(result)) => return None,
         None => {
             let mut below = (at + 1..page.len().min(at + 200)).map(|at| page.line(at));
-            line.find(".py::").and_then(|_| below.find(is_result).filter(is_failed))?;
+            line.find(".py::").and_then(|_| {
+                below
+                    .find(|line| line.contains(".py::") || starts_with_any(line, RESULTS))
+                    .filter(|line| starts_with_any(line, &RESULTS[..2]) && !line.contains(".py::"))
+            })?;
             line.find("] ").map(|at| at + 1).or_else(|| line.find(' ')).unwrap_or(line.len())
         }
     };
@@ -77,9 +79,9 @@ fn block(page: &Page, at: usize) -> Found {
 /// Adds the lines of a failure as pytest prints it: source, `E` lines, locations.
 fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     let said = |at: usize| page.line(at).strip_prefix("E ").map(str::trim).filter(|said| !said.is_empty());
-    let is_place = |at: &usize| said(*at).is_some_and(|said| said.starts_with("File \""));
     // The source of a syntax error is between its place and its message.
-    let message = match (from..to).rev().find(is_place) {
+    let message = match (from..to).rev().find(|at| said(*at).is_some_and(|said| said.starts_with("File \"")))
+    {
         Some(place) => {
             file_in(page.line(place)).clone_into(&mut failure.file);
             (place + 1..to).rev().find(|&at| said(at).is_some())
@@ -156,11 +158,12 @@ pub(super) fn traceback(page: &Page, at: usize) -> Found {
         let end = page.find_end(at + 1, |line| line.starts_with("Extension modules:"));
         let mut failure =
             Failure::new(Stage::Crash, "python").with_message(&line[error..]).with_line(at, LineKind::Head);
-        let is_own = |at: &usize| {
-            let text = page.line(*at).trim_start();
-            text.starts_with("File \"") && !is_external_frame(text)
-        };
-        let frames: Vec<usize> = (at + 1..end).filter(is_own).collect();
+        let frames: Vec<usize> = (at + 1..end)
+            .filter(|at| {
+                let text = page.line(*at).trim_start();
+                text.starts_with("File \"") && !is_external_frame(text)
+            })
+            .collect();
         failure.add_frames(page, &frames, FrameOrder::NewestFirst);
         let mut names = frames.iter().filter_map(|&at| page.line(at).rsplit_once(" in "));
         if let Some((_, name)) = names.find(|(_, name)| name.starts_with("test")) {

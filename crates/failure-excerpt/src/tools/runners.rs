@@ -97,20 +97,20 @@ pub(super) fn marked(page: &Page, at: usize) -> Found {
         return Some(ava(page, at, without_duration(rest.trim_end_matches(" Error thrown in test"))));
     }
     let indent = indent_of(line);
-    let is_end = |line: &str| {
+    let end = page.find_end(at + 1, |line| {
         let text = line.trim_start();
         let is_count = starts_with_digit(text) && contains_any(text, &[" test", " pass", " fail"]);
         CROSSES.iter().any(|mark| text.starts_with(mark.trim_end()))
             || starts_with_any(text, &OTHERS)
             || !text.is_empty() && indent_of(line) < indent
             || is_count && (!line.starts_with(' ') || text.ends_with(" pass") || text.ends_with(" fail"))
-    };
-    let end = page.find_end(at + 1, is_end);
+    });
     // Two blank lines end it in any case.
-    let is_gap = |at: &usize| {
-        page.line(*at).is_empty() && page.line(at + 1).is_empty() && !page.line(at + 2).starts_with(' ')
-    };
-    let end = (at + 1..end).find(is_gap).unwrap_or(end);
+    let end = (at + 1..end)
+        .find(|at| {
+            page.line(*at).is_empty() && page.line(at + 1).is_empty() && !page.line(at + 2).starts_with(' ')
+        })
+        .unwrap_or(end);
     let mut failure =
         Failure::new(Stage::Test, "marked").with_id(without_duration(rest)).with_line(at, LineKind::Head);
     if starts_with_any(page.line(at + 1).trim_start(), &["(in test", "(from function"]) {
@@ -335,8 +335,12 @@ pub(super) fn numbered(page: &Page, at: usize) -> Found {
 /// `RSpec` shows the failing source before the message, and the class of an error in a line of its own; `ExUnit` shows the
 /// location of the test before the message.
 pub(super) fn settle_message(page: &Page, failure: &mut Failure) {
-    let is_said = |part: &&(usize, LineKind)| matches!(part.1, LineKind::Note | LineKind::Value);
-    let said: Vec<&str> = failure.parts.iter().filter(is_said).map(|part| page.line(part.0).trim()).collect();
+    let said: Vec<&str> = failure
+        .parts
+        .iter()
+        .filter(|part| matches!(part.1, LineKind::Note | LineKind::Value))
+        .map(|part| page.line(part.0).trim())
+        .collect();
     let next = |message: &str| said.iter().find(|text| ***text != *message).map(|text| (*text).to_owned());
     let is_location = find_location(&failure.message)
         .is_some_and(|found| found.start == 0 && found.end == failure.message.len());
@@ -392,11 +396,12 @@ pub(super) fn console(page: &Page, at: usize) -> Found {
         .with_message(said)
         .with_line(head, LineKind::Head)
         .with_line(at, LineKind::Message);
-    let is_own = |at: &usize| {
-        let text = page.line(*at).trim();
-        find_location(text).is_some() && !is_external_frame(&format!("at {text}"))
-    };
-    let frames: Vec<usize> = (at + 1..end).filter(is_own).collect();
+    let frames: Vec<usize> = (at + 1..end)
+        .filter(|at| {
+            let text = page.line(*at).trim();
+            find_location(text).is_some() && !is_external_frame(&format!("at {text}"))
+        })
+        .collect();
     failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
 }

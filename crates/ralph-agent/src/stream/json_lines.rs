@@ -61,8 +61,11 @@ impl JsonLines {
 
 /// Returns true for words that a program prints between its events.
 fn is_text(line: &[u8]) -> bool {
-    let is_odd = |c: char| c.is_control() && !matches!(c, '\t' | '\r' | '\x1b') || matches!(c, '{' | '"');
-    std::str::from_utf8(line).is_ok_and(|line| !line.contains(is_odd))
+    std::str::from_utf8(line).is_ok_and(|line| {
+        !line.contains(|c: char| {
+            c.is_control() && !matches!(c, '\t' | '\r' | '\x1b') || matches!(c, '{' | '"')
+        })
+    })
 }
 
 /// Returns the events of a line: usually one, several if it is a list or holds one after the other; `None` if it is
@@ -73,8 +76,12 @@ fn events(line: &[u8]) -> Option<Vec<Value>> {
         Some(value) => vec![value],
         None => repaired(&String::from_utf8_lossy(line))?,
     };
-    let listed = |value| if let Value::Array(events) = value { events } else { vec![value] };
-    Some(values.into_iter().flat_map(listed).collect())
+    Some(
+        values
+            .into_iter()
+            .flat_map(|value| if let Value::Array(events) = value { events } else { vec![value] })
+            .collect(),
+    )
 }
 
 /// Reads values up to the end of a line, behind words in front of the first. Parts of a broken object are never taken for events.

@@ -86,11 +86,14 @@ impl ToolCalls {
 
     /// Reports the end of all that are pending. A result that comes later is still taken.
     pub(super) fn release_pending(&mut self) -> Vec<AgentEvent> {
-        let ended = |place: &usize| {
-            let tool_name = self.list.get(*place)?.tool_name.clone();
-            Some(AgentEvent::ToolEnded { tool_name, is_error: false, result: String::new() })
-        };
-        let events = self.pending.values().filter_map(ended).collect();
+        let events = self
+            .pending
+            .values()
+            .filter_map(|place| {
+                let tool_name = self.list.get(*place)?.tool_name.clone();
+                Some(AgentEvent::ToolEnded { tool_name, is_error: false, result: String::new() })
+            })
+            .collect();
         self.released.extend(self.pending.drain());
         events
     }
@@ -157,8 +160,10 @@ fn arguments(input: &Value) -> String {
     }
     let list = ["commands", "files", "changes"].into_iter().find_map(|key| input[key].as_array());
     let of_list = list.and_then(|items| {
-        let words = |item: &Value| item.as_str().or_else(|| item["path"].as_str()).map(str::to_owned);
-        items.iter().map(words).collect::<Option<Vec<_>>>()
+        items
+            .iter()
+            .map(|item| item.as_str().or_else(|| item["path"].as_str()).map(str::to_owned))
+            .collect::<Option<Vec<_>>>()
     });
     match (of_list, input) {
         (Some(words), _) => words.join(" "),

@@ -19,14 +19,16 @@ pub enum AgentCommand {
 
 impl AgentCommand {
     pub(super) fn new(raw: &Raw) -> Result<Self, InvalidValue> {
-        let are_words = |words: &&[String]| {
-            words.first().is_some_and(|program| !program.is_empty())
-                && words.iter().all(|word| !word.contains('\0'))
-        };
         let line = raw.line().map(|line| Self::Line(line.to_owned()));
-        let words = || raw.list().filter(are_words).map(|words| Self::Words(words.to_vec()));
-        let expected = || InvalidValue::expected("a command line, or a list of program and arguments");
-        line.or_else(words).ok_or_else(expected)
+        line.or_else(|| {
+            raw.list()
+                .filter(|words| {
+                    words.first().is_some_and(|program| !program.is_empty())
+                        && words.iter().all(|word| !word.contains('\0'))
+                })
+                .map(|words| Self::Words(words.to_vec()))
+        })
+        .ok_or_else(|| InvalidValue::expected("a command line, or a list of program and arguments"))
     }
 
     pub(super) fn to_value(&self) -> Value {

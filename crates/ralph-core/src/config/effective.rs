@@ -40,8 +40,9 @@ impl Config {
         let variable = self.agents.iter().find_map(|(name, agent)| {
             agent.env.get(rest.strip_prefix(name.as_str())?.strip_prefix(".env.")?)
         });
-        let plain = || Some(self.values.iter().find(|setting| setting.key == key)?.value.clone());
-        variable.map(|text| text.as_str().into()).or_else(plain)
+        variable
+            .map(|text| text.as_str().into())
+            .or_else(|| Some(self.values.iter().find(|setting| setting.key == key)?.value.clone()))
     }
 
     /// Returns the idle timeout for agents that are plain commands: a silent script is normal, so only one that was
@@ -58,17 +59,20 @@ impl Config {
 
     /// `{"key": {"value": ..., "origin": ...}}`
     pub fn entries_to_json(&self) -> Json {
-        let entry = |setting: &Setting| {
-            let value = json!({"value": setting.value, "origin": setting.origin.to_string()});
-            (setting.key.clone(), value)
-        };
-        Json::Object(self.values.iter().map(entry).collect())
+        Json::Object(
+            self.values
+                .iter()
+                .map(|setting| {
+                    let value = json!({"value": setting.value, "origin": setting.origin.to_string()});
+                    (setting.key.clone(), value)
+                })
+                .collect(),
+        )
     }
 
     /// `{"key": value}`, for session.json. No secrets.
     pub fn to_json(&self) -> Json {
-        let value = |setting: &Setting| (setting.key.clone(), setting.value.clone());
-        Json::Object(self.values.iter().map(value).collect())
+        Json::Object(self.values.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect())
     }
 
     /// Returns the commands of the project's file that a run would use: neither overridden, nor of another agent or

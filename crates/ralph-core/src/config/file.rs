@@ -277,12 +277,16 @@ fn regular_expression(raw: &Raw) -> Result<String, InvalidValue> {
 /// Returns paths below the user's home folder, from there.
 fn home_paths(raw: &Raw) -> Result<Vec<String>, InvalidValue> {
     let texts = raw.list().map(<[String]>::to_vec).or_else(|| Some(vec![raw.line()?.to_owned()]));
-    let below = |text: &String| {
-        let path = Utf8Path::new(text.strip_prefix("~/")?);
-        let is_below = path.components().all(|part| matches!(part, Utf8Component::Normal(_)));
-        (is_below && !path.as_str().is_empty()).then(|| path.to_string())
-    };
-    let paths = texts.and_then(|texts| texts.iter().map(below).collect::<Option<Vec<_>>>());
+    let paths = texts.and_then(|texts| {
+        texts
+            .iter()
+            .map(|text| {
+                let path = Utf8Path::new(text.strip_prefix("~/")?);
+                let is_below = path.components().all(|part| matches!(part, Utf8Component::Normal(_)));
+                (is_below && !path.as_str().is_empty()).then(|| path.to_string())
+            })
+            .collect::<Option<Vec<_>>>()
+    });
     paths.ok_or_else(|| InvalidValue::expected("a list of paths such as \"~/.agent/settings.json\""))
 }
 

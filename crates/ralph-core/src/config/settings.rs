@@ -45,13 +45,12 @@ macro_rules! settings {
                 let value = |key: &str| {
                     values.iter().find(|setting| setting.key == key).map_or(&Value::Null, |setting| &setting.value)
                 };
-                let capture = |setting: &Setting| {
-                    let name = setting.key.strip_prefix(CAPTURE)?;
-                    Some((name.to_owned(), setting.value.as_str()?.to_owned()))
-                };
                 Self {
                     $($field: FromValue::from_value(value($key.name)),)*
-                    captures: values.iter().filter_map(capture).collect(),
+                    captures: values.iter().filter_map(|setting| {
+                    let name = setting.key.strip_prefix(CAPTURE)?;
+                    Some((name.to_owned(), setting.value.as_str()?.to_owned()))
+                }).collect(),
                 }
             }
         }

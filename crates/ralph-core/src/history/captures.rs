@@ -33,9 +33,10 @@ pub fn captured<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<
 }
 
 fn summary(name: &str, iterations: usize, values: &[&str]) -> Captured {
-    let is_finite = |number: &f64| number.is_finite();
-    let numbers: Option<Vec<f64>> =
-        values.iter().map(|value| value.trim().parse().ok().filter(is_finite)).collect();
+    let numbers: Option<Vec<f64>> = values
+        .iter()
+        .map(|value| value.trim().parse().ok().filter(|number: &f64| number.is_finite()))
+        .collect();
     let numbers = numbers.unwrap_or_default();
     let text = |value: Option<&&str>| value.copied().unwrap_or_default().to_owned();
     Captured {

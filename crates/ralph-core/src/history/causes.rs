@@ -41,12 +41,16 @@ pub struct CauseRecord<'a> {
 
 impl<'a> CauseRecord<'a> {
     pub fn of(record: &'a Iteration) -> Self {
-        let words = || Cause::Words(record.cause().into_owned(), record.task.clone());
         let is_failure = record.outcome == Outcome::Failure;
         Self {
             task: record.task.as_deref(),
             closed: record.closed.iter().map(String::as_str).collect(),
-            cause: is_failure.then(|| FailureKey::of(record).map_or_else(words, Cause::Known)),
+            cause: is_failure.then(|| {
+                FailureKey::of(record).map_or_else(
+                    || Cause::Words(record.cause().into_owned(), record.task.clone()),
+                    Cause::Known,
+                )
+            }),
             is_skip: record.outcome == Outcome::Skipped,
             has_passed: record.exit.validation == Some(0) && record.validation_exit_reason().is_none(),
             validation: record.validation_command.as_deref(),
@@ -58,11 +62,15 @@ impl<'a> CauseRecord<'a> {
         let IterationFacts { outcome, fingerprint, exit, failure_class, cause, .. } = facts;
         let (task, cause) = (facts.task.as_deref(), cause.as_deref());
         let known = FailureKey::new(*outcome, fingerprint.as_deref(), *exit, *failure_class, cause);
-        let words = || Cause::Words(cause.unwrap_or_default().to_owned(), task.map(str::to_owned));
         Self {
             task,
             closed: facts.closed.iter().map(AsRef::as_ref).collect(),
-            cause: (*outcome == Outcome::Failure).then(|| known.map_or_else(words, Cause::Known)),
+            cause: (*outcome == Outcome::Failure).then(|| {
+                known.map_or_else(
+                    || Cause::Words(cause.unwrap_or_default().to_owned(), task.map(str::to_owned)),
+                    Cause::Known,
+                )
+            }),
             is_skip: *outcome == Outcome::Skipped,
             has_passed: exit.validation == Some(0),
             validation: None,
@@ -104,20 +112,22 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
             failures.entry(cause).or_default().push(place);
         }
     }
-    let solution = |(cause, places): (&'r Cause, Vec<usize>)| {
-        let met = || places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
-        if met().any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
-            return (cause, None);
-        }
-        let done = places.iter().map(|&place| {
-            let closed = tasks.get(records[place].task?)?.closed?;
-            (closed >= place).then_some(closed)
-        });
-        let done: Option<Vec<usize>> = done.collect();
-        let done = done.and_then(|done| done.into_iter().max());
-        (cause, earliest(done, passed_after(cause, &places, records)))
-    };
-    failures.into_iter().map(solution).collect()
+    failures
+        .into_iter()
+        .map(|(cause, places)| {
+            let met = || places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
+            if met().any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
+                return (cause, None);
+            }
+            let done = places.iter().map(|&place| {
+                let closed = tasks.get(records[place].task?)?.closed?;
+                (closed >= place).then_some(closed)
+            });
+            let done: Option<Vec<usize>> = done.collect();
+            let done = done.and_then(|done| done.into_iter().max());
+            (cause, earliest(done, passed_after(cause, &places, records)))
+        })
+        .collect()
 }
 
 /// Returns the first record after the last failure of a validation on whose state the same validation passed.

@@ -112,9 +112,17 @@ pub fn message(record: &Iteration) -> String {
     let first = record.facts.errors.first();
     let words = first.map(|error| format!("{} {}", error.id, error.message)).unwrap_or_default();
     // The last line of an excerpt that says something mostly has the verdict.
-    let says = |line: &&str| line.contains(char::is_alphanumeric);
-    let excerpt = || record.facts.excerpt.lines().rev().find(says).map(str::to_owned);
-    let words = if words.trim().is_empty() && record.fingerprint.is_some() { excerpt() } else { Some(words) };
+    let words = if words.trim().is_empty() && record.fingerprint.is_some() {
+        record
+            .facts
+            .excerpt
+            .lines()
+            .rev()
+            .find(|line| line.contains(char::is_alphanumeric))
+            .map(str::to_owned)
+    } else {
+        Some(words)
+    };
     let words = words.filter(|words| !words.trim().is_empty()).unwrap_or_else(|| record.cause().into_owned());
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(MESSAGE).collect()

@@ -208,12 +208,13 @@ pub fn rate(part: usize, all: usize) -> Option<f64> {
 
 fn steps(runs: &[&LogEntry]) -> Vec<Step> {
     let size = runs.len().div_ceil(STEPS).max(1);
-    let step = |chunk: &[&LogEntry]| {
-        let (first, last) = (chunk.first()?, chunk.last()?);
-        let success = chunk.iter().filter(|entry| entry.outcome == Some(Outcome::Success)).count();
-        Some(Step { from: first.ended_at, to: last.ended_at, runs: chunk.len(), success })
-    };
-    runs.chunks(size).filter_map(step).collect()
+    runs.chunks(size)
+        .filter_map(|chunk| {
+            let (first, last) = (chunk.first()?, chunk.last()?);
+            let success = chunk.iter().filter(|entry| entry.outcome == Some(Outcome::Success)).count();
+            Some(Step { from: first.ended_at, to: last.ended_at, runs: chunk.len(), success })
+        })
+        .collect()
 }
 
 /// Returns the causes that came more than once, the most frequent first.

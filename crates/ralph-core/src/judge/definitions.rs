@@ -49,8 +49,13 @@ pub(super) fn read(source: &str, language: &Language, is_test_file: bool) -> Tes
         definitions.push(whole_file(&code, language));
     }
     let tested = if is_test_file { 0 } else { code.find("#[cfg(test)]").unwrap_or(code.len()) };
-    let count = |assertion: &regex::Regex| assertion.find_iter(&code[tested..]).count();
-    TestSource { definitions, assertions: language.assertion.as_ref().map_or(0, count) }
+    TestSource {
+        definitions,
+        assertions: language
+            .assertion
+            .as_ref()
+            .map_or(0, |assertion| assertion.find_iter(&code[tested..]).count()),
+    }
 }
 
 fn spans(source: &str, code: &str, language: &Language) -> Vec<Span> {

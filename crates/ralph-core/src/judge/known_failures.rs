@@ -57,8 +57,8 @@ pub struct Confirmed {
 
 /// Divides new failures by a second run. Where its failing tests are not known, all failed twice.
 pub fn confirm(new: &[String], second: Option<&[String]>) -> Confirmed {
-    let failed_again = |name: &&String| second.is_none_or(|second| second.contains(name));
-    let (failing, flaky): (Vec<&String>, Vec<&String>) = new.iter().partition(failed_again);
+    let (failing, flaky): (Vec<&String>, Vec<&String>) =
+        new.iter().partition(|name| second.is_none_or(|second| second.contains(name)));
     let owned = |names: Vec<&String>| names.into_iter().cloned().collect();
     Confirmed { failing: owned(failing), flaky: owned(flaky) }
 }

@@ -50,15 +50,16 @@ pub fn orders_removal(texts: &[&str]) -> bool {
 pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
     texts.iter().any(|text| {
         let words: Vec<String> = words(text).collect();
-        let is_meant = |word: &String| {
-            matches!(word.as_str(), "test" | "tests") || paths.iter().any(|path| names_file(word, path))
-        };
         let near = |at: usize| {
             let end = (at + MAX_WORDS_BETWEEN + 2).min(words.len());
             &words[at.saturating_sub(MAX_WORDS_BETWEEN + 1)..end]
         };
         let mut removals = words.iter().enumerate().filter(|(_, word)| is_removal(word));
-        removals.any(|(at, _)| near(at).iter().any(is_meant))
+        removals.any(|(at, _)| {
+            near(at).iter().any(|word| {
+                matches!(word.as_str(), "test" | "tests") || paths.iter().any(|path| names_file(word, path))
+            })
+        })
     })
 }
 
@@ -76,9 +77,9 @@ pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&s
 
 /// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
 pub fn orders_reversal(texts: &[&str], paths: &[String]) -> bool {
-    let is_end = |c: char| !(c.is_alphanumeric() || c == '_');
     texts.iter().any(|text| {
-        text.split(is_end).any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
+        text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
             || words(text).any(|word| paths.iter().any(|path| names_file(&word, path)))
     })
 }

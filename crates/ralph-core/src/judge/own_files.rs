@@ -273,8 +273,11 @@ impl Finder<'_> {
             self.file(program, folder);
         }
         let name = program.rsplit('/').next().unwrap_or(program);
-        let is_version = |c: char| c.is_ascii_digit() || c == '.';
-        let name = if name.starts_with("python3") { name.trim_end_matches(is_version) } else { name };
+        let name = if name.starts_with("python3") {
+            name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+        } else {
+            name
+        };
         if PACKAGE_MANAGERS.contains(&name) && self.package_manager(name, rest, folder) {
             return;
         }

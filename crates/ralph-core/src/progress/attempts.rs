@@ -4,10 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::record::{
-    Claim, CommandRun, Facts, FileChange, FileStatus, Iteration, Outcome, RALPH_BY_PATH, SessionId,
-    listed_files,
-};
+use crate::record::{Claim, Facts, FileStatus, Iteration, Outcome, RALPH_BY_PATH, SessionId, listed_files};
 
 use super::capture;
 use super::markdown::{code, cut, fenced, one_line};
@@ -72,10 +69,10 @@ pub struct AttemptQuery<'a> {
 /// `past` are the iterations of the feature, oldest first.
 pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt {
     let AttemptQuery { task, session, final_message_chars, is_taken_back, still_changed } = query;
-    let is_attempt = |iteration: &&Iteration| {
-        iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped
-    };
-    let attempts: Vec<&Iteration> = past.iter().filter(is_attempt).collect();
+    let attempts: Vec<&Iteration> = past
+        .iter()
+        .filter(|iteration| iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped)
+        .collect();
     // What was done once and is open again is a new task.
     let done = attempts.iter().rposition(|iteration| iteration.closed.iter().any(|name| name == task));
     let attempts = &attempts[done.map_or(0, |done| done + 1)..];
@@ -191,18 +188,23 @@ fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) 
     let like_it =
         past.iter().enumerate().rev().filter(|(_, other)| other.task != last.task && is_like(other, last));
     let new = like_it.filter(|(_, other)| seen.insert(other.cause()));
-    let line = |(place, other): (usize, &Iteration)| {
-        let task = other.task.as_deref().map(one_line).unwrap_or_default();
-        let is_done =
-            |later: &&Iteration| other.task.as_ref().is_some_and(|task| later.closed.contains(task));
-        let done = past[place..].iter().find(is_done);
-        let done = done.map(|later| format!("; done in {}", name_of(later, session).replacen('I', "i", 1)));
-        format!(
-            "- {}\n",
-            cut(&format!("{task}, {}{}", headline(other, session), done.unwrap_or_default()), MAX_LINE_CHARS)
-        )
-    };
-    new.take(MAX_ELSEWHERE).map(line).collect()
+    new.take(MAX_ELSEWHERE)
+        .map(|(place, other)| {
+            let task = other.task.as_deref().map(one_line).unwrap_or_default();
+            let is_done =
+                |later: &&Iteration| other.task.as_ref().is_some_and(|task| later.closed.contains(task));
+            let done = past[place..].iter().find(is_done);
+            let done =
+                done.map(|later| format!("; done in {}", name_of(later, session).replacen('I', "i", 1)));
+            format!(
+                "- {}\n",
+                cut(
+                    &format!("{task}, {}{}", headline(other, session), done.unwrap_or_default()),
+                    MAX_LINE_CHARS
+                )
+            )
+        })
+        .collect()
 }
 
 pub(super) fn is_like(other: &Iteration, last: &Iteration) -> bool {
@@ -246,30 +248,36 @@ fn reopened(iteration: &Iteration) -> String {
 
 /// Returns one line for each command that failed: the command, its exit code and the last line that it printed.
 pub(super) fn failed_commands(facts: &Facts) -> String {
-    let line = |run: &CommandRun| {
-        let exit = run.exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-        let last = one_line(&run.last_line);
-        let last = if last.is_empty() { last } else { format!(": {last}") };
-        format!("- {}, {exit}{last}\n", code(&run.command))
-    };
-    capture::failed_commands(&facts.commands, MAX_COMMANDS).into_iter().map(line).collect()
+    capture::failed_commands(&facts.commands, MAX_COMMANDS)
+        .into_iter()
+        .map(|run| {
+            let exit = run.exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
+            let last = one_line(&run.last_line);
+            let last = if last.is_empty() { last } else { format!(": {last}") };
+            format!("- {}, {exit}{last}\n", code(&run.command))
+        })
+        .collect()
 }
 
 /// Returns one line for each file that changed, with the lines added and removed.
 pub(super) fn changed_files(facts: &Facts) -> String {
-    let line = |change: &FileChange| {
-        let lines = match (change.added, change.removed) {
-            (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
-            _ => " (binary)".to_owned(),
-        };
-        let status = match change.status {
-            FileStatus::Added => " (new)",
-            FileStatus::Deleted => " (deleted)",
-            FileStatus::Modified => "",
-        };
-        format!("- {}{lines}{status}\n", code(&change.path))
-    };
-    facts.changes.iter().take(MAX_FILES).map(line).collect()
+    facts
+        .changes
+        .iter()
+        .take(MAX_FILES)
+        .map(|change| {
+            let lines = match (change.added, change.removed) {
+                (Some(added), Some(removed)) => format!(" +{added} -{removed}"),
+                _ => " (binary)".to_owned(),
+            };
+            let status = match change.status {
+                FileStatus::Added => " (new)",
+                FileStatus::Deleted => " (deleted)",
+                FileStatus::Modified => "",
+            };
+            format!("- {}{lines}{status}\n", code(&change.path))
+        })
+        .collect()
 }
 
 /// Returns the lines of short changes, below the names of their files.
@@ -352,7 +360,7 @@ fn without_repeats(text: &str) -> String {
 mod tests {
     use super::super::samples::iteration;
     use super::*;
-    use crate::record::{Exits, Failing};
+    use crate::record::{CommandRun, Exits, Failing, FileChange};
 
     fn attempt(number: u32, cause: &str) -> Iteration {
         Iteration {

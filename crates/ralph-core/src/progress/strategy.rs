@@ -229,8 +229,12 @@ impl Progress {
                     text.push_str("(For the rest see the last attempt at this task.)\n");
                 } else {
                     text.push_str(&block.facts);
-                    let is_like = |other: &&Block| other.output == block.output && summary(other).is_none();
-                    match self.blocks.iter().rev().find(is_like) {
+                    match self
+                        .blocks
+                        .iter()
+                        .rev()
+                        .find(|other| other.output == block.output && summary(other).is_none())
+                    {
                         Some(newer) if !block.output.is_empty() && !std::ptr::eq(newer, block) => {
                             let name = newer.name().replacen('I', "i", 1);
                             text.push_str(&format!("**Output:** the same as in {name}\n"));

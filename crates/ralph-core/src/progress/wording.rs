@@ -27,8 +27,10 @@ pub fn first_sentence(message: &str) -> String {
         !is_below_label && words.contains(char::is_alphabetic) && !line.starts_with('<')
     });
     let text = text.unwrap_or_default().trim_start_matches(['#', '*', '-', '>', ' ']);
-    let is_end = |(at, _): &(usize, &str)| text[at + 1..].starts_with(' ');
-    let end = text.match_indices(['.', '!', '?']).find(is_end).map_or(text.len(), |(at, _)| at + 1);
+    let end = text
+        .match_indices(['.', '!', '?'])
+        .find(|(at, _)| text[at + 1..].starts_with(' '))
+        .map_or(text.len(), |(at, _)| at + 1);
     text[..end].replace("**", "").replace('`', "")
 }
 
@@ -47,9 +49,8 @@ pub(super) fn by_result(approach: &str) -> (Vec<String>, Vec<String>) {
 fn has_worked(approach: &str) -> bool {
     let end = approach.rsplit([':', '(', '—', '–', '→', '>', ',']).next().unwrap_or_default().to_lowercase();
     let mut words = end.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let is_against = |word: &str| BUT.contains(&word) || word.ends_with("n't") || word.starts_with("fail");
     let has_result = words.clone().any(|word| WORKED.contains(&word));
-    has_result && !words.any(is_against)
+    has_result && !words.any(|word| BUT.contains(&word) || word.ends_with("n't") || word.starts_with("fail"))
 }
 
 #[cfg(test)]

@@ -45,9 +45,9 @@ impl fmt::Display for Hint {
 
 /// Returns the command that adds a hint for a task, by a name of this program.
 pub fn hint_command(program: OwnCommand, task: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
     // `#7` would be a comment.
-    let is_word = task.starts_with(char::is_alphanumeric) && task.replace('#', "").chars().all(is_plain);
+    let is_word = task.starts_with(char::is_alphanumeric)
+        && task.replace('#', "").chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     let task = if is_word { task.to_owned() } else { format!("'{}'", task.replace('\'', "'\\''")) };
     format!("{program} hint --task {task} 'TEXT'")
 }

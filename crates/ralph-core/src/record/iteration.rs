@@ -130,8 +130,7 @@ pub fn summary(text: &Redacted) -> String {
     let mut line: String = shown.by_ref().take(SUMMARY_CHARS).collect();
     if shown.next().is_some() {
         line.pop();
-        let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let whole = line.trim_end_matches(is_of_word).len();
+        let whole = line.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-').len();
         // A token this long is known by its first part too.
         if whole > 0 {
             line.truncate(whole);

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 /// Returns a word that every POSIX shell reads as it is.
 pub fn quoted_for_shell(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%".contains(c)) {
         return Cow::Borrowed(word);
     }
     Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))

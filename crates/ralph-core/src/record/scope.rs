@@ -32,12 +32,17 @@ impl fmt::Display for Scope {
                 name.clone()
             }
         };
-        let story = |name: &String| {
-            if name.starts_with(|c: char| c.is_ascii_digit()) { format!("US{name}") } else { name.clone() }
-        };
         let tasks = self.tasks.iter().map(|names| names.replace(',', ", "));
-        let parts: Vec<String> =
-            tasks.chain(self.phases.iter().map(phase)).chain(self.stories.iter().map(story)).collect();
+        let parts: Vec<String> = tasks
+            .chain(self.phases.iter().map(phase))
+            .chain(self.stories.iter().map(|name| {
+                if name.starts_with(|c: char| c.is_ascii_digit()) {
+                    format!("US{name}")
+                } else {
+                    name.clone()
+                }
+            }))
+            .collect();
         f.write_str(&parts.join(", "))
     }
 }

@@ -13,9 +13,6 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
         let Some(task) = record.task else { continue };
         let Some(item) = tasks.find(&task).filter(|item| !item.is_settled()) else { continue };
         let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {
-            let waits = |other: &&tasklist::Item| {
-                other.is_task() && !other.done && item.id.iter().any(|id| other.depends_on.contains(id))
-            };
             found.push(NotDone {
                 task: task.to_string(),
                 title: item.text.clone(),
@@ -25,7 +22,15 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
                 cause: None,
                 iteration: record.iteration,
                 cost_usd: None,
-                blocks: tasks.tasks().filter(waits).map(|other| other.name.clone()).collect(),
+                blocks: tasks
+                    .tasks()
+                    .filter(|other| {
+                        other.is_task()
+                            && !other.done
+                            && item.id.iter().any(|id| other.depends_on.contains(id))
+                    })
+                    .map(|other| other.name.clone())
+                    .collect(),
             });
             found.len() - 1
         });

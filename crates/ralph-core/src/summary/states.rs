@@ -68,30 +68,30 @@ impl<'a> TaskRecords<'a> {
 
     /// Returns the tasks that are done by an attempt with flags, in the order of the list.
     pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
-        let flagged = |item: &Item| {
-            let newest = self.newest.get(item.name.as_str()).filter(|_| item.done)?;
-            let (session, facts) = newest.success.filter(|(_, facts)| !facts.flags.is_empty())?;
-            Some(FlaggedTask {
-                task: item.name.clone(),
-                session: session.clone(),
-                iteration: Some(facts.iteration),
-                flags: facts.flags.clone(),
-                text: facts.first_flag.as_deref().map(str::to_owned),
+        list.tasks()
+            .filter_map(|item| {
+                let newest = self.newest.get(item.name.as_str()).filter(|_| item.done)?;
+                let (session, facts) = newest.success.filter(|(_, facts)| !facts.flags.is_empty())?;
+                Some(FlaggedTask {
+                    task: item.name.clone(),
+                    session: session.clone(),
+                    iteration: Some(facts.iteration),
+                    flags: facts.flags.clone(),
+                    text: facts.first_flag.as_deref().map(str::to_owned),
+                })
             })
-        };
-        list.tasks().filter_map(flagged).collect()
+            .collect()
     }
 
     pub fn states(&self, list: &TaskList) -> (TaskStates, Vec<WaitingTask>) {
         let mut states = TaskStates::default();
         let mut waiting = Vec::new();
-        let is_given_up = |other: &Item| self.need(other) == Some(NeedKind::Fails);
         for item in list.tasks() {
             let count = match self.need(item) {
                 _ if item.done => &mut states.done,
                 Some(NeedKind::Fails) => &mut states.fails,
                 Some(_) => &mut states.asks,
-                None => match list.waits_for(item, is_given_up) {
+                None => match list.waits_for(item, |other| self.need(other) == Some(NeedKind::Fails)) {
                     None => &mut states.open,
                     Some(other) => {
                         let (task, dependency) = (item.name.clone(), other.name.clone());

@@ -67,8 +67,11 @@ impl LeftOutFiles {
 
     /// Returns what was named in commits and is still there.
     pub fn named(&self) -> Vec<String> {
-        let is_there = |path: &&String| self.top.join(path.as_str()).symlink_metadata().is_ok();
-        self.named.iter().filter(is_there).cloned().collect()
+        self.named
+            .iter()
+            .filter(|path| self.top.join(path.as_str()).symlink_metadata().is_ok())
+            .cloned()
+            .collect()
     }
 
     fn stamp(&self, left: &LeftOut) -> Stamp {

@@ -117,8 +117,11 @@ impl PendingCommit {
     /// Returns the paths of the next commit.
     pub fn to_commit(&self, taken: &SnapshotTaken, held: &StagedEntries) -> BTreeSet<RawPath> {
         // A submodule whose own files are dirty is there with its commit.
-        let is_out = |left: &&LeftOut| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES;
-        let left_out = taken.left_out.iter().filter(is_out).map(|left| left.path.as_str());
+        let left_out = taken
+            .left_out
+            .iter()
+            .filter(|left| !left.is_refused() && left.reason != LeftOut::SUBMODULE_CHANGES)
+            .map(|left| left.path.as_str());
         let left_out: BTreeSet<&str> = left_out.collect();
         // What git could not read for the snapshot is tried once more, and refuses the commit if that fails again.
         let changed = self.left_out.changed(&taken.left_out).into_iter();
@@ -126,8 +129,12 @@ impl PendingCommit {
             changed.filter(|left| left.is_refused()).map(|left| left.path.as_str()).collect();
         let name = |path: &RawPath| String::from_utf8_lossy(path).into_owned();
         let refused = taken.refused.iter().filter(|path| refused.contains(name(path).as_str()));
-        let is_kept = |path: &&RawPath| !held.has(path) && !left_out.contains(name(path).as_str());
-        self.pending.iter().chain(refused).filter(is_kept).cloned().collect()
+        self.pending
+            .iter()
+            .chain(refused)
+            .filter(|path| !held.has(path) && !left_out.contains(name(path).as_str()))
+            .cloned()
+            .collect()
     }
 
     /// Returns the files of the work that the next commit lacks by rule. Repositories that are no submodules are noted
@@ -162,8 +169,9 @@ fn with_files(work_tree: &WorkTree, left_out: &[LeftOut]) -> Vec<LeftOut> {
         if files.is_empty() {
             expanded.push(left.clone());
         }
-        let within = |file: String| LeftOut { path: format!("{}/{file}", left.path), ..left.clone() };
-        expanded.extend(files.into_iter().map(within));
+        expanded.extend(
+            files.into_iter().map(|file| LeftOut { path: format!("{}/{file}", left.path), ..left.clone() }),
+        );
     }
     expanded
 }

@@ -23,16 +23,18 @@ impl StopWatcher {
     pub fn start(control: Control, interrupt: Interrupt) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
-        let look = move || {
-            while !seen.load(Ordering::SeqCst) {
-                if control.is_stopped_now() {
-                    interrupt.ask();
-                    return;
+        let thread = thread::Builder::new()
+            .name("stop-watcher".to_owned())
+            .spawn(move || {
+                while !seen.load(Ordering::SeqCst) {
+                    if control.is_stopped_now() {
+                        interrupt.ask();
+                        return;
+                    }
+                    thread::park_timeout(POLL_INTERVAL);
                 }
-                thread::park_timeout(POLL_INTERVAL);
-            }
-        };
-        let thread = thread::Builder::new().name("stop-watcher".to_owned()).spawn(look).ok();
+            })
+            .ok();
         Self { is_over, thread }
     }
 }

@@ -225,11 +225,14 @@ impl Running<'_> {
         let prefix = self.project_prefix();
         let own: Vec<String> =
             self.judging.own_files.paths().iter().map(|path| format!("{prefix}{path}")).collect();
-        let is_read = |change: &&PathChange| {
-            let name = change.name();
-            is_worth_reading(&name) || own.contains(&name)
-        };
-        let read: Vec<&PathChange> = changes.iter().filter(is_read).take(MAX_READ_FILES).collect();
+        let read: Vec<&PathChange> = changes
+            .iter()
+            .filter(|change| {
+                let name = change.name();
+                is_worth_reading(&name) || own.contains(&name)
+            })
+            .take(MAX_READ_FILES)
+            .collect();
         let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let contents = self.recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
         let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();

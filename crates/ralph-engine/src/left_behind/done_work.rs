@@ -159,17 +159,18 @@ impl DoneWork {
             let is_renamed = changed.get(path).is_some_and(|change| is_renamed(change, changes));
             is_renamed || spans.any(|(_, span)| now.is_some_and(|now| history.has_work(*span, now)))
         };
-        let of_task = |&(task, text): &(&str, &str)| {
-            let files = lost.get(task)?;
-            let (known, paths) = self.tasks.get(task)?;
-            // A task without an id is called by its place, where another one may stand meanwhile.
-            let is_same = !task.starts_with('#') || known.as_ref().is_some_and(|known| known == text);
-            let is_all = !paths.iter().any(|path| still_there(task, path));
-            let mut files: Vec<RawPath> = files.iter().map(|path| (*path).clone()).collect();
-            files.sort();
-            is_same.then(|| LostWork { task: task.to_owned(), files, is_all })
-        };
-        done.iter().filter_map(of_task).collect()
+        done.iter()
+            .filter_map(|&(task, text)| {
+                let files = lost.get(task)?;
+                let (known, paths) = self.tasks.get(task)?;
+                // A task without an id is called by its place, where another one may stand meanwhile.
+                let is_same = !task.starts_with('#') || known.as_ref().is_some_and(|known| known == text);
+                let is_all = !paths.iter().any(|path| still_there(task, path));
+                let mut files: Vec<RawPath> = files.iter().map(|path| (*path).clone()).collect();
+                files.sort();
+                is_same.then(|| LostWork { task: task.to_owned(), files, is_all })
+            })
+            .collect()
     }
 
     /// Takes what was changed since the last attempt for a part of it.

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
-
 use ralph_core::record::{GitState, GitStateKind, quoted_for_shell};
 use ralph_os::process;
 use ralph_store::{git_locks, lock_name, remove_abandoned_lock};
@@ -17,12 +15,14 @@ impl Running<'_> {
     /// Names locks that lie there since before the start: they are not ours to remove.
     pub(crate) fn warn_of_old_locks(&mut self) {
         let work_tree = self.plan.work_tree;
-        let is_old = |lock: &Utf8PathBuf| {
-            let modified = lock.metadata().and_then(|metadata| metadata.modified()).ok();
-            modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age >= ABANDONED_AFTER)
-        };
-        let old: Vec<String> =
-            git_locks(work_tree).into_iter().filter(is_old).map(|lock| lock_name(work_tree, &lock)).collect();
+        let old: Vec<String> = git_locks(work_tree)
+            .into_iter()
+            .filter(|lock| {
+                let modified = lock.metadata().and_then(|metadata| metadata.modified()).ok();
+                modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age >= ABANDONED_AFTER)
+            })
+            .map(|lock| lock_name(work_tree, &lock))
+            .collect();
         for name in old {
             let lock = quoted_for_shell(&name);
             self.warn(format!(
@@ -37,8 +37,11 @@ impl Running<'_> {
         let behind = &self.past.left_behind;
         let since = |name: &str| {
             let named = format!("`{name}`");
-            let is_it = |state: &&GitState| state.command.is_some() && state.text.contains(&named);
-            behind.states.iter().find(is_it).map(|state| state.since)
+            behind
+                .states
+                .iter()
+                .find(|state| state.command.is_some() && state.text.contains(&named))
+                .map(|state| state.since)
         };
         let locks = git_locks(work_tree).into_iter().map(|lock| {
             let name = lock_name(work_tree, &lock);
@@ -52,8 +55,9 @@ impl Running<'_> {
         for (lock, name, since) in left {
             let common_dir = &work_tree.repository().common_dir;
             let shared = common_dir.parent().unwrap_or(common_dir);
-            let is_held = || process::is_git_running(&[work_tree.top(), shared]);
-            let removed = remove_abandoned_lock(&lock, ABANDONED_AFTER, &is_held);
+            let removed = remove_abandoned_lock(&lock, ABANDONED_AFTER, &|| {
+                process::is_git_running(&[work_tree.top(), shared])
+            });
             let (text, command) = match removed {
                 // Whoever held it is through.
                 Ok(None) => continue,

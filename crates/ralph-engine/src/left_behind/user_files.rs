@@ -99,10 +99,6 @@ impl UserFiles {
     ) -> Result<Self> {
         let Some(tree) = recorder.last_contents().0.cloned() else { return Ok(Self::default()) };
         let since = previous.changed_since(recorder, slot, &tree);
-        let is_users = |change: &PathChange| {
-            since.as_ref().is_none_or(|since| since.contains(&change.path))
-                || previous.has_user_file(&change.name())
-        };
         let uncommitted = recorder.differences(Some(slot), head, &tree)?;
         let original = |change: PathChange| {
             (change.path, Original { committed: change.before, own: change.after, commit: None })
@@ -114,7 +110,14 @@ impl UserFiles {
         let committed = uncommitted.iter().map(|change| (change.path.clone(), blob(change))).collect();
         let lost = if is_resumed { previous.still_lost(since.as_ref()) } else { Vec::new() };
         Ok(Self {
-            files: uncommitted.into_iter().filter(is_users).map(original).collect(),
+            files: uncommitted
+                .into_iter()
+                .filter(|change| {
+                    since.as_ref().is_none_or(|since| since.contains(&change.path))
+                        || previous.has_user_file(&change.name())
+                })
+                .map(original)
+                .collect(),
             hidden: hidden.filter(|path| previous.leaves_hidden(path)).collect(),
             tree: Some(tree),
             kept_in: snapshot.map(|id| if is_resumed { id.short().to_string() } else { "0".to_owned() }),
@@ -217,18 +220,20 @@ impl UserFiles {
             .flat_map(|(_, original, now)| [original.committed.as_ref(), original.own.as_ref(), *now])
             .flatten();
         let contents = recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
-        let file = |(path, original, now): (&RawPath, &Original, Option<&TreeEntry>)| {
-            let change = match original.quick(now) {
-                Some(UserFileChange::Deleted) if original.own.as_ref().is_some_and(is_moved) => {
-                    UserFileChange::Edited
-                }
-                Some(change) => change,
-                None if original.survives(now, &contents) => UserFileChange::Edited,
-                None => UserFileChange::Overwritten,
-            };
-            self.found(&String::from_utf8_lossy(path), change, iteration, None)
-        };
-        Ok(pairs.into_iter().map(file).collect())
+        Ok(pairs
+            .into_iter()
+            .map(|(path, original, now)| {
+                let change = match original.quick(now) {
+                    Some(UserFileChange::Deleted) if original.own.as_ref().is_some_and(is_moved) => {
+                        UserFileChange::Edited
+                    }
+                    Some(change) => change,
+                    None if original.survives(now, &contents) => UserFileChange::Edited,
+                    None => UserFileChange::Overwritten,
+                };
+                self.found(&String::from_utf8_lossy(path), change, iteration, None)
+            })
+            .collect())
     }
 
     fn found(

@@ -169,9 +169,11 @@ impl<'a> Restore<'a> {
                 None
             }
         };
-        let is_made = |change: &&PathChange| change.is_new() && untouchable(change).is_none();
-        let made: BTreeSet<RawPath> =
-            asked.iter().filter(is_made).map(|change| change.path.clone()).collect();
+        let made: BTreeSet<RawPath> = asked
+            .iter()
+            .filter(|change| change.is_new() && untouchable(change).is_none())
+            .map(|change| change.path.clone())
+            .collect();
         let in_the_way = in_the_way(&here, &target.snapshot, &made)?;
         let named: BTreeSet<&RawPath> = asked.iter().map(|change| &change.path).collect();
         let unasked = in_the_way.iter().filter(|change| !named.contains(&change.path));
@@ -247,11 +249,18 @@ impl<'a> Restore<'a> {
         let (blocking, removed): (Vec<_>, Vec<_>) =
             in_the_way.into_iter().partition(|change| self.force == Force::No || change.is_of_repository());
         if !blocking.is_empty() {
-            let left = |change: &PathChange| {
-                let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
-                SkippedPath { path: change.name(), why }
-            };
-            bail!("{}", describe_blocking(&blocking.iter().map(left).collect::<Vec<_>>()));
+            bail!(
+                "{}",
+                describe_blocking(
+                    &blocking
+                        .iter()
+                        .map(|change| {
+                            let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
+                            SkippedPath { path: change.name(), why }
+                        })
+                        .collect::<Vec<_>>()
+                )
+            );
         }
         changes.extend(removed);
         refuse_endangered(&here, &changes)?;
@@ -352,8 +361,9 @@ impl PlannedRestore<'_> {
         let point = here.save(&wanted, &self.session, &self.feature, &self.name, at)?;
         on_kept(&point);
         let applied = here.apply(&wanted);
-        let hint = || format!("\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number);
-        applied.map_err(|error| anyhow!("{error:#}{}", hint()))?;
+        applied.map_err(|error| {
+            anyhow!("{error:#}\nhint: `{RALPH} restore --undo {}` undoes what was done", point.number)
+        })?;
         let hidden = here.work_tree.out_of_sight(here.private_index())?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
         Ok(CompletedRestore { out_of_sight: of_ours.map(PathChange::name).collect(), point })
@@ -432,6 +442,7 @@ fn refuse_unfinished(store: &Store, work_tree: &WorkTree) -> Result<()> {
 /// Returns true if a path is the task list of another feature: other sessions go by it.
 fn is_others_list(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
     let path = Utf8Path::new(path);
-    let is_beside_spec = || top.join(path).with_file_name("spec.md").is_file();
-    path != target.tasks && path.file_name() == Some("tasks.md") && is_beside_spec()
+    path != target.tasks
+        && path.file_name() == Some("tasks.md")
+        && top.join(path).with_file_name("spec.md").is_file()
 }

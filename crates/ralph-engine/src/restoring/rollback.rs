@@ -140,6 +140,6 @@ pub(crate) fn undo(point: &RestorePoint) -> String {
 /// Returns true if a path is a journal of ours, which only the loop and `rebuild` write; `progress` is the session's own.
 pub(crate) fn is_journal(top: &Utf8Path, progress: &str, path: &str) -> bool {
     let path = Utf8Path::new(path);
-    let is_beside_tasks = || top.join(path).with_file_name("tasks.md").is_file();
-    path == progress || path.file_name() == Some("progress.txt") && is_beside_tasks()
+    path == progress
+        || path.file_name() == Some("progress.txt") && top.join(path).with_file_name("tasks.md").is_file()
 }

@@ -64,12 +64,15 @@ impl StagedEntries {
     pub fn read(file: &Utf8Path) -> Result<Option<Self>> {
         let read = fs::read(file).if_there().with_context(|| format!("read {file}"))?;
         let Some(bytes) = read else { return Ok(None) };
-        let entry = |line: &[u8]| {
-            let (what, path) = cut(line, b'\t')?;
-            let (mode, id) = cut(what, b' ')?;
-            Some((path.to_vec(), (mode.to_vec(), id.to_vec())))
-        };
-        Ok(Some(Self(split(&bytes).filter_map(entry).collect())))
+        Ok(Some(Self(
+            split(&bytes)
+                .filter_map(|line| {
+                    let (what, path) = cut(line, b'\t')?;
+                    let (mode, id) = cut(what, b' ')?;
+                    Some((path.to_vec(), (mode.to_vec(), id.to_vec())))
+                })
+                .collect(),
+        )))
     }
 
     /// Removes that file.
@@ -79,10 +82,12 @@ impl StagedEntries {
 
     /// As `git update-index --index-info` reads it.
     fn lines(&self) -> Vec<u8> {
-        let line = |(path, (mode, id)): (&RawPath, &Entry)| {
-            [mode.as_slice(), b" ", id.as_slice(), b"\t", path.as_slice(), b"\0"].concat()
-        };
-        self.0.iter().flat_map(line).collect()
+        self.0
+            .iter()
+            .flat_map(|(path, (mode, id))| {
+                [mode.as_slice(), b" ", id.as_slice(), b"\t", path.as_slice(), b"\0"].concat()
+            })
+            .collect()
     }
 }
 

@@ -161,8 +161,11 @@ impl WorkTree {
             .arg("--no-commit-id")
             .stdin(pairs)
             .read()?;
-        let is_candidate = |path: &&[u8]| candidates.contains(*path);
-        Ok(split(&listed).chain(split(&added)).filter(is_candidate).map(<[u8]>::to_vec).collect())
+        Ok(split(&listed)
+            .chain(split(&added))
+            .filter(|path| candidates.contains(*path))
+            .map(<[u8]>::to_vec)
+            .collect())
     }
 
     /// Returns those of `paths` that a sparse checkout keeps out of the work tree.

@@ -24,8 +24,10 @@ impl WorkTree {
             let listed = listed.unwrap_or_default();
             let links = split(&listed).filter(|line| line.starts_with(GITLINK));
             let paths = links.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
-            let is_dirty = |path: &&[u8]| self.status_of(path).is_ok_and(|listed| !listed.is_empty());
-            return paths.filter(is_dirty).map(<[u8]>::to_vec).collect();
+            return paths
+                .filter(|path| self.status_of(path).is_ok_and(|listed| !listed.is_empty()))
+                .map(<[u8]>::to_vec)
+                .collect();
         }
         let raw = self
             .git_private(private_index)

@@ -196,8 +196,9 @@ pub fn host_name() -> String {
 /// The shell that comes with git, by which git runs hooks, too; else one on the PATH.
 fn shell() -> Option<&'static Path> {
     static SHELL: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let find = || on_path("git").as_deref().and_then(shell_of_git).or_else(|| on_path("sh"));
-    SHELL.get_or_init(find).as_deref()
+    SHELL
+        .get_or_init(|| on_path("git").as_deref().and_then(shell_of_git).or_else(|| on_path("sh")))
+        .as_deref()
 }
 
 /// `C:\Program Files\Git\cmd\git.exe` has it in `..\bin`; that one sets the PATH for the tools beside it.

@@ -154,17 +154,19 @@ impl Captured {
         let (mut reader, writer) = io::pipe()?;
         let is_too_long = Arc::clone(&self.is_too_long);
         let waiting = thread::current();
-        let read = move || {
-            let mut bytes = Vec::new();
-            let read = reader.by_ref().take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes);
-            if bytes.len() as u64 > MAX_OUTPUT_BYTES {
-                is_too_long.store(true, Ordering::SeqCst);
-                bytes = Vec::new();
-            }
-            waiting.unpark();
-            read.map(|_| bytes)
-        };
-        Ok((writer, thread::Builder::new().name("tool output".to_owned()).spawn(read)?))
+        Ok((
+            writer,
+            thread::Builder::new().name("tool output".to_owned()).spawn(move || {
+                let mut bytes = Vec::new();
+                let read = reader.by_ref().take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes);
+                if bytes.len() as u64 > MAX_OUTPUT_BYTES {
+                    is_too_long.store(true, Ordering::SeqCst);
+                    bytes = Vec::new();
+                }
+                waiting.unpark();
+                read.map(|_| bytes)
+            })?,
+        ))
     }
 }
 

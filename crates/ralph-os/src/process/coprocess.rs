@@ -34,14 +34,13 @@ impl Coprocess {
             ChildProcess::start_in_own_group(&expression).with_context(|| format!("run `{tool}`"))?;
         pids().resident.insert(process.pid());
         let (sender, answers) = mpsc::channel();
-        let read = move || {
+        thread::Builder::new().name("coprocess".to_owned()).spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
                 if sender.send(line).is_err() {
                     break;
                 }
             }
-        };
-        thread::Builder::new().name("coprocess".to_owned()).spawn(read)?;
+        })?;
         Ok(Self { stdin, answers, process })
     }
 

@@ -129,8 +129,11 @@ impl Interrupt {
     pub fn pause(&self, limit: Duration) {
         let before = (self.signal(), self.is_urgent());
         let pauses = self.state.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(): &mut ()| (self.signal(), self.is_urgent()) == before;
-        drop(self.state.raised.wait_timeout_while(pauses, limit, is_same));
+        drop(
+            self.state
+                .raised
+                .wait_timeout_while(pauses, limit, |()| (self.signal(), self.is_urgent()) == before),
+        );
     }
 
     /// Waits until a stop is requested.

@@ -42,8 +42,10 @@ impl Noted {
     /// Returns those of a list that are the child, or of its group or session. Empty if its number has been reused
     /// since.
     pub(super) fn members<'a>(&self, all: &'a [Process]) -> Vec<&'a Process> {
-        let belongs = |process: &&Process| [process.pid, process.group, process.session].contains(&self.pid);
-        let members: Vec<&Process> = all.iter().filter(belongs).collect();
+        let members: Vec<&Process> = all
+            .iter()
+            .filter(|process| [process.pid, process.group, process.session].contains(&self.pid))
+            .collect();
         let is_ours = match members.iter().find(|process| process.pid == self.pid) {
             Some(leader) => system::is_same_birth(leader.born, self.born),
             // While the loop lived the number was the child's, so who was there at that time is the child's as well.

@@ -370,8 +370,7 @@ impl Fence {
 
     /// Returns true if a variable is not passed on.
     pub fn drops(&self, name: &str, value: &str) -> bool {
-        let is_kept = |kept: &String| kept == name;
-        let is_wanted = self.variables.iter().chain(&self.sandbox.rules.variables).any(is_kept);
+        let is_wanted = self.variables.iter().chain(&self.sandbox.rules.variables).any(|kept| kept == name);
         !is_wanted && variables::is_dropped(name, value)
     }
 

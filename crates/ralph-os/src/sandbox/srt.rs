@@ -50,13 +50,16 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "::1", "[::1]"];
 /// Returns what a shell does with its arguments. Inside is a loopback device of its own, and srt has commands go past its proxy
 /// to it: where hosts of this machine are listed, those are meant.
 pub(super) fn script(network: &Network) -> &'static str {
-    let is_loopback = |host: &String| {
-        LOOPBACK
-            .iter()
-            .any(|name| host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
-    };
     match network {
-        Network::Hosts(hosts) if hosts.iter().any(is_loopback) => "unset NO_PROXY no_proxy; \"$@\"; exit $?",
+        Network::Hosts(hosts)
+            if hosts.iter().any(|host| {
+                LOOPBACK.iter().any(|name| {
+                    host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+                })
+            }) =>
+        {
+            "unset NO_PROXY no_proxy; \"$@\"; exit $?"
+        }
         _ => "\"$@\"; exit $?",
     }
 }

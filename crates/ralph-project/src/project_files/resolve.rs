@@ -51,10 +51,12 @@ pub(super) struct Bounds {
 
 impl Bounds {
     pub(super) fn new(top: &Utf8Path, git_directories: &[&Utf8Path]) -> Self {
-        let identity = |path: &&Utf8Path| platform::identity(path.as_std_path(), &path.metadata().ok()?);
         Self {
             top: canonicalize(top).unwrap_or_else(|_| top.to_owned()),
-            git_directories: git_directories.iter().filter_map(identity).collect(),
+            git_directories: git_directories
+                .iter()
+                .filter_map(|path| platform::identity(path.as_std_path(), &path.metadata().ok()?))
+                .collect(),
             allowed: Vec::new(),
         }
     }

@@ -44,11 +44,10 @@ impl Template {
         named: Option<&str>,
     ) -> Result<Option<Self>> {
         if let Some(path) = named {
-            let missing = || {
+            return Ok(Some(Self::read(files, root, path)?.ok_or_else(|| {
                 Refusal::new(format!("there is no template {}", root.join(path)))
                     .with_hint(format!("correct `template` in [loop.{loop_type}]; it is a path from {root}"))
-            };
-            return Ok(Some(Self::read(files, root, path)?.ok_or_else(missing)?));
+            })?));
         }
         if let Some(own) = Self::read(files, root, &format!(".specify/templates/ralph-{loop_type}.md"))? {
             return Ok(Some(own));

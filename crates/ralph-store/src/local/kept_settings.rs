@@ -32,13 +32,13 @@ impl<'a> KeptSettings<'a> {
 
     /// Returns them; `None` if this clone has none of this session, or those of another user of a shared repository.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        let read = || match open_plain(&self.path) {
+        (match open_plain(&self.path) {
             Ok(Some(mut file)) => read_at_most(&mut file, MAX_DOCUMENT_BYTES).map(Some),
             Ok(None) => Ok(None),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
             Err(error) => Err(error),
-        };
-        read().with_context(|| format!("read {}", self.path))
+        })
+        .with_context(|| format!("read {}", self.path))
     }
 
     /// Writes them, if they are not there as they are. Returns true if that was so.

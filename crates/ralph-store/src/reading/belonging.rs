@@ -22,14 +22,18 @@ impl Store {
     /// Returns the logs here, or the snapshots, that are ours by their tips.
     pub(crate) fn refs_of_ours(&self, prefix: &str) -> Result<BTreeMap<String, ObjectId>> {
         let git = self.open_git()?;
-        let is_ours = |(name, tip): &(String, ObjectId)| {
-            SessionRefs::is_name_of_ours(name)
-                && message_of(&git, tip).is_ok_and(|message| match prefix {
-                    SNAPSHOT_PREFIX => is_of_snapshot(&message),
-                    _ => is_signed(&message),
-                })
-        };
-        Ok(self.refs().below(prefix)?.into_iter().filter(is_ours).collect())
+        Ok(self
+            .refs()
+            .below(prefix)?
+            .into_iter()
+            .filter(|(name, tip)| {
+                SessionRefs::is_name_of_ours(name)
+                    && message_of(&git, tip).is_ok_and(|message| match prefix {
+                        SNAPSHOT_PREFIX => is_of_snapshot(&message),
+                        _ => is_signed(&message),
+                    })
+            })
+            .collect())
     }
 
     /// Returns the message of a commit.

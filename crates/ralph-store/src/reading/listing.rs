@@ -185,8 +185,7 @@ impl Store {
                     // Half a session is not for the cache.
                     let is_broken = gap.is_some();
                     is_whole &= !is_broken;
-                    let of_it = |error| UnreadableSession { refs: Some(refs.clone()), error };
-                    unreadable.extend(gap.map(of_it));
+                    unreadable.extend(gap.map(|error| UnreadableSession { refs: Some(refs.clone()), error }));
                     read += entries.len();
                     let mut fresh = String::new();
                     for entry in &entries {

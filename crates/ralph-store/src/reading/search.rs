@@ -91,9 +91,11 @@ impl<'a> Search<'a> {
         for printed in bytes.split_inclusive(|byte| *byte == b'\n') {
             let end = at + printed.len();
             if let Some(texts) = texts(printed) {
-                let is_own = |text: &&String| prompt.is_empty() || !text.contains(prompt);
                 let found = line(&bytes[plain..at], self.find).or_else(|| {
-                    texts.iter().filter(is_own).find_map(|text| line(text.as_bytes(), self.find))
+                    texts
+                        .iter()
+                        .filter(|text| prompt.is_empty() || !text.contains(prompt))
+                        .find_map(|text| line(text.as_bytes(), self.find))
                 });
                 if found.is_some() {
                     return found;

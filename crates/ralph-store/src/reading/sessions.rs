@@ -110,8 +110,9 @@ impl Store {
                 break;
             }
             // A ref that cannot be read is reported when sessions are listed.
-            let is_wanted = |entry: &LogEntry| entry.feature == feature;
-            if let Ok(Some(log)) = reader.chain(&refs).log(&tip, is_wanted, &mut Vec::new()) {
+            if let Ok(Some(log)) =
+                reader.chain(&refs).log(&tip, |entry| entry.feature == feature, &mut Vec::new())
+            {
                 found += log.iterations().count();
                 logs.push(log);
             }

@@ -107,8 +107,11 @@ pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, N
     }
     if !is_whole {
         // What was packed or deleted meanwhile is not broken.
-        let broken = |name: String| look_up(store, &name).err().map(|error| (name, NoTip::Broken(error)));
-        without_tip.extend(names(store, pattern)?.into_iter().filter_map(broken));
+        without_tip.extend(
+            names(store, pattern)?
+                .into_iter()
+                .filter_map(|name| look_up(store, &name).err().map(|error| (name, NoTip::Broken(error)))),
+        );
     }
     Ok(without_tip)
 }
@@ -119,8 +122,10 @@ pub(super) fn remove_locks(store: &Store, updates: &[RefUpdate]) -> Result<bool>
     let mut is_any = false;
     for RefUpdate { name, new, .. } in updates {
         let lock = store.repository().common_dir.join(format!("{name}.lock"));
-        let content = || disk::read_if_there(&lock).ok().flatten().unwrap_or_default();
-        let is_ours = |new: &ObjectId| content().trim_ascii() == new.as_str().as_bytes();
+        let is_ours = |new: &ObjectId| {
+            disk::read_if_there(&lock).ok().flatten().unwrap_or_default().trim_ascii()
+                == new.as_str().as_bytes()
+        };
         if !name.starts_with("refs/ralph") && !new.as_ref().is_some_and(is_ours) {
             continue;
         }

@@ -161,8 +161,9 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
 /// Returns true if a path from the top of the work tree stays in it, and out of git's own folder. What a record says of
 /// where files are may come from anybody.
 pub fn stays_inside(path: &str) -> bool {
-    let is_fine = |part| matches!(part, Utf8Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
-    Utf8Path::new(path).components().all(is_fine)
+    Utf8Path::new(path)
+        .components()
+        .all(|part| matches!(part, Utf8Component::Normal(name) if !name.eq_ignore_ascii_case(".git")))
 }
 
 fn bounded_commit(git: &gix::Repository, id: gix::ObjectId) -> Result<Commit> {

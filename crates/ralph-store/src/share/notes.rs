@@ -13,7 +13,7 @@ use crate::reading::blobs::{bounded, read_commit};
 use crate::reading::session_log::SessionLog;
 use crate::refs::naming::{NOTES, SessionRefs};
 use crate::{SessionQuery, Store};
-use ralph_core::record::{Iteration, LogEntry, ObjectId, SessionId, Timestamp};
+use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
 
 use super::shared_ref::{MergeResult, NewCommit};
 use super::sync_state::cleaned_refs;
@@ -116,10 +116,11 @@ impl Notes<'_> {
     /// Takes the lines of a session out of all notes.
     pub(crate) fn forget(&self, session: &SessionId, at: Timestamp) -> Result<usize> {
         let all = self.commits()?;
-        let keep = |_: &ObjectId, found: BTreeSet<String>| {
-            found.into_iter().filter(|line| !is_of(line, session)).collect()
-        };
-        self.change(at, keep, &all.iter())
+        self.change(
+            at,
+            |_, found| found.into_iter().filter(|line| !is_of(line, session)).collect(),
+            &all.iter(),
+        )
     }
 
     /// Returns the commits that have a note.
@@ -153,8 +154,9 @@ impl Notes<'_> {
         let mut lines = Lines::new();
         let reader = self.store.reader()?;
         // Where HEAD did not move, no commit was made.
-        let moved = |entry: &&LogEntry| entry.head_before != entry.head_after;
-        for entry in logs.iter().flat_map(SessionLog::iterations).filter(moved) {
+        for entry in
+            logs.iter().flat_map(SessionLog::iterations).filter(|entry| entry.head_before != entry.head_after)
+        {
             let Some(iteration) = self.store.or_leave_out(entry, reader.iteration(entry)) else { continue };
             for (commit, more) in lines_of(&iteration) {
                 lines.entry(commit).or_default().extend(more);
@@ -270,8 +272,9 @@ impl Notes<'_> {
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
         if wanted == all {
             let kept = self.store.fast_forward(here, theirs, all == ours, all == their_notes)?;
-            let write = || self.write(&quarantine, new, &parents, at);
-            return kept.map_or_else(write, Ok).map(MergeResult::same);
+            return kept
+                .map_or_else(|| self.write(&quarantine, new, &parents, at), Ok)
+                .map(MergeResult::same);
         }
         let there =
             if all == their_notes { theirs.clone() } else { self.write(&quarantine, new, &parents, at)? };
@@ -334,11 +337,12 @@ impl Notes<'_> {
     /// Returns the iterations that the note on a commit of the project names.
     pub fn iterations_of(&self, commit: &ObjectId) -> Result<Vec<(SessionId, u32)>> {
         let lines = self.of(std::iter::once(commit))?.into_values().flatten();
-        let named = |line: String| {
-            let (session, number) = line.split(' ').next()?.split_once(':')?;
-            Some((session.parse().ok()?, number.parse().ok()?))
-        };
-        Ok(lines.filter_map(named).collect())
+        Ok(lines
+            .filter_map(|line| {
+                let (session, number) = line.split(' ').next()?.split_once(':')?;
+                Some((session.parse().ok()?, number.parse().ok()?))
+            })
+            .collect())
     }
 
     pub(crate) fn missing(&self, wanted: &Lines) -> Result<usize> {
@@ -401,10 +405,14 @@ fn lines(git: &gix::Repository, blob: gix::ObjectId) -> Result<BTreeSet<String>>
     let found = git.objects.find_blob(&blob, &mut buffer);
     let found = found.map_err(|error| anyhow!("read the note {}: {error}", blob.to_hex()))?;
     let text = String::from_utf8_lossy(found.data);
-    let is_fit = |line: &&str| {
-        !line.is_empty() && line.len() <= LINE_LIMIT && !line.chars().any(|c| c.is_control() && c != '\t')
-    };
-    Ok(text.lines().map(str::trim_end).filter(is_fit).map(str::to_owned).collect())
+    Ok(text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| {
+            !line.is_empty() && line.len() <= LINE_LIMIT && !line.chars().any(|c| c.is_control() && c != '\t')
+        })
+        .map(str::to_owned)
+        .collect())
 }
 
 fn text(lines: &BTreeSet<String>) -> String {

@@ -284,8 +284,11 @@ impl Store {
 fn said_there(stderr: &str) -> Vec<String> {
     let of_git = ["error: hook declined", "error: cannot lock ref", "fatal: ", "Resolving deltas"];
     let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote: ")).map(str::trim);
-    let is_theirs = |line: &&str| !line.is_empty() && !of_git.iter().any(|start| line.starts_with(start));
-    lines.filter(is_theirs).take(MAX_REMOTE_LINES).map(str::to_owned).collect()
+    lines
+        .filter(|line| !line.is_empty() && !of_git.iter().any(|start| line.starts_with(start)))
+        .take(MAX_REMOTE_LINES)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Parses the output of `git push --porcelain`.

@@ -323,8 +323,10 @@ impl Sync<'_> {
             return Ok(());
         }
         let cleaned = cleaned_refs(self.store.repository())?;
-        let stays_away = |wanted: &mut WantedRef| wanted.here.is_none() && cleaned.contains(&wanted.name);
-        self.exchange.cleaned = behind.extract_if(.., stays_away).map(|wanted| wanted.name).collect();
+        self.exchange.cleaned = behind
+            .extract_if(.., |wanted| wanted.here.is_none() && cleaned.contains(&wanted.name))
+            .map(|wanted| wanted.name)
+            .collect();
         Ok(())
     }
 
@@ -405,8 +407,8 @@ impl Sync<'_> {
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
         let pushed = self.connection.push(batch).context("push records")?;
         let outcomes = self.answered(pushed);
-        let is_done = |(name, _): &&(String, ObjectId)| outcomes.get(name) == Some(&PushOutcome::Done);
-        let (done, left): (Vec<_>, Vec<_>) = batch.iter().partition(is_done);
+        let (done, left): (Vec<_>, Vec<_>) =
+            batch.iter().partition(|(name, _)| outcomes.get(name) == Some(&PushOutcome::Done));
         let pushed = done.iter().map(|(name, id)| MovedRef { name: name.clone(), commit: id.clone() });
         self.exchange.pushed.extend(pushed);
         if done.is_empty() && batch.len() > 1 && self.failures < MAX_FAILED_BATCHES {

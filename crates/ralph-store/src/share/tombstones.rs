@@ -108,12 +108,13 @@ impl Tombstones<'_> {
 
 /// Lines that are not ours are left out.
 fn read(text: &str) -> TombstoneLines {
-    let line = |line: &str| {
-        let (name, when) = line.split_once(' ')?;
-        let when: Timestamp = when.parse().ok()?;
-        Some((SessionRefs::from_log(name)?.log(), when.to_string()))
-    };
-    text.lines().filter_map(line).collect()
+    text.lines()
+        .filter_map(|line| {
+            let (name, when) = line.split_once(' ')?;
+            let when: Timestamp = when.parse().ok()?;
+            Some((SessionRefs::from_log(name)?.log(), when.to_string()))
+        })
+        .collect()
 }
 
 #[cfg(test)]

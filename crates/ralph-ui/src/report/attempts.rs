@@ -93,19 +93,21 @@ pub(super) fn attempts<'a>(
         *counts.entry(iteration.record.task.as_ref()).or_default() +=
             usize::from(kind_of(report, iteration).is_some());
     }
-    let attempt = |iteration: &'a ReportIteration| {
-        let kind = kind_of(report, iteration)?;
-        let is_lone = counts.get(&iteration.record.task.as_ref()) == Some(&1);
-        let mut parts = parts(iteration, kind);
-        for part in &mut parts {
-            part.lay_out(most);
-        }
-        let number = iteration.record.iteration;
-        let cause = report.clusters.iter().find(|one| one.iterations.contains(&number));
-        let solved_in = cause.and_then(|cause| cause.solved_in);
-        Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), solved_in, parts })
-    };
-    iterations.iter().filter_map(attempt).collect()
+    iterations
+        .iter()
+        .filter_map(|iteration| {
+            let kind = kind_of(report, iteration)?;
+            let is_lone = counts.get(&iteration.record.task.as_ref()) == Some(&1);
+            let mut parts = parts(iteration, kind);
+            for part in &mut parts {
+                part.lay_out(most);
+            }
+            let number = iteration.record.iteration;
+            let cause = report.clusters.iter().find(|one| one.iterations.contains(&number));
+            let solved_in = cause.and_then(|cause| cause.solved_in);
+            Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), solved_in, parts })
+        })
+        .collect()
 }
 
 impl Attempt<'_> {

@@ -174,8 +174,7 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
 }
 
 fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
-    let is_meant = |one: &&ReportIteration| one.record.is_run() && one.record.task == need.task;
-    report.iterations.iter().filter(is_meant).collect()
+    report.iterations.iter().filter(|one| one.record.is_run() && one.record.task == need.task).collect()
 }
 
 /// The cards of what needs somebody.
@@ -263,10 +262,10 @@ fn take_back(
     let moment =
         if report.is_latest { before.to_string() } else { format!("{}:{before}", report.session.id) };
     let paths: Vec<&str> = files.iter().map(|file| file.change.path.as_str()).collect();
-    let is_plain = |path: &&str| {
-        !path.starts_with('-') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
-    };
-    let is_short = (1..=MAX_NAMES).contains(&paths.len()) && paths.iter().all(is_plain);
+    let is_short = (1..=MAX_NAMES).contains(&paths.len())
+        && paths.iter().all(|path| {
+            !path.starts_with('-') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+        });
     is_short.then(|| format!("{RALPH_ELSEWHERE} restore {moment} -- {}", paths.join(" ")))
 }
 
@@ -297,10 +296,11 @@ pub(super) fn now(report: &Report) -> Option<Value> {
     }
     let begin = report.begin.as_ref()?;
     let task = &begin.task.name;
-    let is_failure = |one: &&ReportIteration| {
-        one.record.outcome == Outcome::Failure && one.record.task.as_ref() == Some(task)
-    };
-    let failures: Vec<&ReportIteration> = report.iterations.iter().filter(is_failure).collect();
+    let failures: Vec<&ReportIteration> = report
+        .iterations
+        .iter()
+        .filter(|one| one.record.outcome == Outcome::Failure && one.record.task.as_ref() == Some(task))
+        .collect();
     let last = failures.last().map(|last| {
         let times = match failures.len() {
             1 => "failed once".to_owned(),

@@ -37,19 +37,22 @@ pub(super) struct Gap {
 
 /// Returns all gaps that are worth a word.
 pub(super) fn gaps(report: &Report) -> Vec<Gap> {
-    let gap = |pair: &[ReportIteration]| {
-        let [before, next] = [&pair[0].record, &pair[1].record];
-        let ms = before.ended_at.ms_until(next.started_at);
-        let names = match (before.outcome, before.failure_class) {
-            (Outcome::Interrupted, Some(FailureClass::Network)) => ["offline", "without network"],
-            (Outcome::Interrupted, Some(_)) => ["quota", "waiting for quota"],
-            (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", "down"],
-            _ => ["stopped", "stopped"],
-        };
-        let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
-        (ms >= least).then_some(Gap { after: before.iteration, names, ms })
-    };
-    report.iterations.windows(2).filter_map(gap).collect()
+    report
+        .iterations
+        .windows(2)
+        .filter_map(|pair| {
+            let [before, next] = [&pair[0].record, &pair[1].record];
+            let ms = before.ended_at.ms_until(next.started_at);
+            let names = match (before.outcome, before.failure_class) {
+                (Outcome::Interrupted, Some(FailureClass::Network)) => ["offline", "without network"],
+                (Outcome::Interrupted, Some(_)) => ["quota", "waiting for quota"],
+                (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", "down"],
+                _ => ["stopped", "stopped"],
+            };
+            let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
+            (ms >= least).then_some(Gap { after: before.iteration, names, ms })
+        })
+        .collect()
 }
 
 /// Returns the picture as the template wants it, or `None` if there is no attempt.

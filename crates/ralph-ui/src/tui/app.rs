@@ -262,9 +262,15 @@ impl App {
     /// The session to follow: of the loop that was started here, else one that runs, else the newest.
     fn followed(&self) -> Option<SessionId> {
         let newest = || self.overview.nights().first().map(|(_, night)| night.id.clone());
-        let runs = |(_, night): &(&Arc<Feature>, &Night)| self.overview.live.contains_key(&night.id);
-        let live = || self.overview.nights().into_iter().find(runs).map(|(_, night)| night.id.clone());
-        self.own_session().or_else(live).or_else(newest)
+        self.own_session()
+            .or_else(|| {
+                self.overview
+                    .nights()
+                    .into_iter()
+                    .find(|(_, night)| self.overview.live.contains_key(&night.id))
+                    .map(|(_, night)| night.id.clone())
+            })
+            .or_else(newest)
     }
 
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.

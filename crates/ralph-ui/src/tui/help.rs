@@ -25,12 +25,13 @@ pub fn rows(width: usize) -> Vec<Row> {
         return rows.flat_map(|row| row.wrapped(width)).collect();
     }
     let half = (width / 2).min(48);
-    let beside = |place: usize| {
-        let left = acts.get(place).map(one).unwrap_or_default();
-        let blank = " ".repeat(half.saturating_sub(left.width()));
-        left.and(Look::Plain, blank).then(moving.get(place).map(one).unwrap_or_default())
-    };
-    (0..acts.len().max(moving.len())).map(beside).collect()
+    (0..acts.len().max(moving.len()))
+        .map(|place| {
+            let left = acts.get(place).map(one).unwrap_or_default();
+            let blank = " ".repeat(half.saturating_sub(left.width()));
+            left.and(Look::Plain, blank).then(moving.get(place).map(one).unwrap_or_default())
+        })
+        .collect()
 }
 
 /// Lines of the keys that are on the screen at once: where they do not all fit, the last line says that there are more.
@@ -60,10 +61,10 @@ pub fn question(mode: &Mode, width: usize) -> Option<Vec<Row>> {
         }
         Mode::Browse | Mode::Find(_) | Mode::Help | Mode::Search(_) | Mode::Hint(..) => return None,
     };
-    let answer = |(key, does): (&str, &str)| {
-        Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5)
-    };
     let title = [Row::of(Look::Bold, title), Row::new()];
-    let rows = title.into_iter().chain(answers.into_iter().map(answer));
+    let rows =
+        title.into_iter().chain(answers.into_iter().map(|(key, does)| {
+            Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5)
+        }));
     Some(rows.flat_map(|row| row.wrapped(width)).collect())
 }

@@ -342,11 +342,14 @@ impl Feature {
 
     /// Returns the sessions in which a task was tried, newest first, each with its attempts at it, oldest first.
     pub fn attempts_at<'a>(&'a self, task: &'a str) -> impl Iterator<Item = (&'a Night, Vec<&'a Attempt>)> {
-        let of_task = move |night: &'a Night| {
-            let attempts = night.attempts.iter();
-            (night, attempts.filter(|one| one.is_of(task) && one.outcome() != Outcome::Skipped).collect())
-        };
-        self.nights.iter().rev().map(of_task).filter(|(_, attempts): &(_, Vec<_>)| !attempts.is_empty())
+        self.nights
+            .iter()
+            .rev()
+            .map(move |night| {
+                let attempts = night.attempts.iter();
+                (night, attempts.filter(|one| one.is_of(task) && one.outcome() != Outcome::Skipped).collect())
+            })
+            .filter(|(_, attempts): &(_, Vec<_>)| !attempts.is_empty())
     }
 
     /// Returns how often a task failed since it last succeeded.

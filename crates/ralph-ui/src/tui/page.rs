@@ -287,8 +287,12 @@ impl Page {
 
     fn foldable(&self) -> Option<usize> {
         let place = self.section_at(self.cursor)?;
-        let can_fold = |section: &Section| section.fold != Fold::Never && section.len() > 0;
-        Some(place + self.sections[place..].iter().position(can_fold)?)
+        Some(
+            place
+                + self.sections[place..]
+                    .iter()
+                    .position(|section| section.fold != Fold::Never && section.len() > 0)?,
+        )
     }
 
     /// Scrolls as little as possible to show the cursor on a screen of a number of lines.

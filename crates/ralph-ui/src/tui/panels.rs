@@ -227,14 +227,14 @@ fn phase_cells(scene: &Scene<'_>, phase: &Phase, cells: usize) -> Row {
         let [full, rest] = bar(finished, items.len(), cells);
         Row::of(Look::Good, full).and(Look::Dim, rest)
     } else {
-        let cell = |row: Row, item: &&tasklist::Item| match feature.state(item, scene.running_task()) {
-            TaskState::Done => row.and(Look::Good, "▪"),
-            state => {
-                let (look, sign) = sign_of(state);
-                row.and(look, sign)
-            }
-        };
-        let row = items.iter().fold(Row::new(), cell);
+        let row =
+            items.iter().fold(Row::new(), |row, item| match feature.state(item, scene.running_task()) {
+                TaskState::Done => row.and(Look::Good, "▪"),
+                state => {
+                    let (look, sign) = sign_of(state);
+                    row.and(look, sign)
+                }
+            });
         let blank = " ".repeat(cells.saturating_sub(items.len()));
         row.and(Look::Plain, blank)
     };
@@ -251,19 +251,25 @@ pub fn summary(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let night = lines_of_night(&scene, width, app, true);
     let half = width / 2;
     let is_double = width >= 64;
-    let of_phase = |phase: &Phase| {
-        let cells = phase_cells(&scene, phase, CELLS);
-        let room = if is_double { half.saturating_sub(2) } else { width };
-        Row::of(Look::Plain, phase.name.clone()).with_right(cells).fitted(0, room)
-    };
-    let phases: Vec<Row> = app.tree.phases.iter().map(of_phase).collect();
+    let phases: Vec<Row> = app
+        .tree
+        .phases
+        .iter()
+        .map(|phase| {
+            let cells = phase_cells(&scene, phase, CELLS);
+            let room = if is_double { half.saturating_sub(2) } else { width };
+            Row::of(Look::Plain, phase.name.clone()).with_right(cells).fitted(0, room)
+        })
+        .collect();
     let mut rows: Vec<Row> = if is_double {
-        let beside = |pair: &[Row]| {
-            let gap = " ".repeat(half.saturating_sub(pair[0].width()));
-            let left = pair[0].clone().and(Look::Plain, gap);
-            pair.get(1).map_or(left.clone(), |right| left.then(right.clone()))
-        };
-        phases.chunks(2).map(beside).collect()
+        phases
+            .chunks(2)
+            .map(|pair| {
+                let gap = " ".repeat(half.saturating_sub(pair[0].width()));
+                let left = pair[0].clone().and(Look::Plain, gap);
+                pair.get(1).map_or(left.clone(), |right| left.then(right.clone()))
+            })
+            .collect()
     } else {
         phases
     };
@@ -350,11 +356,13 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
 fn pauses(night: &Night) -> Option<String> {
     let kinds =
         [(Interruption::Limit, "quota"), (Interruption::Crash, "down"), (Interruption::Person, "stopped")];
-    let of_kind = |(kind, word): (Interruption, &str)| {
-        let cuts = night.totals.cut_short.iter().filter(|cut| cut.by == kind);
-        let ms: u64 = cuts.filter_map(|cut| Some(cut.ended_at.ms_until(cut.resumed_at?))).sum();
-        (ms >= 60_000).then(|| format!("{word} {}", minutes(ms)))
-    };
-    let words: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
+    let words: Vec<String> = kinds
+        .into_iter()
+        .filter_map(|(kind, word)| {
+            let cuts = night.totals.cut_short.iter().filter(|cut| cut.by == kind);
+            let ms: u64 = cuts.filter_map(|cut| Some(cut.ended_at.ms_until(cut.resumed_at?))).sum();
+            (ms >= 60_000).then(|| format!("{word} {}", minutes(ms)))
+        })
+        .collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

@@ -256,15 +256,17 @@ impl Row {
         while start < letters.len() || rows.is_empty() {
             let margin = if rows.is_empty() { 0 } else { indent };
             let mut column = margin;
-            let fits = |(_, c): &&(Style, char)| {
-                column += char_columns(*c);
-                column <= width
-            };
-            let mut end = start + letters[start..].iter().take_while(fits).count();
+            let mut end = start
+                + letters[start..]
+                    .iter()
+                    .take_while(|(_, c)| {
+                        column += char_columns(*c);
+                        column <= width
+                    })
+                    .count();
             if end < letters.len() {
-                let is_gap = |(_, c): &(Style, char)| *c == ' ';
                 // A word that takes up most of a row is cut all the same.
-                let gap = letters[start..end].iter().rposition(is_gap).map(|at| start + at + 1);
+                let gap = letters[start..end].iter().rposition(|(_, c)| *c == ' ').map(|at| start + at + 1);
                 end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
             }
             let mut row = Self::new();

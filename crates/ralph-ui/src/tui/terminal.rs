@@ -164,15 +164,17 @@ impl Reader {
         let (to, requests) = mpsc::channel::<Request>();
         let (answers, from) = mpsc::channel();
         let backend = Arc::clone(backend);
-        let work = move || {
-            for request in requests {
-                let answer = backend.read(&request);
-                if answers.send((request, answer)).is_err() {
-                    break;
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                for request in requests {
+                    let answer = backend.read(&request);
+                    if answers.send((request, answer)).is_err() {
+                        break;
+                    }
                 }
-            }
-        };
-        thread::Builder::new().name(name.to_owned()).spawn(work).context("start a thread that reads")?;
+            })
+            .context("start a thread that reads")?;
         Ok(Self { to, from, at: None })
     }
 
@@ -201,20 +203,22 @@ impl Reader {
 fn watch(backend: &Arc<dyn Backend>) -> Result<Receiver<Result<Overview>>> {
     let (to, from) = mpsc::channel();
     let backend = Arc::clone(backend);
-    let work = move || {
-        loop {
-            let sent = match backend.look() {
-                Ok(None) => Ok(()),
-                Ok(Some(overview)) => to.send(Ok(overview)),
-                Err(error) => to.send(Err(error)),
-            };
-            if sent.is_err() {
-                break;
+    thread::Builder::new()
+        .name("looks".to_owned())
+        .spawn(move || {
+            loop {
+                let sent = match backend.look() {
+                    Ok(None) => Ok(()),
+                    Ok(Some(overview)) => to.send(Ok(overview)),
+                    Err(error) => to.send(Err(error)),
+                };
+                if sent.is_err() {
+                    break;
+                }
+                thread::sleep(LOOK);
             }
-            thread::sleep(LOOK);
-        }
-    };
-    thread::Builder::new().name("looks".to_owned()).spawn(work).context("start a thread that looks")?;
+        })
+        .context("start a thread that looks")?;
     Ok(from)
 }
 

@@ -47,12 +47,14 @@ pub(super) fn cells(view: &View<'_>, start: usize, end: usize, kind: NameKind) -
     let line_end = line_end(view, end);
     let line = (line_start(view, start, view.byte(line_end) == Some(b'\\')), line_end);
     // `Login Password` is a name, too.
-    let is_here = |cell: &Cell| cell.0 <= start && trimmed(view, *cell).1 == end;
     let layouts =
         [Layout::Drawn, Layout::List(b','), Layout::List(b';'), Layout::List(b'\t'), Layout::Spaces];
     let found = layouts.into_iter().find_map(|layout| {
         let heads = layout.cells(view, line);
-        let column = heads.iter().position(is_here).filter(|_| heads.len() > 1)?;
+        let column = heads
+            .iter()
+            .position(|cell| cell.0 <= start && trimmed(view, *cell).1 == end)
+            .filter(|_| heads.len() > 1)?;
         Some(layout.secrets(view, &heads, column, line_end, kind))
     });
     let mut found = found.unwrap_or_default();
@@ -132,7 +134,6 @@ impl Layout {
                 .collect();
         }
         let is_chosen = matches!(kind, NameKind::Password | NameKind::Key);
-        let is_value = |text: &[u8]| is_mixed(text) || is_chosen && text.len() >= MIN_WORD;
         let is_list = heads.iter().all(|&(start, end)| {
             let head = view.text(start, end);
             is_head(head) && head.iter().any(u8::is_ascii_alphabetic)
@@ -140,7 +141,11 @@ impl Layout {
         let rows =
             rows(view, line_end).take(if is_list { MAX_ROWS } else { 0 }).map(|row| self.cells(view, row));
         rows.take_while(|row| row.len() == heads.len())
-            .filter_map(|row| secret(view, row[column], MIN_BELOW, is_value))
+            .filter_map(|row| {
+                secret(view, row[column], MIN_BELOW, |text| {
+                    is_mixed(text) || is_chosen && text.len() >= MIN_WORD
+                })
+            })
             .collect()
     }
 }
@@ -178,8 +183,11 @@ fn trimmed(view: &View<'_>, (start, end): Cell) -> Cell {
 /// Returns the start of a line. One whose end is escaped may begin with its text.
 fn line_start(view: &View<'_>, at: usize, is_escaped: bool) -> usize {
     let before = view.before(at);
-    let is_quote = |at: &usize| before[*at] == b'"' && (*at == 0 || before[*at - 1] != b'\\');
-    let quote = if is_escaped { (0..at).rev().find(is_quote) } else { None };
+    let quote = if is_escaped {
+        (0..at).rev().find(|at| before[*at] == b'"' && (*at == 0 || before[*at - 1] != b'\\'))
+    } else {
+        None
+    };
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let escaped = before[start..].windows(2).rposition(|two| two == b"\\n").map_or(0, |at| at + 2);
     (start + escaped).max(quote.map_or(0, |quote| quote + 1))

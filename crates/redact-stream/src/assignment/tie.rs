@@ -105,8 +105,8 @@ pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
         return None;
     }
     let (set, expressions) = &*EXPRESSIONS;
-    let is_it = |row: &usize| expressions[*row][0].is_match(view.before(name_end));
-    let row = set.matches(rest).into_iter().find(is_it)?;
+    let row =
+        set.matches(rest).into_iter().find(|row| expressions[*row][0].is_match(view.before(name_end)))?;
     let found = expressions[row][1].captures(rest)?;
     let at = name_end + found.get(1).map_or(found[0].len(), |value| value.start());
     view.byte(at);

@@ -27,10 +27,12 @@ impl AlreadyTold {
         let mut told = Self { iterations: iterations.into_iter().collect(), ..Self::default() };
         for line in texts.into_iter().flat_map(str::lines) {
             let line = line.trim_start_matches(['-', '*', '>', ' ']);
-            let is_of_history = |(label, _): &(&str, &str)| {
-                label.starts_with("Tried") || matches!(*label, "Worked" | "Lesson" | "Reusable" | "How")
-            };
-            let labelled = line.split_once(": ").filter(is_of_history).map(|(_, tried)| ("", tried));
+            let labelled = line
+                .split_once(": ")
+                .filter(|(label, _)| {
+                    label.starts_with("Tried") || matches!(*label, "Worked" | "Lesson" | "Reusable" | "How")
+                })
+                .map(|(_, tried)| ("", tried));
             let (statement, tried) = labelled.or(line.split_once("; tried: ")).unwrap_or((line, ""));
             told.lines.insert(normal(tried));
             told.text.push_str(&normal(line));

@@ -61,9 +61,8 @@ impl Piece {
             return true;
         }
         let Some(shorter) = &self.shorter else { return false };
-        let fits = |tries: &usize| tokens(&shorter.with(*tries)) <= room;
         let counts: Vec<usize> = (0..=shorter.tries.len()).collect();
-        match counts.partition_point(fits) {
+        match counts.partition_point(|tries| tokens(&shorter.with(*tries)) <= room) {
             0 if tokens(&shorter.line) > room => return false,
             0 => self.text.clone_from(&shorter.line),
             fitting => self.text = shorter.with(fitting - 1),

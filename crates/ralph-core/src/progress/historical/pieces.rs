@@ -52,11 +52,14 @@ impl Writer<'_> {
 
     pub(super) fn heading(&self, section: Section) -> String {
         let mut heading = self.title(section);
-        let own = |place: &usize| is_failure_of(&self.past[*place], &self.task.name);
-        let mut places = (0..self.past.len()).rev().filter(own).peekable();
+        let mut places = (0..self.past.len())
+            .rev()
+            .filter(|place| is_failure_of(&self.past[*place], &self.task.name))
+            .peekable();
         let cause = places.peek().and_then(|&newest| FailureKey::of(&self.past[newest]));
-        let is_it = |place: &usize| cause.is_some() && FailureKey::of(&self.past[*place]) == cause;
-        let streak: Vec<usize> = places.take_while(is_it).collect();
+        let streak: Vec<usize> = places
+            .take_while(|place| cause.is_some() && FailureKey::of(&self.past[*place]) == cause)
+            .collect();
         if section == Section::FailedApproaches && streak.len() > 1 {
             let (times, names) = (streak.len(), self.names(&streak));
             writeln!(

@@ -199,8 +199,10 @@ pub fn catch_up(entries: &[&[u8]], base: &[u8], found: &[u8]) -> CatchUp {
         return CatchUp::Append(rest.to_vec());
     }
     let is_present = present(entries.iter().map(|entry| without_header(entry)), found);
-    let is_known = |index: &usize| is_present[*index] || has_heading_of(entries[*index], found);
-    let known_count = (0..entries.len()).rev().find(is_known).map_or(0, |last| last + 1);
+    let known_count = (0..entries.len())
+        .rev()
+        .find(|index| is_present[*index] || has_heading_of(entries[*index], found))
+        .map_or(0, |last| last + 1);
     let changed_entries = (0..known_count).filter(|&index| !is_present[index]).collect();
     let mut after = found.to_vec();
     if let Some((first, rest)) = entries[known_count..].split_first() {
@@ -236,8 +238,9 @@ fn present<'a>(entries: impl Iterator<Item = &'a [u8]>, found: &[u8]) -> Vec<boo
 /// Returns true if `found` has the heading of `entry`, and does not end with a torn copy of it.
 fn has_heading_of(entry: &[u8], found: &[u8]) -> bool {
     let begins = [ENTRY_HEADING, b"## Session ended ", b"<!-- session "];
-    let is_heading = |line: &&[u8]| begins.iter().any(|begin| line.starts_with(begin));
-    let heading = entry.split_inclusive(|&byte| byte == b'\n').find(is_heading);
+    let heading = entry
+        .split_inclusive(|&byte| byte == b'\n')
+        .find(|line| begins.iter().any(|begin| line.starts_with(begin)));
     heading.is_some_and(|heading| position(found, heading).is_some()) && torn_prefix_len(entry, found) == 0
 }
 

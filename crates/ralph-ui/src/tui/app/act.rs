@@ -452,13 +452,12 @@ impl App {
             let linked = |row: &Row| row.link.clone();
             let is_on_it = self.panel == Panel::Detail;
             let here = at_cursor.into_iter().chain(of_section).find_map(linked).filter(|_| is_on_it);
-            let last = || {
+            here.or_else(|| {
                 self.page.sections.iter().rev().find_map(|section| match &section.body {
                     Body::Rows(rows) => rows.iter().rev().find_map(linked),
                     Body::Window(_) => None,
                 })
-            };
-            here.or_else(last)
+            })
         };
         match (program, self.view) {
             (Program::Editor, View::Detail | View::Diff) if link().is_some() => {

@@ -134,8 +134,12 @@ impl Cache {
     }
 
     pub fn wanted(&self) -> Vec<Request> {
-        let is_missing = |request: &&Request| self.known.get(request).is_none_or(|known| known.is_stale);
-        self.wanted.borrow().iter().filter(is_missing).cloned().collect()
+        self.wanted
+            .borrow()
+            .iter()
+            .filter(|request| self.known.get(request).is_none_or(|known| known.is_stale))
+            .cloned()
+            .collect()
     }
 }
 
@@ -187,8 +191,7 @@ impl<'a> Scene<'a> {
             Subject::Task(task) => {
                 let mut all = self.feature.nights.iter().rev();
                 all.find_map(|night| {
-                    let of_task = |one: &&Attempt| one.is_of(task) && is_run(one);
-                    Some((night, night.attempts.iter().rfind(of_task)?))
+                    Some((night, night.attempts.iter().rfind(|one| one.is_of(task) && is_run(one))?))
                 })
             }
         }

@@ -261,12 +261,14 @@ pub fn rows_of_files<'a>(files: impl Iterator<Item = (&'a str, u64, u64)> + Clon
     let width =
         files.clone().take(MAX_FILES).map(|(path, ..)| crate::style::columns(path)).max().unwrap_or(0);
     let left_out = files.clone().count().saturating_sub(MAX_FILES);
-    let row = |(path, added, removed): (&str, u64, u64)| {
-        let row = Row::of(Look::Plain, format!("  {:<width$}  ", brief(path))).linked(path);
-        let row = row.and(Look::Good, format!("+{added}"));
-        if removed > 0 { row.and(Look::Bad, format!(" −{removed}")) } else { row }
-    };
-    let mut rows: Vec<Row> = files.take(MAX_FILES).map(row).collect();
+    let mut rows: Vec<Row> = files
+        .take(MAX_FILES)
+        .map(|(path, added, removed)| {
+            let row = Row::of(Look::Plain, format!("  {:<width$}  ", brief(path))).linked(path);
+            let row = row.and(Look::Good, format!("+{added}"));
+            if removed > 0 { row.and(Look::Bad, format!(" −{removed}")) } else { row }
+        })
+        .collect();
     if left_out > 0 {
         rows.push(Row::of(Look::Dim, format!("  and {left_out} more")));
     }

@@ -36,19 +36,15 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
     }
     // `name: text: values (location)`, as much of it as there is room for: the text before all, then name, values and location.
     let mut room = max_chars.saturating_sub(text.chars().count());
-    let mut fits = |price: usize| {
-        let is_room = price <= room;
-        room -= if is_room { price } else { 0 };
-        is_room
-    };
-    let name =
-        name.map(|name| shorten(&name, max_chars * 2 / 5)).filter(|name| fits(name.chars().count() + 2));
+    let name = name
+        .map(|name| shorten(&name, max_chars * 2 / 5))
+        .filter(|name| take_room(&mut room, name.chars().count() + 2));
     for value in values {
         let value = shorten(&value, (max_chars / 4).max(20));
         if text.contains(&value) {
             continue;
         }
-        if !fits(value.chars().count() + 2) {
+        if !take_room(&mut room, value.chars().count() + 2) {
             break;
         }
         let sign = if text.is_empty() || text.ends_with(", ") { "" } else { ", " };
@@ -56,13 +52,20 @@ pub(super) fn of_failure(page: &Page, failure: &Failure, max_chars: usize) -> Op
         text.push_str(sign);
         text.push_str(&value);
     }
-    let location = location.filter(|location| fits(location.chars().count() + 3));
+    let location = location.filter(|location| take_room(&mut room, location.chars().count() + 3));
     let named = name.map_or(String::new(), |name| if text.is_empty() { name } else { format!("{name}: ") });
     let mut cause = named + &text;
     if let Some(location) = location {
         cause = if cause.is_empty() { location } else { format!("{cause} ({location})") };
     }
     Some(shorten(&cause, max_chars)).filter(|cause| !cause.is_empty() || max_chars == 0)
+}
+
+/// Takes what a part needs from the room, if there is as much.
+fn take_room(room: &mut usize, needed: usize) -> bool {
+    let is_room = needed <= *room;
+    *room -= if is_room { needed } else { 0 };
+    is_room
 }
 
 /// Returns the line that says most if no tool explains anything; a line that only says that something failed comes last.
@@ -211,9 +214,9 @@ fn line_below(page: &Page, failure: &Failure) -> Option<String> {
 
 /// Returns the first location that is worth naming, as the output spells it: `src/a.rs:12:5`.
 fn spot(page: &Page, failure: &Failure) -> Option<String> {
-    let of_kind = |kind: LineKind| failure.parts.iter().filter(move |part| part.1 == kind);
-    let parts = of_kind(LineKind::Location).chain(of_kind(LineKind::Head)).chain(of_kind(LineKind::Frame));
-    for &(at, _) in parts {
+    let kinds = [LineKind::Location, LineKind::Head, LineKind::Frame];
+    for &(at, _) in kinds.into_iter().flat_map(|kind| failure.parts.iter().filter(move |part| part.1 == kind))
+    {
         let line = page.line(at);
         if let Some(found) = find_location(line)
             && !is_external_frame(line.trim())
@@ -242,8 +245,8 @@ fn values(failure: &Failure) -> Vec<String> {
 
 /// Returns the best line of the output that is not of the failure itself.
 fn telling_line(page: &Page, failure: &Failure) -> Option<String> {
-    let is_own = |at: usize| failure.parts.iter().any(|part| part.0 == at);
-    let lines = (0..page.len()).filter(|&at| !is_own(at) && rank(page.line(at)) == Rank::Failure);
+    let others = (0..page.len()).filter(|at| failure.parts.iter().all(|part| part.0 != *at));
+    let lines = others.filter(|at| rank(page.line(*at)) == Rank::Failure);
     let best = lines.map(|at| (score(page.line(at)), at)).filter(|(worth, _)| *worth >= 8);
     let (_, at) = best.max_by_key(|&(worth, at)| (worth, Reverse(at)))?;
     Some(one_line(page.line(at)))

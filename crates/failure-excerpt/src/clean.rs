@@ -114,8 +114,7 @@ impl Screen {
 
     /// Handles the rest of an escape sequence after ESC. Stops before a line end.
     fn handle_escape(&mut self, chars: &mut Chars<'_>) {
-        let is_end = |c: char| c == '\n' || c == '\r';
-        match next_if(chars, |c| !is_end(c)) {
+        match next_if(chars, |c| !matches!(c, '\n' | '\r')) {
             Some('[') => {
                 // The digits of all parameters run together: only sequences with one parameter matter here.
                 let mut number = 0_usize;
@@ -137,7 +136,7 @@ impl Screen {
                 }
             }
             Some(']' | 'P' | '^' | '_' | 'X') => {
-                while let Some(c) = next_if(chars, |c| !is_end(c)) {
+                while let Some(c) = next_if(chars, |c| !matches!(c, '\n' | '\r')) {
                     if c == '\u{7}' {
                         return;
                     }
@@ -148,7 +147,7 @@ impl Screen {
                 }
             }
             Some(' '..='/') => {
-                next_if(chars, |c| !is_end(c));
+                next_if(chars, |c| !matches!(c, '\n' | '\r'));
             }
             _ => {}
         }

@@ -197,8 +197,9 @@ impl Failure {
                     frames.push(index);
                 }
                 LineKind::Foreign => {
-                    let is_near = |file: &str| file.starts_with('/') && !is_external(file);
-                    fallback = fallback.or(Some(index).filter(|_| is_near(file_in(line))));
+                    let file = file_in(line);
+                    let is_near = file.starts_with('/') && !is_external(file);
+                    fallback = fallback.or(is_near.then_some(index));
                 }
                 kind => {
                     // Values below the stack trace are details that not every reporter prints.

@@ -104,17 +104,9 @@ fn values(failure: &Failure, message: &str) -> Vec<String> {
         return Vec::new();
     }
     // Values that differ only in the order of their members are compared without it.
-    let members = |value: &String| {
-        let value = value.split_once(": ").map_or(value.as_str(), |(_, value)| value);
-        let mut words: Vec<&str> = value
-            .split([' ', ',', '[', ']', '(', ')', '{', '}', '"'])
-            .filter(|word| !word.is_empty())
-            .collect();
-        words.sort_unstable();
-        words.join(" ")
-    };
-    let first = values.first().map(members).filter(|first| first.contains(' ') && values.len() > 1);
-    if let Some(first) = first.filter(|first| values.iter().all(|value| members(value) == *first)) {
+    let first = values.first().map(|first| sorted_members(first));
+    let first = first.filter(|first| first.contains(' ') && values.len() > 1);
+    if let Some(first) = first.filter(|first| values.iter().all(|value| sorted_members(value) == *first)) {
         return vec![first];
     }
     for value in values.iter_mut().filter(|value| value.starts_with(['+', '-'])) {
@@ -135,11 +127,22 @@ fn bare(value: &str) -> &str {
 
 /// Returns true if `words` are in `text`, and not as a part of a longer word.
 fn has_word(text: &str, words: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !words.is_empty()
-        && text
-            .match_indices(words)
-            .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + words.len()..].starts_with(is_part))
+        && text.match_indices(words).any(|(at, _)| {
+            !text[..at].ends_with(is_word_char) && !text[at + words.len()..].starts_with(is_word_char)
+        })
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn sorted_members(value: &str) -> String {
+    let value = value.split_once(": ").map_or(value, |(_, value)| value);
+    let words = value.split([' ', ',', '[', ']', '(', ')', '{', '}', '"']);
+    let mut words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.sort_unstable();
+    words.join(" ")
 }
 
 /// Returns a message without its values: no digits, nothing quoted.

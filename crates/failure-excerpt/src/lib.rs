@@ -141,15 +141,16 @@ fn add_unfinished_test(failures: &mut Vec<Failure>, started: Failure, exit_code:
 /// Attaches stray messages, such as `a.c:12: expected 3, got 2`, to failed tests without one: some runners name the test on
 /// one stream, and the test prints the reason on the other.
 fn attach_messages(page: &Page, failures: &mut [Failure]) {
-    let is_silent = |failure: &Failure| failure.stage == Stage::Test && !failure.is_explained();
     if failures.iter().any(|failure| failure.stage < Stage::Other && !is_silent(failure)) {
         return;
     }
     let mut silent: Vec<&mut Failure> = failures.iter_mut().filter(|failure| is_silent(failure)).collect();
-    let is_message = |at: &usize| {
+    if silent.is_empty() {
+        return;
+    }
+    let messages = (0..page.len()).filter(|at| {
         failure::split_location(page.line(*at)).is_some() && score::score(page.line(*at)) >= MIN_SCORE
-    };
-    let messages = (0..page.len()).filter(|at| !silent.is_empty() && is_message(at));
+    });
     let messages: Vec<usize> = messages.take(MAX_STRAY_MESSAGES).collect();
     if silent.len() > 1 && messages.len() != silent.len() {
         return;
@@ -158,6 +159,10 @@ fn attach_messages(page: &Page, failures: &mut [Failure]) {
     for (number, at) in messages.into_iter().enumerate() {
         silent[number.min(last)].add_body(page, at, at + 1, failure::FrameOrder::NewestFirst);
     }
+}
+
+fn is_silent(failure: &Failure) -> bool {
+    failure.stage == Stage::Test && !failure.is_explained()
 }
 
 impl Examination {
@@ -229,13 +234,13 @@ impl Examination {
 
     /// Returns the most relevant lines of an output without a known tool.
     fn most_relevant_lines(&self) -> Vec<&str> {
-        let score = |at: &usize| score::score(self.page.line(*at));
-        let mut best: Vec<usize> = (0..self.page.len()).filter(|at| score(at) >= MIN_SCORE).collect();
-        best.sort_by_cached_key(|at| (-score(at), *at));
+        let scores = (0..self.page.len()).map(|at| (score::score(self.page.line(at)), at));
+        let mut best: Vec<(i32, usize)> = scores.filter(|(score, _)| *score >= MIN_SCORE).collect();
+        best.sort_unstable_by_key(|&(score, at)| (-score, at));
         best.truncate(MAX_FINGERPRINT_LINES);
         if best.is_empty() {
-            best.extend(self.page.last_lines().into_iter().flatten());
+            best.extend(self.page.last_lines().into_iter().flatten().map(|at| (0, at)));
         }
-        best.into_iter().map(|at| self.page.line(at)).collect()
+        best.into_iter().map(|(_, at)| self.page.line(at)).collect()
     }
 }

@@ -147,9 +147,8 @@ pub(super) fn is_frame(text: &str) -> bool {
         let rest = rest.trim_start();
         return starts_with_digit(rest) || find_location(rest).is_some_and(|location| location.start <= 6);
     }
-    let is_numbered = |number: &str| (1..4).contains(&number.len()) && is_digits(number);
     // A number, or a location with nothing before it.
-    text.split_once(": ").is_some_and(|(number, _)| is_numbered(number))
+    text.split_once(": ").is_some_and(|(number, _)| (1..4).contains(&number.len()) && is_digits(number))
         || find_location(text).is_some_and(|location| location.start <= 2)
 }
 

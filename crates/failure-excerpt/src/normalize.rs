@@ -66,7 +66,6 @@ pub(super) fn normalize(text: &str) -> String {
 fn word_of(word: &str, out: &mut String) {
     let mut rest = word;
     while let Some(c) = rest.chars().next() {
-        let length = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let taken = if c == '/' && is_path(rest) {
             let end = rest.find(['\'', ')', '(', ',', ';', '>', ']']).unwrap_or(rest.len());
             let (path, numbers) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
@@ -77,7 +76,8 @@ fn word_of(word: &str, out: &mut String) {
             let has_line = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
             if has_line { end } else { path.len() }
         } else if c.is_ascii_digit() {
-            let end = length(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ'));
+            let end =
+                length_of(rest, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | 'µ'));
             let number = rest[..end].trim_end_matches(['.', '-', ':', '_']);
             if let Some(host) = host_of_picked_port(out, number) {
                 out.push_str(host);
@@ -89,12 +89,12 @@ fn word_of(word: &str, out: &mut String) {
             }
             number.len()
         } else if c.is_ascii_alphabetic() {
-            let end = length(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+            let end = length_of(rest, |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
             if is_hex(&rest[..end]) {
                 out.push_str("<hex>");
                 end
             } else {
-                let end = length(|c| c.is_ascii_alphabetic());
+                let end = length_of(rest, |c| c.is_ascii_alphabetic());
                 out.push_str(&rest[..end]);
                 end
             }
@@ -111,6 +111,11 @@ fn word_of(word: &str, out: &mut String) {
         };
         rest = &rest[taken..];
     }
+}
+
+/// Returns the length of the characters of a kind that `text` begins with.
+fn length_of(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_part(c)).unwrap_or(text.len())
 }
 
 /// Returns true if the number after what was written so far is that of a process: `pid 77`, `pid=77`, `[PID: 77]`.

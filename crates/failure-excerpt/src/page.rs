@@ -121,8 +121,8 @@ impl Page {
 
     /// Returns the last line of stdout that holds text, and the last of stderr.
     pub(super) fn last_lines(&self) -> [Option<usize>; 2] {
-        let last = |range: std::ops::Range<usize>| range.rev().find(|&at| !self.line(at).trim().is_empty());
-        [last(0..self.stderr_start), last(self.stderr_start..self.len())]
+        [0..self.stderr_start, self.stderr_start..self.len()]
+            .map(|lines| lines.rev().find(|&at| !self.line(at).trim().is_empty()))
     }
 }
 

@@ -56,15 +56,16 @@ pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
     if !(is_alone || is_seed(&name) && front.ends_with(['=', ':', '"', '\''])) {
         return None;
     }
-    let before = |back: usize| index.checked_sub(back).map(|at| bare(words[at])).unwrap_or_default();
+    let [last, second] = [1, 2].map(|back| word_before(words, index, back));
     // `seed = 7`, `seed is 7`
-    let is_linked = matches!(before(1).as_str(), "" | "is" | "was" | "of");
-    let owner = if is_linked { before(2) } else { before(1) };
-    let is_named = is_alone && (is_seed(&owner) || matches!(owner.as_str(), "shrunk" | "shrinks"));
+    let is_linked = matches!(last.as_str(), "" | "is" | "was" | "of");
+    let owner = if is_linked { second.as_str() } else { &last };
+    let is_named = is_alone && (is_seed(owner) || matches!(owner, "shrunk" | "shrinks"));
     let is_path = owner == "path" && words[..index].iter().any(|word| is_seed(&bare(word)));
     let is_reached =
-        REACHED.contains(&before(1).as_str()) && matches!(before(2).as_str(), "at" | "on" | "in" | "after");
-    let is_after = before(1) == "after" || before(1) == "and" && (3..=5).any(|back| before(back) == "after");
+        REACHED.contains(&last.as_str()) && matches!(second.as_str(), "at" | "on" | "in" | "after");
+    let is_after =
+        last == "after" || last == "and" && (3..=5).any(|back| word_before(words, index, back) == "after");
     let is_counted = is_alone && is_after && is_counted(&words[index + 1..]);
     let is_progress = !is_alone || is_named || is_path || is_reached || is_counted;
     is_progress.then(|| format!("{front}<count>{behind}"))
@@ -73,6 +74,10 @@ pub(super) fn mask(words: &[&str], index: usize) -> Option<String> {
 /// Returns a word in lower case without the punctuation around it.
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase()
+}
+
+fn word_before(words: &[&str], index: usize, back: usize) -> String {
+    index.checked_sub(back).map(|at| bare(words[at])).unwrap_or_default()
 }
 
 fn is_seed(name: &str) -> bool {

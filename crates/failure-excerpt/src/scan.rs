@@ -96,17 +96,18 @@ fn merge(page: &Page, failures: Vec<Failure>) -> Vec<Failure> {
 
 /// Returns true if two failures with the same name are distinct: both have details, and their messages differ.
 fn is_other(one: &Failure, two: &Failure) -> bool {
-    let is_name = |kind| matches!(kind, LineKind::Head | LineKind::Note | LineKind::Foreign);
-    let is_full = |failure: &Failure| failure.parts.iter().any(|part| !is_name(part.1));
-    is_full(one) && is_full(two) && one.message != two.message && one.tool == two.tool && one.tool != "go"
+    let are_full = [one, two].iter().all(|failure| {
+        let mut kinds = failure.parts.iter().map(|part| part.1);
+        kinds.any(|kind| !matches!(kind, LineKind::Head | LineKind::Note | LineKind::Foreign))
+    });
+    are_full && one.message != two.message && one.tool == two.tool && one.tool != "go"
 }
 
 /// Merges `other`, a failure of the same test, into `one`: the more detailed one is kept, with the longer name, which has the file or the group.
 fn unite(one: &mut Failure, mut other: Failure) {
-    let details = |failure: &Failure| {
-        (failure.is_explained(), failure.has(LineKind::Location), !failure.values.is_empty())
-    };
-    if details(&other) > details(one) {
+    let [own_details, other_details] = [&*one, &other]
+        .map(|failure| (failure.is_explained(), failure.has(LineKind::Location), !failure.values.is_empty()));
+    if other_details > own_details {
         std::mem::swap(one, &mut other);
     }
     if other.id.len() > one.id.len() {

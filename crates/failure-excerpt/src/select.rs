@@ -108,13 +108,12 @@ fn shape(text: &str) -> String {
 
 /// Returns the `+N more` line, which counts the failures without a picked line, or an empty string.
 fn hidden_failures_line(failures: &[Failure], groups: &[u32], picked: &BTreeMap<usize, String>) -> String {
-    let is_shown = |failure: &Failure| failure.parts.iter().any(|(index, _)| picked.contains_key(index));
     let counted = failures.iter().zip(groups).filter(|(failure, _)| failure.stage != Stage::Secondary);
-    let (shown, hidden): (Vec<_>, Vec<_>) = counted.partition(|(failure, _)| is_shown(failure));
-    let is_alike = |group: &u32| shown.iter().any(|(_, shown)| *shown == group);
+    let (shown, hidden): (Vec<_>, Vec<_>) =
+        counted.partition(|(failure, _)| failure.parts.iter().any(|(index, _)| picked.contains_key(index)));
     match hidden.len() {
         0 => String::new(),
-        count if hidden.iter().all(|(_, group)| is_alike(group)) => {
+        count if hidden.iter().all(|(_, group)| shown.iter().any(|(_, shown)| shown == group)) => {
             format!("\n+{count} more of the same kind")
         }
         count => format!("\n+{count} more"),
@@ -226,22 +225,21 @@ fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, is_known: bool,
     // Without a known tool, these lines are all there is.
     let base = if is_known { 26 } else { 2 };
     let line_count = page.len();
-    let is_near_edge = |index: usize| index < EDGE_LINES || line_count - index <= EDGE_LINES;
     let scores: Vec<i32> = (0..line_count)
         .map(|index| match page.line(index) {
             _ if added.contains(&index) => 12,
-            line if is_near_edge(index) => score(line),
+            line if is_near_edge(index, line_count) => score(line),
             line if is_known || prefilter(line).score == 0 => -10,
             line => score(line),
         })
         .collect();
     for index in 0..line_count {
-        let is_noise = scores[index] <= -10 && !is_near_edge(index);
+        let is_noise = scores[index] <= -10 && !is_near_edge(index, line_count);
         if is_noise || added.contains(&index) || page.line(index).trim().is_empty() {
             continue;
         }
-        let near = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or(0);
-        let beside = near(index.checked_sub(1)).max(near(Some(index + 1)));
+        let above = index.checked_sub(1).map_or(0, |above| scores[above]);
+        let beside = above.max(scores.get(index + 1).copied().unwrap_or(0));
         let score = if scores[index] < 0 { scores[index] } else { scores[index] + beside / 3 };
         let is_late = i32::from(line_count - index < 40);
         let cost = match score + is_late {
@@ -259,4 +257,8 @@ fn add_unexplained(page: &Page, candidates: &mut Vec<Candidate>, is_known: bool,
         }
     }
     base + MIN_NOISE_COST
+}
+
+fn is_near_edge(index: usize, line_count: usize) -> bool {
+    index < EDGE_LINES || line_count - index <= EDGE_LINES
 }

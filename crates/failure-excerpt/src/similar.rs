@@ -65,13 +65,13 @@ impl<'a> Neighbours<'a> {
     /// Returns the similarity of two outputs, from 0 to 1.
     pub fn likeness(&self, one: usize, two: usize) -> f64 {
         let (Some(a), Some(b)) = (self.all.get(one), self.all.get(two)) else { return 0.0 };
-        let is_same = |level: fn(&Fingerprint) -> &str| match (&a.fingerprint, &b.fingerprint) {
-            (Some(a), Some(b)) => f64::from(u8::from(level(a) == level(b))),
-            _ => 0.0,
-        };
-        0.40 * is_same(|print| &print.strict)
-            + 0.10 * is_same(|print| &print.loose)
-            + 0.04 * is_same(|print| &print.tool)
+        let prints = a.fingerprint.as_ref().zip(b.fingerprint.as_ref());
+        let same_print = prints.map_or(0.0, |(a, b)| {
+            0.40 * f64::from(a.strict == b.strict)
+                + 0.10 * f64::from(a.loose == b.loose)
+                + 0.04 * f64::from(a.tool == b.tool)
+        });
+        same_print
             + 0.14 * shared(&a.ids, &b.ids)
             + 0.06 * shared(&a.files, &b.files)
             + 0.26 * shared(&a.words, &b.words)
@@ -82,6 +82,6 @@ impl<'a> Neighbours<'a> {
 fn shared(one: &HashSet<String>, two: &HashSet<String>) -> f64 {
     let common = one.intersection(two).count();
     let all = one.len() + two.len() - common;
-    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    if all == 0 { 0.0 } else { number(common) / number(all) }
+    let [common, all] = [common, all].map(|count| f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+    if all > 0.0 { common / all } else { 0.0 }
 }

@@ -34,7 +34,7 @@ pub(super) fn entropy(text: &[u8]) -> f64 {
     for &byte in text {
         counts[usize::from(byte)] += 1;
     }
-    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-    let part = |&count: &u32| f64::from(count) / f64::from(length);
-    -counts.iter().filter(|&&count| count > 0).map(part).map(|part| part * part.log2()).sum::<f64>()
+    let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
+    let parts = counts.into_iter().filter(|count| *count > 0).map(|count| f64::from(count) / length);
+    -parts.map(|part| part * part.log2()).sum::<f64>()
 }

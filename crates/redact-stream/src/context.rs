@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 
 use super::assignment::{self, is_identifier, is_login, is_mixed, is_placeholder, is_random};
 use super::class::encoded;
@@ -52,10 +52,6 @@ impl Context {
         let rest = view.rest(view.anchor);
         let found = after.captures(rest)?;
         let line = line_before(view, view.anchor);
-        let group_of = |found: &regex::bytes::Captures<'_>, from: usize| {
-            let group = found.iter().skip(1).flatten().next()?;
-            Some((from + group.start(), from + group.end()))
-        };
         let in_front = match self.before.strip_prefix('!') {
             Some(word)
                 if view.before(view.anchor).windows(word.len()).any(|part| part == word.as_bytes()) =>
@@ -85,6 +81,12 @@ impl Context {
         let belongs = self.after.ends_with(",})").then_some(Rest::Run(encoded));
         is_secret.then_some(Secret { rule: self.rule, start, end: start + text.len(), belongs })
     }
+}
+
+/// Returns the first group that matched, in the view, where the match begins at `from`.
+fn group_of(found: &Captures<'_>, from: usize) -> Option<(usize, usize)> {
+    let group = found.iter().skip(1).flatten().next()?;
+    Some((from + group.start(), from + group.end()))
 }
 
 /// Returns what is before `at` in its line, whose end may be escaped.

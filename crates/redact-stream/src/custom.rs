@@ -67,10 +67,12 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
     patterns
         .iter()
         .map(|pattern| {
-            let unusable = |problem| PatternError { list, pattern: pattern.clone(), problem };
-            let regex = RegexBuilder::new(pattern).multi_line(true).build();
-            let regex = regex.map_err(|error| unusable(PatternProblem::Syntax(error)))?;
-            if regex.is_match(b"") { Err(unusable(PatternProblem::MatchesEmptyText)) } else { Ok(regex) }
+            let problem = match RegexBuilder::new(pattern).multi_line(true).build() {
+                Ok(regex) if !regex.is_match(b"") => return Ok(regex),
+                Ok(_) => PatternProblem::MatchesEmptyText,
+                Err(error) => PatternProblem::Syntax(error),
+            };
+            Err(PatternError { list, pattern: pattern.clone(), problem })
         })
         .collect()
 }

@@ -55,25 +55,31 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
 
 /// Returns the end of a key that continues after `end`, past escapes and line breaks, with what `class` matches.
 pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl FnOnce() -> Regex) -> usize {
-    let gap = |end| escape_at(view, end).or_else(|| Some((wrap_at(view, end)?, b'\n')));
-    if gap(end).is_none() {
+    if gap_at(view, end).is_none() {
         return end;
     }
     let class = class();
-    let run = |text: &[u8]| class.find(text).map_or(0, |found| found.len());
     let mut end = end;
-    while let Some((width, letter)) = gap(end) {
+    while let Some((width, letter)) = gap_at(view, end) {
         let next = view.rest(end + width);
-        let piece = &next[..run(&next[..next.len().min(MAX_KEY)])];
+        let piece = class.find(&next[..next.len().min(MAX_KEY)]).map_or(&b""[..], |found| found.as_bytes());
         // Behind a line break a word may stand.
-        if letter != b'\n' && run(&[letter]) == 0 || letter == b'\n' && !piece.iter().any(u8::is_ascii_digit)
-        {
+        let goes_on = match letter {
+            b'\n' => piece.iter().any(u8::is_ascii_digit),
+            letter => class.find(&[letter]).is_some_and(|found| !found.is_empty()),
+        };
+        if !goes_on {
             break;
         }
         end += width + piece.len();
         view.byte(end);
     }
     end
+}
+
+/// Returns the width of what stands between two pieces of a key, and the letter that it is.
+fn gap_at(view: &View<'_>, end: usize) -> Option<(usize, u8)> {
+    escape_at(view, end).or_else(|| Some((wrap_at(view, end)?, b'\n')))
 }
 
 /// Returns the key that `find` finds at `start` where it is interrupted.
@@ -140,8 +146,9 @@ fn escape_at(view: &View<'_>, at: usize) -> Option<(usize, u8)> {
         }
         _ => return None,
     };
-    let digit = |at| char::from(view.byte(at)?).to_digit(16);
-    let letter = u8::try_from(digit(digits)? * 16 + digit(digits + 1)?).ok()?;
+    let high = char::from(view.byte(digits)?).to_digit(16)?;
+    let low = char::from(view.byte(digits + 1)?).to_digit(16)?;
+    let letter = u8::try_from(high * 16 + low).ok()?;
     is_token(letter).then_some((digits + 2 - at, letter))
 }
 

@@ -187,13 +187,14 @@ fn is_numbered_word(text: &[u8]) -> bool {
 
 /// Returns true if `text` is words and numbers with signs between them, as the names of functions and files are.
 fn is_wordy(text: &[u8]) -> bool {
-    let is_plain = |part: &[u8]| {
-        let rest = part.get(1..).unwrap_or_default();
-        part.iter().all(u8::is_ascii_digit) && part.len() < 10
-            || part.iter().all(u8::is_ascii_uppercase)
-            || part.first().is_some_and(u8::is_ascii_alphabetic) && rest.iter().all(u8::is_ascii_lowercase)
-    };
-    text.split(|byte| !byte.is_ascii_alphanumeric()).all(|part| part.is_empty() || is_plain(part))
+    text.split(|byte| !byte.is_ascii_alphanumeric()).all(|part| match part {
+        [] => true,
+        [first, rest @ ..] => {
+            part.iter().all(u8::is_ascii_digit) && part.len() < 10
+                || part.iter().all(u8::is_ascii_uppercase)
+                || first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase)
+        }
+    })
 }
 
 #[cfg(test)]

@@ -293,18 +293,17 @@ impl Redactor {
         let Seen { bytes, colours, floor, barrier } = *seen;
         let from = floor.max(start.saturating_sub(BEHIND));
         let to = bytes.len().min(start + AHEAD).min(barrier);
-        let view_until = |end| View::new(&bytes[from..end], start - from).with_colours(colours, from);
-        let view = view_until(to);
-        // As differences of words are shown, a key ends where its colour does.
-        let in_colour = || {
-            let end = colours.next_place(start + MIN_SHOWN)?;
-            (end < to).then(|| view_until(end))
-        };
+        let view = seen.view(from, start, to);
         let mut is_name = false;
         let found = rules.iter().find_map(|&rule| {
             is_name |= matches!(rule, Rule::Name);
             let found = rule.find(&view);
-            if found.is_none() && rule.is_key() { rule.find(&in_colour()?) } else { found }
+            if found.is_some() || !rule.is_key() {
+                return found;
+            }
+            // As differences of words are shown, a key ends where its colour does.
+            let end = colours.next_place(start + MIN_SHOWN).filter(|end| *end < to)?;
+            rule.find(&seen.view(from, start, end))
         });
         let mut found: Vec<Secret> = found.into_iter().collect();
         if found.is_empty() && is_name {
@@ -314,11 +313,11 @@ impl Redactor {
             return found;
         }
         let reach = from + view.reach();
-        let meets_marker = || {
-            let seen = &bytes[start..to.min(reach + MARKER.len() + MAX_NAME_BYTES)];
-            (0..seen.len()).any(|at| start + at < reach && marker_end(seen, at).is_some())
-        };
-        if reach > barrier || meets_marker() {
+        if reach > barrier {
+            return Vec::new();
+        }
+        let seen = &bytes[start..to.min(reach + MARKER.len() + MAX_NAME_BYTES)];
+        if (0..seen.len()).any(|at| start + at < reach && marker_end(seen, at).is_some()) {
             return Vec::new();
         }
         for secret in &mut found {
@@ -384,6 +383,13 @@ struct Seen<'a> {
     colours: &'a Colours,
     floor: usize,
     barrier: usize,
+}
+
+impl<'a> Seen<'a> {
+    /// Returns the view of the bytes from `from` to `end`, anchored at `start`.
+    fn view(&self, from: usize, start: usize, end: usize) -> View<'a> {
+        View::new(&self.bytes[from..end], start - from).with_colours(self.colours, from)
+    }
 }
 
 /// What the gate found at a place.

@@ -200,8 +200,9 @@ fn is_last_line(word: &[u8]) -> bool {
 }
 
 fn is_chance(text: &[u8]) -> bool {
-    let has = |kind: fn(&u8) -> bool| text.iter().any(kind);
-    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+    text.iter().any(u8::is_ascii_digit)
+        && text.iter().any(u8::is_ascii_lowercase)
+        && text.iter().any(u8::is_ascii_uppercase)
 }
 
 fn position(text: &[u8], part: &[u8]) -> Option<usize> {

@@ -107,13 +107,14 @@ impl<'a> View<'a> {
     /// Returns true if no word goes on across `at`. Escapes as in JSON and URLs are no part of a word, and a colour
     /// ends one.
     pub(super) fn is_word_start(&self, at: usize) -> bool {
-        let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
         let is_coloured = self.colours.is_some_and(|(colours, from)| colours.is_at(from + at));
         match self.before(at) {
             _ if is_coloured => true,
             [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
-            [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
-            [.., b'%', a, b] if is_hex(&[*a, *b]) => true,
+            [.., b'\\', b'u', a, b, c, d] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => {
+                true
+            }
+            [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => true,
             [.., last] => !is_word(*last),
         }
     }

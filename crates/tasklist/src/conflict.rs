@@ -24,8 +24,8 @@ pub(super) fn find(text: &str, front: &str) -> Option<Conflict> {
     let mut fence: Option<&str> = None;
     for (index, line) in text.lines().enumerate() {
         let bare = line.trim_start();
-        let run = |sign: char| &bare[..bare.len() - bare.trim_start_matches(sign).len()];
-        let opening = [run('`'), run('~')].into_iter().find(|run| run.len() >= 3);
+        let runs = ['`', '~'].map(|sign| &bare[..bare.len() - bare.trim_start_matches(sign).len()]);
+        let opening = runs.into_iter().find(|run| run.len() >= 3);
         match (fence, opening) {
             (None, Some(opening)) => fence = Some(opening),
             (Some(open), Some(run)) if run.starts_with(open) && bare.trim_end() == run => fence = None,

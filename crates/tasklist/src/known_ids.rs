@@ -64,28 +64,25 @@ impl KnownIds {
     /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
     pub fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut add = |id: String| {
-            if Some(id.as_str()) != own && seen.insert(id.clone()) {
-                found.push(id);
-            }
-        };
         for wait in waits {
             let Some(from) = self.canonical(&wait.from) else { continue };
             let Some(until) = wait.until.as_ref().and_then(|until| self.range_end(&from, until)) else {
-                add(from);
+                found.push(from);
                 continue;
             };
             let (first, last) = (Key::new(&from), Key::new(&until));
-            add(from);
+            found.push(from);
             if first.letters == last.letters && first < last {
                 let left = self.range_ids_left.get();
+                let before = found.len();
                 let within = self.ordered.range(&first..=&last).take(MAX_RANGE_IDS.min(left));
-                let named = within.map(|(_, id)| add(id.clone())).count();
-                self.range_ids_left.set(left - named);
+                found.extend(within.map(|(_, id)| id.clone()));
+                self.range_ids_left.set(left - (found.len() - before));
             }
-            add(until);
+            found.push(until);
         }
+        let mut seen: HashSet<String> = HashSet::new();
+        found.retain(|id| Some(id.as_str()) != own && seen.insert(id.clone()));
         found
     }
 

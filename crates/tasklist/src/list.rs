@@ -253,16 +253,12 @@ impl TaskList {
 
     /// Returns how many items have the id of `item`; if it has none, its text. Struck ones do not count.
     pub fn copies(&self, item: &Item) -> usize {
-        let is_there = |other: &Item| other.kind != Kind::Struck;
         if let Some(id) = &item.id {
             let same = self.by_id.get(id).into_iter().flatten();
-            same.filter(|index| is_there(&self.items[**index])).count()
+            same.filter(|index| self.items[**index].kind != Kind::Struck).count()
         } else {
-            self.items
-                .iter()
-                .filter(|other| other.id.is_none() && other.text == item.text)
-                .filter(|other| is_there(other))
-                .count()
+            let same = self.items.iter().filter(|other| other.id.is_none() && other.text == item.text);
+            same.filter(|other| other.kind != Kind::Struck).count()
         }
     }
 
@@ -339,31 +335,31 @@ impl Names {
 /// Reads all labels, with the ids that this file as a whole bears out.
 fn labels(boxes: &[TaskBox]) -> Vec<Label> {
     let mut families: HashMap<Family, Seen> = HashMap::new();
-    let text = |task_box: &TaskBox| struck::without_front(&task_box.text).to_owned();
-    let first: Vec<_> = boxes.iter().map(|task_box| label::read(&text(task_box), |_| true)).collect();
+    let texts = boxes.iter().map(|task_box| struck::without_front(&task_box.text));
+    let first: Vec<_> = texts.clone().map(|text| label::read(text, |_| true)).collect();
     for id in first.iter().filter_map(|label| label.id.as_ref()) {
         let seen = families.entry(id.family.clone()).or_default();
         seen.items += 1;
         seen.ids.insert(&id.written);
     }
-    let has_tasks = families.contains_key(&Family::Task);
-    // `S3` or `2.0` may begin a sentence. A wrong belief would turn all items without an id into criteria.
-    let is_believed = |id: &Id| {
-        let Some(seen) = families.get(&id.family) else { return false };
-        let is_series = id.is_certain || seen.ids.len() > 1;
-        let is_common = seen.items * 4 >= boxes.len();
-        id.family == Family::Task
-            || is_common && (is_series || id.family == Family::Number)
-            || is_series && has_tasks
-    };
     first
         .iter()
-        .zip(boxes)
-        .map(|(label, task_box)| match &label.id {
-            Some(id) if !is_believed(id) => label::read(&text(task_box), |_| false),
+        .zip(texts)
+        .map(|(label, text)| match &label.id {
+            Some(id) if !is_believed(id, &families, boxes.len()) => label::read(text, |_| false),
             _ => label.clone(),
         })
         .collect()
+}
+
+/// `S3` or `2.0` may begin a sentence. A wrong belief would turn all items without an id into criteria.
+fn is_believed(id: &Id, families: &HashMap<Family, Seen<'_>>, box_count: usize) -> bool {
+    let Some(seen) = families.get(&id.family) else { return false };
+    let is_series = id.is_certain || seen.ids.len() > 1;
+    let is_common = seen.items * 4 >= box_count;
+    id.family == Family::Task
+        || is_common && (is_series || id.family == Family::Number)
+        || is_series && families.contains_key(&Family::Task)
 }
 
 #[derive(Debug, Default)]
@@ -373,21 +369,26 @@ struct Seen<'a> {
 }
 
 fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
-    let has = |is_meant: &dyn Fn(&Id) -> bool| labels.iter().filter_map(|it| it.id.as_ref()).any(is_meant);
-    let has_work_ids = has(&|id| !id.family.is_reference());
-    let has_ids = has(&|_| true);
+    let mut ids = labels.iter().filter_map(|label| label.id.as_ref()).peekable();
+    let has_ids = ids.peek().is_some();
+    let has_work_ids = ids.any(|id| !id.family.is_reference());
     let parents: HashSet<_> = boxes.iter().filter_map(|task_box| task_box.parent).collect();
-    let is_task = |(index, label): (usize, &Label)| match &label.id {
-        Some(id) => !has_work_ids || !id.family.is_reference(),
-        None => !has_ids && !parents.contains(&index),
-    };
     labels
         .iter()
+        .zip(boxes)
         .enumerate()
-        .map(|(index, label)| match &boxes[index] {
-            task_box if !task_box.is_done && struck::is_struck(&task_box.text, &label.text) => Kind::Struck,
-            _ if is_task((index, label)) => Kind::Task,
-            _ => Kind::Criterion,
+        .map(|(index, (label, task_box))| {
+            let is_task = match &label.id {
+                Some(id) => !has_work_ids || !id.family.is_reference(),
+                None => !has_ids && !parents.contains(&index),
+            };
+            if !task_box.is_done && struck::is_struck(&task_box.text, &label.text) {
+                Kind::Struck
+            } else if is_task {
+                Kind::Task
+            } else {
+                Kind::Criterion
+            }
         })
         .collect()
 }

@@ -123,18 +123,20 @@ impl<'a> Pairing<'a> {
 
     /// Returns the tasks that were open and are neither done now nor tasks any more.
     pub fn lost(&self) -> Vec<&'a Item> {
-        let is_lost = |place: &Option<usize>| {
-            let after = place.map(|place| &self.after.items[place]);
-            after.is_none_or(|after| !after.done && matches!(after.kind, Kind::Criterion | Kind::Struck))
-        };
         let both = self.before.items.iter().zip(&self.later);
-        let is_kept_by_copy = |item: &Item| {
-            let mut all = self.before.items.iter().zip(&self.later);
-            all.any(|(copy, later)| copy.copy_of == Some(item.line) && !is_lost(later))
-        };
-        both.filter(|(item, later)| item.is_task() && !item.done && is_lost(later) && !is_kept_by_copy(item))
-            .map(|(item, _)| item)
-            .collect()
+        let lost = both.clone().filter(|(item, later)| item.is_task() && !item.done && self.is_lost(**later));
+        // A copy may keep it.
+        lost.filter(|(item, _)| {
+            !both.clone().any(|(copy, later)| copy.copy_of == Some(item.line) && !self.is_lost(*later))
+        })
+        .map(|(item, _)| item)
+        .collect()
+    }
+
+    /// Returns true if a task is no open task at this place of the later list.
+    fn is_lost(&self, later: Option<usize>) -> bool {
+        let after = later.map(|place| &self.after.items[place]);
+        after.is_none_or(|after| !after.done && matches!(after.kind, Kind::Criterion | Kind::Struck))
     }
 
     /// Returns the counterpart in the newer list of an item of the older one.
@@ -183,15 +185,8 @@ impl<'a> Pairing<'a> {
         before.sort_by_key(|place| self.before.items[*place].kind == Kind::Copy);
         after.sort_by_key(|place| self.after.items[*place].kind == Kind::Copy);
         self.pair_done(&before, &after);
-        let done = |list: &TaskList, places: &[usize], counterparts: &[Option<usize>]| -> Vec<usize> {
-            places
-                .iter()
-                .copied()
-                .filter(|place| counterparts[*place].is_none() && list.items[*place].done)
-                .collect()
-        };
-        let done_before = done(self.before, &before, &self.later);
-        let done_after = done(self.after, &after, &self.earlier);
+        let done_before = done_left(self.before, &before, &self.later);
+        let done_after = done_left(self.after, &after, &self.earlier);
         for (one, other) in done_before.into_iter().zip(done_after) {
             self.pair(one, other);
         }
@@ -228,10 +223,9 @@ impl<'a> Pairing<'a> {
         if before.is_empty() || before.len().saturating_mul(after.len()) > MAX_COMPARISONS {
             return;
         }
-        let words = |list: &TaskList, places: &[usize]| -> Vec<Words> {
-            places.iter().map(|place| Words::of(&list.items[*place])).collect()
-        };
-        let (older, newer) = (words(self.before, &before), words(self.after, &after));
+        let [older, newer] = [(self.before, &before), (self.after, &after)].map(|(list, places)| {
+            places.iter().map(|place| Words::of(&list.items[*place])).collect::<Vec<_>>()
+        });
         let mut found = Vec::new();
         for (one, one_words) in before.iter().zip(&older) {
             for (other, other_words) in after.iter().zip(&newer) {
@@ -257,17 +251,19 @@ impl<'a> Pairing<'a> {
         let (before, after) = self.left();
         let older = neighbours(&self.later, |place, _| place);
         let newer = neighbours(&self.earlier, |_, counterpart| counterpart);
-        let key = |list: &'a TaskList, place: usize, neighbours: &[(Option<usize>, Option<usize>)]| {
-            let item = &list.items[place];
-            (neighbours[place], item.depth, &*item.headings)
-        };
-        let older = before.iter().map(|place| (key(self.before, *place, &older), Side::Before(*place)));
-        let newer = after.iter().map(|place| (key(self.after, *place, &newer), Side::After(*place)));
+        let older = before.iter().map(|&place| {
+            let item = &self.before.items[place];
+            ((older[place], item.depth, &*item.headings), Side::Before(place))
+        });
+        let newer = after.iter().map(|&place| {
+            let item = &self.after.items[place];
+            ((newer[place], item.depth, &*item.headings), Side::After(place))
+        });
         for (before, after) in groups(older.chain(newer).collect()).into_values() {
-            let has_id = |list: &TaskList, places: &[usize]| {
-                places.iter().any(|place| list.items[*place].id.is_some())
-            };
-            if before.len() != after.len() || has_id(self.before, &before) && has_id(self.after, &after) {
+            let have_ids = [(self.before, &before), (self.after, &after)]
+                .iter()
+                .all(|(list, places)| places.iter().any(|place| list.items[*place].id.is_some()));
+            if before.len() != after.len() || have_ids {
                 continue;
             }
             match which {
@@ -291,6 +287,12 @@ enum Reworded {
 enum Side {
     Before(usize),
     After(usize),
+}
+
+/// Returns which of the places have an item that is done and has no counterpart yet.
+fn done_left(list: &TaskList, places: &[usize], counterparts: &[Option<usize>]) -> Vec<usize> {
+    let left = places.iter().copied().filter(|place| counterparts[*place].is_none());
+    left.filter(|place| list.items[*place].done).collect()
 }
 
 /// Returns the places in both lists that have the same key.

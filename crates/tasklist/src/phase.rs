@@ -33,11 +33,12 @@ pub(super) fn of(headings: &[(u8, String)], bold: Option<&str>) -> Option<String
     if let Some(bold) = bold {
         return Some(bold.to_owned());
     }
-    let nearest = |is_meant: &dyn Fn(&(u8, String)) -> bool| headings.iter().rev().find(|it| is_meant(it));
-    nearest(&|(_, text)| NAMED.is_match(plain(text)))
+    let mut nearest = headings.iter().rev();
+    let named = nearest.clone().find(|(_, text)| NAMED.is_match(plain(text)));
+    named
         // A title of level 1 with a number is the number of the feature.
-        .or_else(|| nearest(&|(level, text)| *level > 1 && NUMBERED.is_match(plain(text))))
-        .or_else(|| nearest(&|(level, _)| *level == 2))
+        .or_else(|| nearest.clone().find(|(level, text)| *level > 1 && NUMBERED.is_match(plain(text))))
+        .or_else(|| nearest.find(|(level, _)| *level == 2))
         .or_else(|| headings.last())
         .map(|(_, text)| text.clone())
 }

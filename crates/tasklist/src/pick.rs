@@ -115,9 +115,8 @@ impl TaskList {
     ) -> impl Iterator<Item = &Item> {
         let picking = Picking { selection, is_skipped: &is_skipped };
         let open: Vec<(usize, &Item)> = self.open(&picking).collect();
-        let is_wanted = |item: &Item| group.has(&item.name) && !is_skipped(&item.name);
-        let mut together: BTreeSet<usize> =
-            open.iter().filter(|(_, item)| is_wanted(item)).map(|(index, _)| *index).collect();
+        let wanted = open.iter().filter(|(_, item)| group.has(&item.name) && !is_skipped(&item.name));
+        let mut together: BTreeSet<usize> = wanted.map(|(index, _)| *index).collect();
         loop {
             // What is left out holds back what waits for it, and what it is a part of.
             let mut held_back = HashSet::new();
@@ -156,13 +155,15 @@ impl TaskList {
     /// Returns what open tasks of `selection` wait for that is open and outside of it, one each.
     pub fn waits_outside(&self, selection: &Selection) -> Vec<Blocked> {
         let picking = Picking { selection: Some(selection), is_skipped: &|_| false };
-        let outside = |item: &Item| {
-            let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
-            let mut open = waited_for.map(|index| &self.items[index]).filter(|other| !other.is_settled());
-            let other = open.find(|other| !selection.has(&other.name))?;
-            Some(Blocked { task: item.name.clone(), obstacle: Obstacle::WaitsForOpen(other.name.clone()) })
-        };
-        self.open(&picking).filter_map(|(_, item)| outside(item)).collect()
+        self.open(&picking)
+            .filter_map(|(_, item)| {
+                let waited_for = item.depends_on.iter().flat_map(|id| self.items_of(id));
+                let mut open = waited_for.map(|index| &self.items[index]).filter(|other| !other.is_settled());
+                let other = open.find(|other| !selection.has(&other.name))?;
+                let obstacle = Obstacle::WaitsForOpen(other.name.clone());
+                Some(Blocked { task: item.name.clone(), obstacle })
+            })
+            .collect()
     }
 
     /// Returns what `item` waits for: of its dependencies that are open one that `is_first`, or else the first.
@@ -259,26 +260,28 @@ impl TaskList {
     fn blocked(&self, waits: &HashMap<usize, Wait>, picking: &Picking<'_>) -> Vec<Blocked> {
         let is_skipped = picking.is_skipped;
         let circles = circles(waits);
-        let obstacle = |index: usize, item: &Item| match waits.get(&index) {
-            _ if is_skipped(&item.name) => Obstacle::Skipped,
-            None => Obstacle::Skipped,
-            Some(Wait::Unknown(id)) if self.unrecognised_ids.contains(id) => {
-                Obstacle::WaitsForUnrecognised(id.clone())
-            }
-            Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
-            Some(Wait::Item(other)) => {
-                let name = self.items[*other].name.clone();
-                if is_skipped(&name) {
-                    Obstacle::WaitsForSkipped(name)
-                } else if circles.contains(&index) {
-                    Obstacle::WaitsInCircle(name)
-                } else {
-                    Obstacle::WaitsForOpen(name)
-                }
-            }
-        };
         self.open(picking)
-            .map(|(index, item)| Blocked { task: item.name.clone(), obstacle: obstacle(index, item) })
+            .map(|(index, item)| {
+                let obstacle = match waits.get(&index) {
+                    _ if is_skipped(&item.name) => Obstacle::Skipped,
+                    None => Obstacle::Skipped,
+                    Some(Wait::Unknown(id)) if self.unrecognised_ids.contains(id) => {
+                        Obstacle::WaitsForUnrecognised(id.clone())
+                    }
+                    Some(Wait::Unknown(id)) => Obstacle::WaitsForUnknown(id.clone()),
+                    Some(Wait::Item(other)) => {
+                        let name = self.items[*other].name.clone();
+                        if is_skipped(&name) {
+                            Obstacle::WaitsForSkipped(name)
+                        } else if circles.contains(&index) {
+                            Obstacle::WaitsInCircle(name)
+                        } else {
+                            Obstacle::WaitsForOpen(name)
+                        }
+                    }
+                };
+                Blocked { task: item.name.clone(), obstacle }
+            })
             .collect()
     }
 }

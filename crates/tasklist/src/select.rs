@@ -115,20 +115,19 @@ impl TaskList {
 
     /// `T004-T009`, `T004..T009`, `T004-009`. Ids may have dashes themselves.
     fn range(&self, text: &str) -> Result<Vec<&Item>, Unselectable> {
-        let unknown = |name: &str| Unselectable::UnknownTask(name.trim().to_owned());
-        let mut error = unknown(text);
+        let mut unknown = text;
         for (at, dash) in ["..", "-", "–", "—", "…"].into_iter().flat_map(|dash| text.match_indices(dash))
         {
             let (from, until) = (text[..at].trim(), text[at + dash.len()..].trim());
             let Some(first) = self.task(from) else {
                 // Where the end exists, it is the start that is wrong.
                 if self.task(until).is_some() {
-                    error = unknown(from);
+                    unknown = from;
                 }
                 continue;
             };
             let Some(last) = self.task(until).or_else(|| self.numbered_like(first, until)) else {
-                error = unknown(until);
+                unknown = until;
                 continue;
             };
             let (low, high) = (key(first), key(last));
@@ -143,7 +142,7 @@ impl TaskList {
                 })
                 .collect());
         }
-        Err(error)
+        Err(Unselectable::UnknownTask(unknown.trim().to_owned()))
     }
 
     /// Returns the task that `number` means after the id of `first`: `T001-003`, `T001-3`.
@@ -182,16 +181,16 @@ impl TaskList {
     fn of_stories(&self, text: &str) -> Result<Vec<&Item>, Unselectable> {
         let mut found = Vec::new();
         let mut names = parts(text).peekable();
-        let unknown = |name: &str| Unselectable::UnknownStory(name.to_owned());
         if names.peek().is_none() {
-            return Err(unknown(text));
+            return Err(Unselectable::UnknownStory(text.to_owned()));
         }
         for name in names {
-            let wanted = story::typed(name).ok_or_else(|| unknown(name))?;
             let before = found.len();
-            found.extend(self.tasks().filter(|item| item.stories.contains(&wanted)));
+            if let Some(wanted) = story::typed(name) {
+                found.extend(self.tasks().filter(|item| item.stories.contains(&wanted)));
+            }
             if found.len() == before {
-                return Err(unknown(name));
+                return Err(Unselectable::UnknownStory(name.to_owned()));
             }
         }
         Ok(found)
@@ -215,8 +214,8 @@ fn plain(text: &str) -> String {
 /// Returns true if `words` is in `text` and does not begin or end within a word there.
 fn has_words(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
-        let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        !is_inside(text[..at].chars().next_back()) && !is_inside(text[at + words.len()..].chars().next())
+        let behind = &text[at + words.len()..];
+        !text[..at].ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric)
     })
 }
 

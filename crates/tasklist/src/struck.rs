@@ -47,8 +47,9 @@ pub(super) fn without_front(text: &str) -> &str {
 
 /// Returns true if the text of an open box says that it is not to be done. `label` is that text without its id.
 pub(super) fn is_struck(text: &str, label: &str) -> bool {
-    let front = |text: &str| without_front(text).len() < text.len();
-    is_struck_through(text, label) || front(text) || front(label) || HINT.is_match(text) && END.is_match(text)
+    is_struck_through(text, label)
+        || [text, label].iter().any(|text| without_front(text).len() < text.len())
+        || HINT.is_match(text) && END.is_match(text)
 }
 
 fn is_struck_through(text: &str, label: &str) -> bool {

@@ -33,9 +33,9 @@ impl TaskList {
     /// assert!(list.has_tests_that_fail_first());
     /// ```
     pub fn has_tests_that_fail_first(&self) -> bool {
-        let open = || self.tasks().filter(|item| !item.done);
-        open().any(Item::is_test)
-            && (self.asks_for_failing_tests || open().any(|item| FAILING_TEST_TASK.is_match(&item.text)))
+        let open: Vec<&Item> = self.tasks().filter(|item| !item.done).collect();
+        open.iter().any(|item| item.is_test())
+            && (self.asks_for_failing_tests || open.iter().any(|item| FAILING_TEST_TASK.is_match(&item.text)))
     }
 }
 

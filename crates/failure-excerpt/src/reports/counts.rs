@@ -156,14 +156,9 @@ fn rspec(value: &Value) -> Report {
 /// Reads a report of pytest-json-report.
 fn pytest(value: &Value) -> Report {
     let summary = value.get("summary").filter(|summary| summary.get("collected").is_some())?;
-    let both = |one, two| number(summary, one).saturating_add(number(summary, two));
-    let counted = Counted {
-        passed: both("passed", "xpassed"),
-        failed: both("failed", "error"),
-        skipped: both("skipped", "xfailed"),
-        broken: 0,
-    };
-    Some(("pytest", counted))
+    let [passed, failed, skipped] = [("passed", "xpassed"), ("failed", "error"), ("skipped", "xfailed")]
+        .map(|(one, other)| number(summary, one).saturating_add(number(summary, other)));
+    Some(("pytest", Counted { passed, failed, skipped, broken: 0 }))
 }
 
 /// Reads the event of Rust's test harness that ends a suite.

@@ -185,8 +185,9 @@ fn rspec(value: &Value, out: &mut String) -> Option<()> {
 
 fn pytest_json(value: &Value, out: &mut String) -> Option<()> {
     value.get("exitcode").and(value.get("tests"))?;
-    let phases = |test| ["setup", "call", "teardown"].iter().filter_map(move |phase| Value::get(test, phase));
-    let tests = items(value, "tests").flat_map(|test| phases(test).map(move |phase| (test, phase)));
+    let tests = items(value, "tests").flat_map(|test| {
+        ["setup", "call", "teardown"].iter().filter_map(move |phase| Some((test, test.get(phase)?)))
+    });
     let collected = items(value, "collectors").map(|collector| (collector, collector));
     for (test, said) in collected.chain(tests).filter(|(_, said)| text_at(said, "outcome") == "failed") {
         pytest(out, text_at(test, "nodeid"), text_at(said, "longrepr"));

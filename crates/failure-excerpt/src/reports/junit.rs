@@ -91,29 +91,25 @@ pub(super) fn report(text: &str, out: &mut String, counts: &mut ReportCounts) ->
 
 impl Suite {
     fn open(&mut self, element: &BytesStart<'_>) {
-        let attribute = |name: &str| {
-            let found = element.try_get_attribute(name).ok().flatten();
-            let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
-            unescaped.unwrap_or_default()
-        };
         match element.name().into_inner() {
             "testsuites" | "testsuite" => {
-                self.name = attribute("name");
-                let package = attribute("package");
+                self.name = attribute(element, "name");
+                let package = attribute(element, "package");
                 self.is_linter |= LINTERS.iter().any(|linter| self.name == *linter || package == *linter);
             }
             "testcase" => {
+                let status = attribute(element, "status");
                 self.case = Case {
-                    class: attribute("classname"),
-                    name: attribute("name"),
-                    file: attribute("file"),
+                    class: attribute(element, "classname"),
+                    name: attribute(element, "name"),
+                    file: attribute(element, "file"),
                     said: Vec::new(),
-                    was_skipped: matches!(attribute("status").as_str(), "skipped" | "notrun" | "disabled"),
+                    was_skipped: matches!(status.as_str(), "skipped" | "notrun" | "disabled"),
                 };
             }
             "failure" | "error" => {
                 self.is_failure = true;
-                self.case.said.push((attribute("message"), String::new()));
+                self.case.said.push((attribute(element, "message"), String::new()));
             }
             "skipped" => self.case.was_skipped = true,
             _ => {}
@@ -146,8 +142,9 @@ impl Suite {
             let thrown = said.split_once("\n  cause: ").map_or(said.as_str(), |(_, thrown)| thrown);
             // The text repeats the message nearly everywhere; googletest and others have it in one of the two alone. Attributes lose
             // white space.
-            let bare = |text: &str| text.split_whitespace().collect::<String>();
-            let said = if bare(thrown).contains(&bare(message)) {
+            let [bare_text, bare_message] =
+                [thrown, message].map(|text| text.split_whitespace().collect::<String>());
+            let said = if bare_text.contains(&bare_message) {
                 thrown.to_owned()
             } else {
                 format!("{message}\n{thrown}")
@@ -166,6 +163,12 @@ impl Suite {
         let rule = case.name.strip_prefix("org.")?.split_once('.')?.1;
         Some(format!("{}:{line}:{column}: error: {message} [{rule}]\n", self.name))
     }
+}
+
+fn attribute(element: &BytesStart<'_>, name: &str) -> String {
+    let found = element.try_get_attribute(name).ok().flatten();
+    let unescaped = found.and_then(|found| Some(unescape(&found.value).ok()?.into_owned()));
+    unescaped.unwrap_or_default()
 }
 
 /// `test_a` of `tests.test_shop.TestCart` as pytest names it elsewhere; without a class it is a file that cannot be loaded.

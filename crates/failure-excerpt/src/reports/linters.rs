@@ -99,9 +99,8 @@ fn location<'a>(
     if let Some(file) = first_text(members, &FILE_KEYS).filter(|file| file.contains(['.', '/'])) {
         location.file = file;
     }
-    let number = |keys: &[&str]| keys.iter().find_map(|key| members.get(*key).and_then(Value::as_u64));
-    location.line = number(&LINE_KEYS).or(location.line);
-    location.column = number(&COLUMN_KEYS).or(location.column);
+    location.line = first_number(members, &LINE_KEYS).or(location.line);
+    location.column = first_number(members, &COLUMN_KEYS).or(location.column);
     for key in LOCATION_KEYS {
         let inner = members.get(key).and_then(|inner| inner.get(0).unwrap_or(inner).as_object());
         if let Some(inner) = inner.filter(|_| depth > 0) {
@@ -125,6 +124,10 @@ fn message(members: &Map<String, Value>) -> Option<&str> {
 
 fn first_text<'a>(members: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| members.get(*key).and_then(Value::as_str)).filter(|text| !text.is_empty())
+}
+
+fn first_number(members: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
+    keys.iter().find_map(|key| members.get(*key).and_then(Value::as_u64))
 }
 
 /// Severities that are no errors.

@@ -46,10 +46,6 @@ impl Go {
         let (Some(first), second) = (words.next(), words.next()) else { return false };
         let rest =
             second.and_then(|second| line.split_once(second)).map_or("", |(_, rest)| rest.trim_start());
-        let is_time = |text: &str| {
-            let time = text.split_whitespace().next().unwrap_or("");
-            time == "(cached)" || time.strip_suffix('s').is_some_and(|time| time.parse::<f64>().is_ok())
-        };
         match first {
             "ok" if is_time(rest) && rest.contains("[no tests to run]") => self.groups.none += 1,
             "ok" if is_time(rest) => self.groups.passed += 1,
@@ -74,12 +70,17 @@ impl Go {
         }
         let mut counts = self.counts;
         if self.is_any_passed_named || self.started > 0 {
-            let get = |field| counts.get(field).unwrap_or(0);
-            let done = get(Field::Passed) + get(Field::Failed) + get(Field::Skipped);
+            let done: u64 =
+                [Field::Passed, Field::Failed, Field::Skipped].map(|field| counts.number(field)).iter().sum();
             counts.add(Field::NotRun, self.started.saturating_sub(done));
             return (Some(counts), None);
         }
         let is_any = self.groups.passed + self.groups.failed > 0;
         (Some(counts), is_any.then_some(self.groups))
     }
+}
+
+fn is_time(text: &str) -> bool {
+    let time = text.split_whitespace().next().unwrap_or("");
+    time == "(cached)" || time.strip_suffix('s').is_some_and(|time| time.parse::<f64>().is_ok())
 }

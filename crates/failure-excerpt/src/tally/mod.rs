@@ -41,9 +41,11 @@ fn of_page(page: &Page, failures: &[Failure]) -> Tally {
     found.add_reports(&page.counted);
     let mut tally = found.tally(page.is_partial);
     if let Some(failed) = tally.failed.filter(|_| tally.broken == 0 && tally.not_run == 0) {
-        let has_times = || (0..page.len()).any(|at| lines[at].len() < page.line(at).len());
         // Names have neither a prefix nor a timestamp.
-        let plain = plain.or_else(|| (failed > 0 && has_times()).then(|| lines.clone()));
+        let plain = plain.or_else(|| {
+            let has_times = failed > 0 && (0..page.len()).any(|at| lines[at].len() < page.line(at).len());
+            has_times.then(|| lines.clone())
+        });
         tally.failing = match plain {
             Some(plain) => names::failing(&crate::scan::scan(&Page::of_lines(&plain)), failed),
             None => names::failing(failures, failed),

@@ -8,11 +8,11 @@ const MAX_NAME_BYTES: usize = 1000;
 
 /// Returns the names of the `count` tests that failed, or `None` unless all of them are known.
 pub(super) fn failing(failures: &[Failure], count: u64) -> Option<Vec<String>> {
-    let errors = || failures.iter().filter(|failure| failure.severity == Severity::Error);
-    if errors().any(|failure| matches!(failure.stage, Stage::Build | Stage::Crash)) {
+    let errors = failures.iter().filter(|failure| failure.severity == Severity::Error);
+    if errors.clone().any(|failure| matches!(failure.stage, Stage::Build | Stage::Crash)) {
         return None;
     }
-    let tests = errors().filter(|failure| failure.stage == Stage::Test && failure.tool != SUITE);
+    let tests = errors.filter(|failure| failure.stage == Stage::Test && failure.tool != SUITE);
     let mut names: Vec<String> = tests.map(name).collect();
     names.sort_unstable();
     names.dedup();

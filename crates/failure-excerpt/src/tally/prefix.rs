@@ -82,19 +82,7 @@ pub(super) fn strip_time(line: &str) -> &str {
         None if line.len() >= 20 && line.ends_with('Z') => (line, ""),
         _ => return line,
     };
-    let digits_at = |text: &str, shape: &str| {
-        text.len() >= shape.len()
-            && text
-                .bytes()
-                .zip(shape.bytes())
-                .all(|(byte, form)| byte == form || (form == b'0' && byte.is_ascii_digit()))
-    };
-    let is_clock = |clock: &str| {
-        let is_fraction =
-            |rest: &[u8]| rest.is_empty() || (rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit));
-        digits_at(clock, "00:00:00") && is_fraction(&clock.as_bytes()[8..])
-    };
-    let date = stamp.strip_suffix('Z').filter(|date| digits_at(date, "0000-00-00T00:00:00"));
+    let date = stamp.strip_suffix('Z').filter(|date| has_shape(date, "0000-00-00T00:00:00"));
     let bracketed = stamp.strip_prefix('[').and_then(|clock| clock.strip_suffix(']'));
     if date.is_some_and(|date| is_clock(&date[11..])) || bracketed.is_some_and(is_clock) {
         return rest;
@@ -103,6 +91,22 @@ pub(super) fn strip_time(line: &str) -> &str {
         Some(rest) if is_clock(stamp) => rest,
         _ => line,
     }
+}
+
+/// Returns true for `12:34:56`, also with a fraction.
+fn is_clock(text: &str) -> bool {
+    has_shape(text, "00:00:00")
+        && match &text.as_bytes()[8..] {
+            [] => true,
+            [point, digits @ ..] => *point == b'.' && digits.iter().all(u8::is_ascii_digit),
+        }
+}
+
+/// Returns true if the text begins with the shape, in which `0` is any digit.
+fn has_shape(text: &str, shape: &str) -> bool {
+    let mut pairs = text.bytes().zip(shape.bytes());
+    text.len() >= shape.len()
+        && pairs.all(|(byte, form)| byte == form || (form == b'0' && byte.is_ascii_digit()))
 }
 
 /// Groups lines by prefix, and strips it; lines without one come first. Returns `None` if no prefix recurs.
@@ -129,8 +133,8 @@ pub(super) fn split<'t>(lines: &[&'t str]) -> Option<Vec<Vec<&'t str>>> {
         keys[last].1 += 1;
         keyed.push((at, last, text));
     }
-    let is_prefix = |&(key, count): &(&str, usize)| count >= MIN_LINES || (count > 1 && names_script(key));
-    let is_prefix: Vec<bool> = keys.iter().map(is_prefix).collect();
+    let is_prefix: Vec<bool> =
+        keys.iter().map(|&(key, count)| count >= MIN_LINES || (count > 1 && names_script(key))).collect();
     if !is_prefix.contains(&true) {
         return None;
     }

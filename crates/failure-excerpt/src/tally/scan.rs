@@ -163,24 +163,23 @@ impl Scan {
 
     /// Adds what follows from all lines together.
     fn finish(&mut self, mut state: State) {
-        let has = |scan: &Self, name: &str| scan.runners.iter().any(|runner| runner.name == name);
-        if let Some(counts) = state.tap.counts().filter(|_| !has(self, "cargo test")) {
+        if let Some(counts) = state.tap.counts().filter(|_| !self.has("cargo test")) {
             // tape and QUnit count their points again below them. Node, which alone counts what was cancelled, knows which are tests.
             self.runners.retain(|runner| runner.name != "node" || runner.counts.get(Field::Errors).is_some());
             if let Some(prove) = self.find("prove") {
-                if counts.executed_and_skipped() == prove.counts.get(Field::Total).unwrap_or(0) {
+                if counts.executed_and_skipped() == prove.counts.number(Field::Total) {
                     prove.counts = counts;
                 }
-            } else if !has(self, "node") {
+            } else if !self.has("node") {
                 self.add_lines("tap", &counts);
             }
         }
         let (go, groups) = state.go.counts();
-        if let Some(go) = go.filter(|_| !has(self, "gotestsum")) {
+        if let Some(go) = go.filter(|_| !self.has("gotestsum")) {
             self.add_lines("go test", &go);
             self.groups = groups;
         }
-        if state.has_gradle_task && !has(self, "gradle") && !has(self, "junit") {
+        if state.has_gradle_task && !self.has("gradle") && !self.has("junit") {
             if state.gradle_tests == Counts::default() {
                 self.add_lines("gradle", &Counts::default());
                 self.groups.get_or_insert_default().passed += 1;
@@ -188,7 +187,7 @@ impl Scan {
                 self.add_lines("gradle", &state.gradle_tests);
             }
         }
-        if state.googletest_started > 0 && !has(self, "googletest") && !has(self, "ctest") {
+        if state.googletest_started > 0 && !self.has("googletest") && !self.has("ctest") {
             let mut counts = Counts::default();
             counts.add(Field::Unknown, state.googletest_started);
             counts.add(Field::Broken, 1);
@@ -203,13 +202,17 @@ impl Scan {
         }
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.runners.iter().any(|runner| runner.name == name)
+    }
+
     fn find(&mut self, name: &str) -> Option<&mut Runner> {
         self.runners.iter_mut().find(|runner| runner.name == name)
     }
 
     /// Adds what a summary says.
     fn add(&mut self, name: &'static str, sum: Sum, counts: &Counts) {
-        self.broken = self.broken.saturating_add(counts.get(Field::Broken).unwrap_or(0));
+        self.broken = self.broken.saturating_add(counts.number(Field::Broken));
         if name.is_empty() {
             return;
         }
@@ -254,11 +257,8 @@ impl Scan {
     /// Returns how many tests or groups were found, and how many runners: of two readings of the same lines, the one with more is right.
     pub(super) fn weight(&self) -> (u64, usize) {
         let groups = self.groups.map_or(0, |groups| groups.passed + groups.failed + groups.none);
-        let tests = |counts: &Counts| results(counts).iter().copied().fold(0, u64::saturating_add);
-        (
-            self.runners.iter().map(|runner| tests(&runner.counts)).fold(groups, u64::saturating_add),
-            self.runners.len(),
-        )
+        let tests = self.runners.iter().flat_map(|runner| results(&runner.counts));
+        (tests.fold(groups, u64::saturating_add), self.runners.len())
     }
 
     /// Adds what reports count, unless the same run has a text with more.
@@ -333,11 +333,11 @@ impl Scan {
                 known.counts.add_all(&parts.counts);
             }
         }
-        let has = |counts: &Counts, fields: &[Field]| fields.iter().all(|field| counts.get(*field).is_some());
+        let parts = [Field::Passed, Field::Failed, Field::Skipped];
         self.runners.retain(|Runner { sum, counts, .. }| {
             *sum != Sum::Parts
-                || has(counts, &[Field::Total])
-                || has(counts, &[Field::Passed, Field::Failed, Field::Skipped])
+                || counts.get(Field::Total).is_some()
+                || parts.iter().all(|field| counts.get(*field).is_some())
         });
         let names: Vec<&str> = self.runners.iter().map(|runner| runner.name).collect();
         self.runners.retain(|runner| {
@@ -431,9 +431,10 @@ fn strip_sign(text: &str) -> &str {
 
 /// Returns how many tests passed, failed and were skipped. What is not said follows from the total.
 fn results(counts: &Counts) -> [u64; 3] {
-    let get = |field| counts.get(field).unwrap_or(0);
-    let (passed, skipped, spurious) = (counts.get(Field::Passed), get(Field::Skipped), get(Field::Spurious));
-    let mut failed = get(Field::Failed).saturating_add(get(Field::Errors).saturating_sub(spurious));
+    let (passed, skipped, spurious) =
+        (counts.get(Field::Passed), counts.number(Field::Skipped), counts.number(Field::Spurious));
+    let errors = counts.number(Field::Errors).saturating_sub(spurious);
+    let mut failed = counts.number(Field::Failed).saturating_add(errors);
     let total = counts.get(Field::Total).map(|total| total.saturating_sub(spurious));
     if counts.get(Field::Failed).is_none()
         && let (Some(total), Some(passed)) = (total, passed)
@@ -442,7 +443,7 @@ fn results(counts: &Counts) -> [u64; 3] {
     }
     let executed = match (counts.get(Field::Ran), total) {
         (Some(ran), _) => ran,
-        (None, Some(total)) => total.saturating_sub(skipped).saturating_sub(get(Field::NotRun)),
+        (None, Some(total)) => total.saturating_sub(skipped).saturating_sub(counts.number(Field::NotRun)),
         (None, None) => 0,
     };
     [passed.unwrap_or_else(|| executed.saturating_sub(failed)), failed, skipped]
@@ -450,9 +451,8 @@ fn results(counts: &Counts) -> [u64; 3] {
 
 /// Returns how many tests were planned and did not run.
 fn not_run(counts: &Counts) -> u64 {
-    let get = |field| counts.get(field).unwrap_or(0);
-    let skipped = if counts.get(Field::Passed).is_none() { get(Field::Skipped) } else { 0 };
-    get(Field::NotRun).saturating_add(
-        counts.get(Field::Ran).map_or(0, |ran| get(Field::Total).saturating_sub(ran).saturating_sub(skipped)),
-    )
+    let skipped = if counts.get(Field::Passed).is_none() { counts.number(Field::Skipped) } else { 0 };
+    let total = counts.number(Field::Total);
+    let left = counts.get(Field::Ran).map_or(0, |ran| total.saturating_sub(ran).saturating_sub(skipped));
+    counts.number(Field::NotRun).saturating_add(left)
 }

@@ -43,8 +43,10 @@ impl Tap {
             return self.is_nested;
         }
         // prove ends a script with its verdict.
-        let is_complete = |document: &Document| document.plan.is_some_and(|plan| document.points >= plan);
-        if rest.is_empty() && self.current.as_ref().is_some_and(is_complete) {
+        if rest.is_empty()
+            && let Some(Document { plan: Some(plan), points, .. }) = self.current
+            && points >= plan
+        {
             self.end_document();
             return true;
         }
@@ -105,10 +107,12 @@ fn point(text: &str) -> Option<(bool, &str)> {
 
 fn result(is_ok: bool, rest: &str) -> Field {
     let directive = rest.rfind('#').map_or("", |at| rest[at + 1..].trim_start());
-    let is = |word: &str| directive.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
-    match () {
-        () if is("skip") || is("todo") => Field::Skipped,
-        () if is_ok => Field::Passed,
-        () => Field::Failed,
+    let directive = directive.get(..4).unwrap_or_default();
+    if directive.eq_ignore_ascii_case("skip") || directive.eq_ignore_ascii_case("todo") {
+        Field::Skipped
+    } else if is_ok {
+        Field::Passed
+    } else {
+        Field::Failed
     }
 }

@@ -63,6 +63,11 @@ impl Counts {
         self.0[field as usize]
     }
 
+    /// Returns the count, and 0 if there is none.
+    pub(super) fn number(&self, field: Field) -> u64 {
+        self.get(field).unwrap_or(0)
+    }
+
     pub(super) fn add(&mut self, field: Field, count: u64) {
         let sum = &mut self.0[field as usize];
         *sum = Some(sum.unwrap_or(0).saturating_add(count));

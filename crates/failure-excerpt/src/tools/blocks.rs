@@ -52,16 +52,19 @@ pub(super) fn block(page: &Page, at: usize) -> Found {
         _ if starts[0].ends_with('[') => id = id.rsplit(' ').next()?,
         _ => {}
     }
-    let is_end = |line: &str| {
-        let line = without_level(line);
-        let is_flat = !line.is_empty() && !line.starts_with([' ', '\t']);
-        ends.iter().any(|end| match *end {
-            "" => line.is_empty(),
-            " " => is_flat,
-            end => line.trim_start().starts_with(end),
+    let end = if ends.is_empty() {
+        at + 1
+    } else {
+        page.find_end(head + 1, |line| {
+            let line = without_level(line);
+            let is_flat = !line.is_empty() && !line.starts_with([' ', '\t']);
+            ends.iter().any(|end| match *end {
+                "" => line.is_empty(),
+                " " => is_flat,
+                end => line.trim_start().starts_with(end),
+            })
         })
     };
-    let end = if ends.is_empty() { at + 1 } else { page.find_end(head + 1, is_end) };
     // What a test of Rust printed before its panic says nothing of it.
     let body = if page.line(end).trim_start().starts_with("thread '") { head + 1 } else { end };
     let (mut failure, _) = Failure::new(stage, tool).with_id(id).in_block(page, head, body);

@@ -16,13 +16,12 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
     }
     let (_, place) = rest.split_once(" panicked at ")?;
     // Another thread of a test may panic within the test's section.
-    let section = |line: &str| Some(line.strip_prefix("---- ")?.split_once(" std")?.0.to_owned());
     let above =
         page.find_above(at, MAX_LOOKBACK_LINES, |line| section(line).is_some() || line == "failures:");
-    let test = above.and_then(|at| section(page.line(at))).or((thread != "main").then(|| thread.to_owned()));
+    let test = above.and_then(|at| section(page.line(at))).or((thread != "main").then_some(thread));
     let stage = if test.is_some() { Stage::Test } else { Stage::Crash };
     let mut failure = Failure::new(stage, "libtest")
-        .with_id(&test.unwrap_or_default())
+        .with_id(test.unwrap_or_default())
         .with_file(file_in(place))
         .with_line(at, LineKind::Head)
         .with_line(at, LineKind::Location);
@@ -48,6 +47,11 @@ pub(super) fn panicked(page: &Page, at: usize) -> Found {
         .collect();
     failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     Some((failure, end))
+}
+
+/// Returns the name of the test whose output begins at this line.
+fn section(line: &str) -> Option<&str> {
+    Some(line.strip_prefix("---- ")?.split_once(" std")?.0)
 }
 
 /// Matches Go's `panic: x` with the stacks of its goroutines, `WARNING: DATA RACE`, and `fatal error: all goroutines are asleep`.
@@ -100,7 +104,6 @@ const VALGRIND_ERRORS: &[&str] = &[
 /// Matches a report of `AddressSanitizer` and its relatives, or of valgrind.
 pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     let line = page.line(at);
-    let is_own = |at: &usize| is_frame(page.line(*at).trim()) && !is_external_frame(page.line(*at).trim());
     let start =
         line.find("ERROR: ").or_else(|| line.find("WARNING: ")).filter(|_| line.contains("Sanitizer: "));
     let Some(start) = start else { return valgrind_error(page, at) };
@@ -115,12 +118,17 @@ pub(super) fn sanitizer(page: &Page, at: usize) -> Found {
     failure.add_all(at + 1..stack, LineKind::Message);
     // The first stack is where it happened, the others where the memory came from.
     let behind = page.find_end(stack, str::is_empty).min(end);
-    failure.add_frames(page, &(stack..behind).filter(is_own).collect::<Vec<_>>(), FrameOrder::NewestFirst);
+    let frames: Vec<usize> = (stack..behind).filter(|at| is_own_frame(page.line(*at))).collect();
+    failure.add_frames(page, &frames, FrameOrder::NewestFirst);
     failure.add_all(
-        (behind..end).filter(|at| page.line(*at).contains("is located") || is_own(at)),
+        (behind..end).filter(|at| page.line(*at).contains("is located") || is_own_frame(page.line(*at))),
         LineKind::Note,
     );
     Some((failure, end))
+}
+
+fn is_own_frame(line: &str) -> bool {
+    is_frame(line.trim()) && !is_external_frame(line.trim())
 }
 
 /// Matches an error of valgrind.
@@ -222,14 +230,8 @@ const LINKER_ERRORS: &[&str] = &["undefined reference to", "undefined symbol", "
 pub(super) fn line(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let text = line.trim_start_matches(['#', ' ', '\t', '>']).trim();
-    let failure = |stage, tool, message: &str| {
-        Failure::new(stage, tool).with_message(message).with_file(file_in(text)).with_line(at, LineKind::Head)
-    };
     if is_secondary(text) {
-        return Some((
-            Failure::new(Stage::Secondary, "echo").with_message(text).with_line(at, LineKind::Head),
-            at + 1,
-        ));
+        return Some(Failure::new(Stage::Secondary, "echo").with_message(text).in_line(at));
     }
     if let Some(message) = make_error(text) {
         let stage = if contains_any(text, &CRASH_MARKERS) { Stage::Crash } else { Stage::Build };
@@ -247,18 +249,21 @@ pub(super) fn line(page: &Page, at: usize) -> Found {
             return Some((failure, end));
         }
         if let Some(message) = shell_error(text) {
-            return Some((failure(Stage::Build, "shell", message), at + 1));
+            let failure = Failure::new(Stage::Build, "shell").with_message(message);
+            return Some(failure.with_file(file_in(text)).in_line(at));
         }
     }
     // glibc's `prog: a.c:12: f: Assertion x failed.`
     if let Some(start) = text.find("Assertion ").filter(|start| find_location(&text[..*start]).is_some())
         && text.contains("failed")
     {
-        return Some((failure(Stage::Crash, "assert", &text[start..]), at + 1));
+        let failure = Failure::new(Stage::Crash, "assert").with_message(&text[start..]);
+        return Some(failure.with_file(file_in(text)).in_line(at));
     }
     if text.starts_with("ld: ") || contains_any(text, LINKER_ERRORS) {
         let message = text.rsplit_once(": ").map_or(text, |(_, message)| message);
-        return Some((failure(Stage::Build, "linker", message), at + 1));
+        let failure = Failure::new(Stage::Build, "linker").with_message(message);
+        return Some(failure.with_file(file_in(text)).in_line(at));
     }
     error(page, at, line, text)
 }
@@ -420,12 +425,6 @@ const SUMMARY_NOUNS: &[&str] = &[
 /// Returns true if a line is a summary of results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
 pub(in super::super) fn is_result_summary(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().take(40).collect();
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let is_noun = |word: &str| SUMMARY_NOUNS.contains(&bare(word).as_str());
-    let is_number = |word: &str| {
-        let word = bare(word);
-        starts_with_digit(&word) && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-    };
     let counts = words
         .windows(2)
         .filter(|pair| {
@@ -435,8 +434,24 @@ pub(in super::super) fn is_result_summary(text: &str) -> bool {
         .count();
     // Prose has numbers too (`expected 3 errors`), but a summary has little else.
     counts > 0
-        && words.iter().filter(|word| !bare(word).is_empty() && !is_number(word) && !is_noun(word)).count()
-            <= counts * 2 + 2
+        && words.iter().filter(|word| is_prose(word)).count() <= counts * 2 + 2
         && !text.contains("expected")
         && !text.contains("got ")
+}
+
+fn is_prose(word: &str) -> bool {
+    !bare(word).is_empty() && !is_number(word) && !is_noun(word)
+}
+
+fn is_noun(word: &str) -> bool {
+    SUMMARY_NOUNS.iter().any(|noun| bare(word).eq_ignore_ascii_case(noun))
+}
+
+fn is_number(word: &str) -> bool {
+    let word = bare(word);
+    starts_with_digit(word) && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
 }

@@ -135,9 +135,9 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         Some(("warning", words)) => (words, Some(Severity::Warning)),
         _ => (said, None),
     };
-    let is_end = |rest: &str| rest.starts_with([':', ' ', '[', '(']);
     let blame = BLAME.iter().find_map(|(word, severity)| {
-        said.strip_prefix(word).filter(|rest| is_end(rest)).map(|rest| (*severity, *word, rest))
+        let rest = said.strip_prefix(word).filter(|rest| rest.starts_with([':', ' ', '[', '(']))?;
+        Some((*severity, *word, rest))
     });
     let severity = level.or(blame.map(|(severity, ..)| severity));
     let rest = blame.filter(|(_, word, _)| *word != "runtime error").map_or(said, |(_, _, rest)| rest);
@@ -159,17 +159,14 @@ fn judged(said: &str) -> (Option<Severity>, &str, &str) {
         return (severity, code, without_name_of_rule(words));
     }
     // `words [rule]`, `words (rule)`
-    let is_rule = |code: &str| {
+    let rule = rule_behind(words).filter(|(_, code)| {
         let is_plain = code.contains('-') || code.chars().all(|c| c.is_ascii_lowercase());
         (1..60).contains(&code.len())
             && !code.contains(' ')
             && code.contains(|c: char| c.is_ascii_alphabetic())
             && (words.ends_with(']') || severity.is_some() || is_plain)
-    };
-    match rule_behind(words).filter(|(_, code)| is_rule(code)) {
-        Some((words, code)) => (severity, code, words.trim_end()),
-        None => (severity, "", words),
-    }
+    });
+    rule.map_or((severity, "", words), |(words, code)| (severity, code, words.trim_end()))
 }
 
 /// Splits `words [rule]` and `words (rule)`.
@@ -180,11 +177,15 @@ fn rule_behind(words: &str) -> Option<(&str, &str)> {
 
 /// pylint and sqlfluff give the name of a rule after the words, beside its code: `words (no-member)`, `words [aliasing.column]`.
 fn without_name_of_rule(words: &str) -> &str {
-    let is_name = |name: &str| {
-        name.contains(['-', '.'])
-            && name.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'.' | b'_'))
-    };
-    rule_behind(words).filter(|(_, name)| is_name(name)).map_or(words, |(words, _)| words)
+    match rule_behind(words) {
+        Some((words, name))
+            if name.contains(['-', '.'])
+                && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'-' | b'.' | b'_')) =>
+        {
+            words
+        }
+        _ => words,
+    }
 }
 
 /// dart's `error - lib/a.dart:3:5 - words - rule`, `words • lib/a.dart:3:5 • rule`, and `words in a.php on line 3`.
@@ -304,13 +305,8 @@ pub(super) fn listed(page: &Page, at: usize) -> Found {
     if !is_location || sql.is_none() && !line.contains("  ") {
         return None;
     }
-    let heading = |line: &str| {
-        let name = line.strip_prefix("== [").and_then(|rest| rest.split(']').next());
-        let name = name.unwrap_or(line.trim_start().trim_start_matches("Line ").trim().trim_end_matches(':'));
-        (!name.contains(' ') && is_file(name)).then(|| name.to_owned())
-    };
-    let above = page.find_above(at, MAX_LOOKBACK_LINES, |line| heading(line).is_some())?;
-    let file = heading(page.line(above))?;
+    let above = page.find_above(at, MAX_LOOKBACK_LINES, |line| file_of_heading(line).is_some())?;
+    let file = file_of_heading(page.line(above))?;
     let rest = rest.trim_start();
     let (word, said) = rest.split_once(' ')?;
     let joined = rest.replacen(" | ", ": ", 1);
@@ -334,9 +330,15 @@ pub(super) fn listed(page: &Page, at: usize) -> Found {
     let message = below.fold(said.2.to_owned(), |message, line| format!("{message} {line}"));
     said.2 = words_of_sqlfluff(&message);
     let mut failure =
-        problem("stylish", said, &file).with_line(above, LineKind::Head).with_line(at, LineKind::Head);
+        problem("stylish", said, file).with_line(above, LineKind::Head).with_line(at, LineKind::Head);
     failure.add_all(at + 1..end, LineKind::Message);
     Some((failure, end))
+}
+
+fn file_of_heading(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("== [").and_then(|rest| rest.split(']').next());
+    let name = name.unwrap_or(line.trim_start().trim_start_matches("Line ").trim().trim_end_matches(':'));
+    Some(name).filter(|name| !name.contains(' ') && is_file(name))
 }
 
 /// `3:5`

@@ -78,15 +78,15 @@ fn block(page: &Page, at: usize) -> Found {
 
 /// Adds the lines of a failure as pytest prints it: source, `E` lines, locations.
 fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
-    let said = |at: usize| page.line(at).strip_prefix("E ").map(str::trim).filter(|said| !said.is_empty());
     // The source of a syntax error is between its place and its message.
-    let message = match (from..to).rev().find(|at| said(*at).is_some_and(|said| said.starts_with("File \"")))
-    {
+    let place =
+        (from..to).rev().find(|&at| said_in(page.line(at)).is_some_and(|said| said.starts_with("File \"")));
+    let message = match place {
         Some(place) => {
             file_in(page.line(place)).clone_into(&mut failure.file);
-            (place + 1..to).rev().find(|&at| said(at).is_some())
+            (place + 1..to).rev().find(|&at| said_in(page.line(at)).is_some())
         }
-        None => (from..to).find(|&at| said(at).is_some()),
+        None => (from..to).find(|&at| said_in(page.line(at)).is_some()),
     };
     let mut frames = Vec::new();
     let mut said_more = 0;
@@ -98,9 +98,9 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
             continue;
         }
         let kind = if Some(at) == message {
-            said(at).unwrap_or_default().clone_into(&mut failure.message);
+            said_in(page.line(at)).unwrap_or_default().clone_into(&mut failure.message);
             LineKind::Message
-        } else if let Some(said) = said(at) {
+        } else if let Some(said) = said_in(page.line(at)) {
             // How much of a diff is shown depends on pytest's verbosity.
             if said.starts_with("assert ") {
                 failure.values.push(said.to_owned());
@@ -124,6 +124,11 @@ fn add_body(page: &Page, failure: &mut Failure, from: usize, to: usize) {
     }
     // The last location is printed below its error.
     failure.add_frames(page, &frames, FrameOrder::NewestLast);
+}
+
+/// Returns what a line of pytest's says of an error.
+fn said_in(line: &str) -> Option<&str> {
+    line.strip_prefix("E ").map(str::trim).filter(|said| !said.is_empty())
 }
 
 /// Matches `FAIL: test_x (tests.A.test_x)` below a line of `=`.
@@ -153,7 +158,6 @@ const LOAD_ERRORS: &[&str] = &["SyntaxError", "ImportError", "ModuleNotFoundErro
 /// Matches a traceback anywhere, or the dump of an interpreter that crashed.
 pub(super) fn traceback(page: &Page, at: usize) -> Found {
     let line = page.line(at);
-    let bare = |line: &str| line.trim_start_matches(['#', ' ', '|', '+']).to_owned();
     if let Some(error) = line.find("Fatal Python error: ") {
         let end = page.find_end(at + 1, |line| line.starts_with("Extension modules:"));
         let mut failure =
@@ -184,10 +188,14 @@ pub(super) fn traceback(page: &Page, at: usize) -> Found {
     });
     let end = end.min(error + 12);
     let message = bare(page.line(error));
-    let stage = if starts_with_any(&message, LOAD_ERRORS) { Stage::Build } else { Stage::Other };
-    let mut failure = Failure::new(stage, "python").with_message(&message);
+    let stage = if starts_with_any(message, LOAD_ERRORS) { Stage::Build } else { Stage::Other };
+    let mut failure = Failure::new(stage, "python").with_message(message);
     failure.add_body(page, at + 1, error, FrameOrder::NewestLast);
     failure.add(error, LineKind::Head);
     failure.add_all(error + 1..end, LineKind::Value);
     Some((failure, end))
+}
+
+fn bare(line: &str) -> &str {
+    line.trim_start_matches(['#', ' ', '|', '+'])
 }

@@ -7,12 +7,7 @@ pub(super) fn go(page: &Page, at: usize) -> Found {
     let line = page.line(at);
     let rest = line.trim_start().strip_prefix("--- FAIL: ")?;
     let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name);
-    let is_end = |line: &str| {
-        let text = line.trim_start();
-        starts_with_any(text, &["--- ", "=== ", "panic: ", "FAIL\t", "ok  \t", "?   \t"])
-            || matches!(text, "FAIL" | "PASS")
-    };
-    let end = page.find_end(at + 1, is_end);
+    let end = page.find_end(at + 1, is_status_of_go);
     let (mut failure, end) = Failure::new(Stage::Test, "go").with_id(name).in_block(page, at, end);
     if !failure.is_explained() {
         // With -v, the test's output is before this line, after its `=== RUN`.
@@ -21,7 +16,7 @@ pub(super) fn go(page: &Page, at: usize) -> Found {
             started.is_some_and(|started| started.trim() == name)
         }) {
             let end = (run + 1..at)
-                .find(|at| is_end(page.line(*at)) && indent_of(page.line(*at)) <= indent_of(line))
+                .find(|at| is_status_of_go(page.line(*at)) && indent_of(page.line(*at)) <= indent_of(line))
                 .unwrap_or(at);
             failure.add_body(page, run + 1, end, FrameOrder::NewestFirst);
         }
@@ -31,6 +26,12 @@ pub(super) fn go(page: &Page, at: usize) -> Found {
         failure.tool = SUITE;
     }
     Some((failure, end))
+}
+
+fn is_status_of_go(line: &str) -> bool {
+    let text = line.trim_start();
+    starts_with_any(text, &["--- ", "=== ", "panic: ", "FAIL\t", "ok  \t", "?   \t"])
+        || matches!(text, "FAIL" | "PASS")
 }
 
 /// Starts of what follows a failed test of jest and its kin.
@@ -311,16 +312,17 @@ pub(super) fn numbered(page: &Page, at: usize) -> Found {
         file_in(line).clone_into(&mut failure.file);
     } else {
         // mocha spreads the name over lines that end in a colon.
-        let is_group = |line: &str| !line.trim().is_empty() && indent_of(line) > indent;
-        let is_name = |line: &str| {
-            line.ends_with(':')
-                && !contains_any(line, &["Error", "Failure/"])
-                && indent_of(line) > indent + 3
-                && find_location(line).is_none()
-        };
-        let mut groups = (at + 1..end.min(at + 6)).take_while(|&at| is_group(page.line(at)));
         if !title.ends_with(':') {
-            last = groups.find(|&at| is_name(page.line(at))).unwrap_or(at);
+            let below = (at + 1..end.min(at + 6)).map(|at| (at, page.line(at)));
+            let mut groups =
+                below.take_while(|(_, line)| !line.trim().is_empty() && indent_of(line) > indent);
+            let name = groups.find(|(_, line)| {
+                line.ends_with(':')
+                    && !contains_any(line, &["Error", "Failure/"])
+                    && indent_of(line) > indent + 3
+                    && find_location(line).is_none()
+            });
+            last = name.map_or(at, |(at, _)| at);
         }
         failure.add_all(at + 1..=last, LineKind::Head);
         let names = (at + 1..=last).map(|at| page.line(at).trim());
@@ -341,19 +343,18 @@ pub(super) fn settle_message(page: &Page, failure: &mut Failure) {
         .filter(|part| matches!(part.1, LineKind::Note | LineKind::Value))
         .map(|part| page.line(part.0).trim())
         .collect();
-    let next = |message: &str| said.iter().find(|text| ***text != *message).map(|text| (*text).to_owned());
     let is_location = find_location(&failure.message)
         .is_some_and(|found| found.start == 0 && found.end == failure.message.len());
-    if let Some(first) = next(&failure.message)
+    if let Some(first) = said.iter().find(|text| **text != failure.message)
         && (is_location || failure.message.starts_with("Failure/Error:"))
     {
-        failure.values.retain(|value| *value != first);
-        failure.message = first;
+        failure.values.retain(|value| value != first);
+        (*first).clone_into(&mut failure.message);
     }
     let is_class =
         failure.message.ends_with(':') && !failure.message.contains(' ') && failure.message.len() > 6;
-    if let Some(words) = next(&failure.message).filter(|_| is_class) {
-        failure.values.retain(|value| *value != words);
+    if let Some(words) = said.iter().find(|text| is_class && **text != failure.message) {
+        failure.values.retain(|value| value != words);
         failure.message = format!("{} {words}", failure.message);
     }
 }

@@ -43,11 +43,10 @@ pub(super) fn not_ok(page: &Page, at: usize) -> Found {
 
 /// `#   Failed test 'name'`: what Perl's tools say on stderr, where prove hides the rest.
 pub(super) fn failed_test(page: &Page, at: usize) -> Found {
-    let comment = |line: &str| line.trim_start().strip_prefix('#').map(|text| text.trim_start().to_owned());
     let text = comment(page.line(at))?;
     let name = text.strip_prefix("Failed test")?.trim();
     let end = page.find_end(at + 1, |line| {
-        comment(line).is_none_or(|text| starts_with_any(&text, &["Failed test", "Looks like"]))
+        comment(line).is_none_or(|text| starts_with_any(text, &["Failed test", "Looks like"]))
     });
     let quoted = name.strip_prefix('\'').and_then(|rest| rest.rsplit_once('\''));
     let mut failure = Failure::new(Stage::Test, "tap")
@@ -55,6 +54,10 @@ pub(super) fn failed_test(page: &Page, at: usize) -> Found {
         .with_line(at, LineKind::Head);
     add_comments(page, &mut failure, at + 1, end);
     Some((failure, end))
+}
+
+fn comment(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix('#').map(str::trim_start)
 }
 
 /// Adds the comments in the lines `from..to` to `failure`.
@@ -141,8 +144,12 @@ fn yaml(page: &Page, failure: &mut Failure, from: usize, to: usize) {
                 failure.add(at, if is_place { LineKind::Frame } else { LineKind::Note });
             }
             "stack" | "at" => {
-                let is_own = |file: &str| !is_external(file) && !file.starts_with('/');
-                frames.extend(find_location(text).filter(|found| is_own(found.file)).map(|_| at));
+                if let Some(found) = find_location(text)
+                    && !is_external(found.file)
+                    && !found.file.starts_with('/')
+                {
+                    frames.push(at);
+                }
             }
             "failureType" if said.contains("subtestsFailed") => failure.tool = SUITE,
             _ => {}

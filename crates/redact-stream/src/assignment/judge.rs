@@ -73,7 +73,6 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
     if name.is_screaming && tie == Tie::Tight {
         return true;
     }
-    let is_key = |least| text.len() >= least && is_mixed || text.len() >= 20 && is_one_word(text);
     match (name.kind, value.is_quoted) {
         (NameKind::Password | NameKind::Short, true) => true,
         (NameKind::Password | NameKind::Short, false) => {
@@ -81,8 +80,11 @@ pub(super) fn is_secret(name: &Name, tie: Tie, value: &Value<'_>, follows: Optio
             is_mixed || text.len() >= 6 && (ends_line || tie == Tie::Tight) && is_plain_word(text)
         }
         (NameKind::Key | NameKind::Authorization, true) => text.len() >= 6,
-        (NameKind::Token, false) if tie != Tie::Tight => is_key(12),
-        (NameKind::Token, _) | (NameKind::Key | NameKind::Authorization, false) => is_key(8),
+        (NameKind::Token, _) | (NameKind::Key | NameKind::Authorization, false) => {
+            let is_loose = name.kind == NameKind::Token && !value.is_quoted && tie != Tie::Tight;
+            let least = if is_loose { 12 } else { 8 };
+            text.len() >= least && is_mixed || text.len() >= 20 && is_one_word(text)
+        }
         (NameKind::Vague, _) => false,
     }
 }
@@ -101,9 +103,8 @@ fn is_chance(text: &[u8]) -> bool {
 /// Returns true if a span of code in a text is a name or a call, and nothing of chance.
 pub(crate) fn is_identifier(text: &[u8]) -> bool {
     let name = text.strip_suffix(b"()").unwrap_or(text);
-    let has = |kind: fn(&u8) -> bool| name.iter().any(kind);
-    let is_chance = has(u8::is_ascii_digit)
-        && (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) || name.len() >= 16);
+    let has_both_cases = name.iter().any(u8::is_ascii_lowercase) && name.iter().any(u8::is_ascii_uppercase);
+    let is_chance = name.iter().any(u8::is_ascii_digit) && (has_both_cases || name.len() >= 16);
     !name.first().is_none_or(u8::is_ascii_digit) && name.iter().all(|&byte| is_word(byte)) && !is_chance
 }
 

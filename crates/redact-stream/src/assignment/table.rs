@@ -152,8 +152,11 @@ impl Layout {
 
 /// Returns the lines below one that ends at `end`, up to an empty one.
 fn rows(view: &View<'_>, end: usize) -> impl Iterator<Item = Cell> {
-    let next = move |end: usize| next_line(view, end).filter(|row| row.1 > row.0);
-    std::iter::successors(next(end), move |row| next(row.1)).take(MAX_ROWS)
+    std::iter::successors(next_row(view, end), move |row| next_row(view, row.1)).take(MAX_ROWS)
+}
+
+fn next_row(view: &View<'_>, end: usize) -> Option<Cell> {
+    next_line(view, end).filter(|row| row.1 > row.0)
 }
 
 fn is_rule(view: &View<'_>, (start, end): Cell) -> bool {
@@ -174,10 +177,13 @@ fn secret(view: &View<'_>, cell: Cell, least: usize, is_value: impl Fn(&[u8]) ->
 /// Returns a cell without blanks, quotes and a line end at its edges.
 fn trimmed(view: &View<'_>, (start, end): Cell) -> Cell {
     let text = view.text(start, end);
-    let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`*\\".contains(byte);
-    let before = text.iter().take_while(|byte| is_edge(byte)).count();
-    let after = text[before..].iter().rev().take_while(|byte| is_edge(byte)).count();
+    let before = text.iter().take_while(|byte| is_edge(**byte)).count();
+    let after = text[before..].iter().rev().take_while(|byte| is_edge(**byte)).count();
     (start + before, end - after)
+}
+
+fn is_edge(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\"'`*\\".contains(&byte)
 }
 
 /// Returns the start of a line. One whose end is escaped may begin with its text.

@@ -78,15 +78,17 @@ const TIES: &[(Option<Tie>, &str, &str)] = &[
 
 /// What follows the name, of all ties at once, and what stands in front of and behind the name for each.
 static EXPRESSIONS: LazyLock<(RegexSet, Vec<[Regex; 2]>)> = LazyLock::new(|| {
-    let whole = |pattern: &str| {
-        let pattern = pattern.replace("NESTED", NESTED);
-        PARTS.iter().rev().fold(pattern, |pattern, (name, part)| pattern.replace(name, part))
-    };
     let set = RegexSetBuilder::new(TIES.iter().map(|(_, _, after)| whole(after))).unicode(false).build();
     let each = TIES.iter().map(|(_, before, after)| [before, after].map(|text| expression(&whole(text))));
     // A test makes all of them.
     (set.unwrap_or_else(|error| panic!("{error}")), each.collect())
 });
+
+/// Returns the pattern with its parts written out.
+fn whole(pattern: &str) -> String {
+    let pattern = pattern.replace("NESTED", NESTED);
+    PARTS.iter().rev().fold(pattern, |pattern, (name, part)| pattern.replace(name, part))
+}
 
 matchers! {
     /// `::set-output name=`, before a name that `::` ties to its value; elsewhere that is the path of a type.

@@ -74,10 +74,9 @@ fn entity(view: &View<'_>, at: usize) -> Option<usize> {
 
 pub(super) fn value<'a>(view: &View<'a>, at: usize, tie: Tie) -> Option<Value<'a>> {
     if tie == Tie::Element {
-        let belongs: Class = |byte| !b"<\n\r".contains(&byte);
-        let end = view.run_most(at, JUDGED, belongs);
+        let end = view.run_most(at, JUDGED, is_in_element);
         let is_closed = view.has(end, b"</");
-        return is_closed.then(|| Value::new(view, at, end, true, belongs));
+        return is_closed.then(|| Value::new(view, at, end, true, is_in_element));
     }
     if let Some((mark, start)) = quote_at(view, at) {
         let depth = start - at - 1;
@@ -105,10 +104,17 @@ static BLANKS: LazyLock<Regex> = LazyLock::new(|| expression(r"^(?:\s|\\+[nrt\n]
 
 /// Returns the first line of a text of several.
 fn first_line<'a>(view: &View<'a>, from: usize) -> Value<'a> {
-    let belongs: Class = |byte| !b"\"'\\\n\r".contains(&byte);
     let start = from + BLANKS.find(view.rest(from)).map_or(0, |blanks| blanks.len());
-    let end = view.run_most(start, JUDGED, belongs);
-    Value::new(view, start, end, true, belongs)
+    let end = view.run_most(start, JUDGED, is_in_line);
+    Value::new(view, start, end, true, is_in_line)
+}
+
+fn is_in_element(byte: u8) -> bool {
+    !b"<\n\r".contains(&byte)
+}
+
+fn is_in_line(byte: u8) -> bool {
+    !b"\"'\\\n\r".contains(&byte)
 }
 
 fn bare<'a>(view: &View<'a>, start: usize) -> Value<'a> {

@@ -151,15 +151,12 @@ pub fn start_session() {
 /// Puts us into a job that the system ends when we are gone, with all that we start from now on.
 pub fn end_children_with_us() {
     static JOB: OnceLock<win32job::Job> = OnceLock::new();
-    let make = || -> Result<win32job::Job, win32job::JobError> {
-        let mut limits = win32job::ExtendedLimitInfo::new();
-        limits.limit_kill_on_job_close();
-        let job = win32job::Job::create_with_limit_info(&limits)?;
-        job.assign_current_process()?;
-        Ok(job)
-    };
+    let mut limits = win32job::ExtendedLimitInfo::new();
+    limits.limit_kill_on_job_close();
     // Where jobs cannot be nested, what is left running is found by its parents.
-    if let Ok(job) = make() {
+    if let Ok(job) = win32job::Job::create_with_limit_info(&limits)
+        && job.assign_current_process().is_ok()
+    {
         let _first = JOB.set(job).is_ok();
     }
 }

@@ -179,11 +179,10 @@ fn has_ended(started: &ChildProcess, readings: [&Reading; 2]) -> io::Result<bool
     if started.handle().wait_timeout(TICK)?.is_none() {
         return Ok(false);
     }
-    let is_read = || readings.iter().all(|reading| reading.is_finished());
-    if !is_read() {
+    if !readings.iter().all(|reading| reading.is_finished()) {
         thread::park_timeout(TICK);
     }
-    Ok(is_read())
+    Ok(readings.iter().all(|reading| reading.is_finished()))
 }
 
 /// Whether a tool has had the time that a stop leaves it.
@@ -205,11 +204,12 @@ impl<'a> StopWatch<'a> {
         if self.heeds == Heeds::LaterStop {
             return self.interrupt.count() > self.count_before;
         }
-        let is_over = |came: bool, since: &mut Option<Instant>, grace: Duration| {
-            came && since.get_or_insert_with(Instant::now).elapsed() >= grace
-        };
-        is_over(self.interrupt.is_urgent(), &mut self.urgent, AFTER_URGENT_STOP)
-            || is_over(self.interrupt.signal().is_some(), &mut self.stopped, AFTER_STOP)
+        let came = [
+            (self.interrupt.is_urgent(), &mut self.urgent, AFTER_URGENT_STOP),
+            (self.interrupt.signal().is_some(), &mut self.stopped, AFTER_STOP),
+        ];
+        came.into_iter()
+            .any(|(came, since, grace)| came && since.get_or_insert_with(Instant::now).elapsed() >= grace)
     }
 }
 

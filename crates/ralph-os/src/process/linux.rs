@@ -77,17 +77,18 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     })
 }
 
+fn value_in<'e>(environment: &'e [u8], name: &str) -> Option<&'e [u8]> {
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
 /// Returns whose marker the process was started with: this one if it has all of `marks`, else another's if it has
 /// `variable` at all.
 pub(super) fn carried(pid: i32, variable: &str, marks: &[(&str, &str)]) -> Carried {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let value = |name: &str| {
-        let mut entries = environment.split(|byte| *byte == 0);
-        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-    };
-    if marks.iter().all(|(name, expected)| value(name) == Some(expected.as_bytes())) {
+    if marks.iter().all(|(name, expected)| value_in(&environment, name) == Some(expected.as_bytes())) {
         Carried::This
-    } else if value(variable).is_some() {
+    } else if value_in(&environment, variable).is_some() {
         Carried::Another
     } else {
         Carried::Nothing

@@ -61,9 +61,12 @@ fn look(which: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
     system
 }
 
+fn number(pid: sysinfo::Pid) -> i32 {
+    pid.as_u32().cast_signed()
+}
+
 /// `None` if it has ended meanwhile.
 fn as_process(process: &sysinfo::Process) -> Option<Process> {
-    let number = |pid: sysinfo::Pid| pid.as_u32().cast_signed();
     let pid = number(process.pid());
     // On Windows it is that of the user at the screen.
     let session = process.session_id().filter(|_| cfg!(unix)).map_or(0, number);

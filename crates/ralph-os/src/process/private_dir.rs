@@ -19,10 +19,9 @@ const OURS: &str = "ralph";
 ///
 /// If the git directory is gone that `dir` was in: were a new one made, what was moved away could not be moved back.
 pub fn create_private_dir(dir: &Utf8Path) -> Result<()> {
-    let is_missing = |folder: &Utf8Path| folder.symlink_metadata().is_err();
-    let missing = dir.ancestors().take_while(|folder| is_missing(folder));
+    let missing = dir.ancestors().take_while(|folder| folder.symlink_metadata().is_err());
     let ours = missing.filter(|folder| folder.file_name() == Some(OURS)).filter_map(Utf8Path::parent);
-    let git_dir = ours.filter(|git_dir| is_missing(git_dir)).last();
+    let git_dir = ours.filter(|git_dir| git_dir.symlink_metadata().is_err()).last();
     if let Some(git_dir) = git_dir.filter(|git_dir| !git_dir.ancestors().any(is_git_dir)) {
         return Err(Refusal::new(format!("the git directory `{git_dir}` is gone"))
             .with_hint("move it back to where it was, then run the command again")

@@ -32,10 +32,9 @@ pub(super) fn put_back(mut stream: &File, path: &Utf8Path) -> Result<()> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }
-    let mut copy = || -> io::Result<()> {
-        let mut there = open(path)?;
+    let copied = open(path).and_then(|mut there| {
         stream.rewind()?;
-        io::copy(&mut stream, &mut there).map(drop)
-    };
-    copy().with_context(|| format!("write {path} again, which was deleted"))
+        io::copy(&mut stream, &mut there)
+    });
+    copied.map(drop).with_context(|| format!("write {path} again, which was deleted"))
 }

@@ -69,15 +69,17 @@ pub(super) fn processes() -> Vec<Process> {
 /// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told. One that
 /// only waits for us does not count.
 pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
-    let is_there = |pid: i32| match current_folder(pid) {
+    let resident = pids().resident.clone();
+    let mut running = processes().into_iter().filter(|process| {
+        (process.name == "git" || process.name.starts_with("git-"))
+            && !process.is_zombie
+            && !resident.contains(&process.pid)
+    });
+    running.any(|process| match current_folder(process.pid) {
         Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),
         // One that has just ended has none.
         Err(error) => error.kind() != ErrorKind::NotFound,
-    };
-    let resident = pids().resident.clone();
-    let is_git = |process: &Process| process.name == "git" || process.name.starts_with("git-");
-    let mut running = processes().into_iter().filter(|process| is_git(process) && !process.is_zombie);
-    running.any(|process| !resident.contains(&process.pid) && is_there(process.pid))
+    })
 }
 
 /// Returns the current folder of a process.

@@ -50,7 +50,7 @@ pub const LOCAL_GIT_VARIABLES: &[&str] = &[
 pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
 
 /// A tool to run to its end, with its output in memory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tool {
     program: OsString,
     arguments: Vec<OsString>,
@@ -79,9 +79,9 @@ impl Captured {
     /// Returns the line of stderr that says why it failed, for messages: git's last word, or the first one there is.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
-        let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-        let line = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
-        line.map_or_else(|| format!("exit code {}", self.code), str::to_owned)
+        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let line = lines.iter().find(|line| line.starts_with("fatal: ")).or(lines.first());
+        line.map_or_else(|| format!("exit code {}", self.code), |line| (*line).to_owned())
     }
 }
 
@@ -208,14 +208,14 @@ impl Tool {
     /// Returns the call, without its streams.
     pub(super) fn expression(&self) -> duct::Expression {
         let program = platform::program(&self.program);
-        let plain = || duct::cmd(&program, &self.arguments);
+        let call = duct::cmd(&program, &self.arguments);
         let call = if !(self.has_own_session && launches()) {
-            plain()
+            call
         } else if has_terminal() {
             // It is known that the program is there.
-            through_ourselves(NULL_DEVICE.into(), &program, &self.arguments).unwrap_or_else(plain)
+            through_ourselves(NULL_DEVICE.into(), &program, &self.arguments).unwrap_or(call)
         } else {
-            in_own_group(&plain())
+            in_own_group(&call)
         };
         let call = call.dir(&self.directory).unchecked();
         // Of two settings the one that was applied first wins there, and the last one here.

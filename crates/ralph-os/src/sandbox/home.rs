@@ -39,16 +39,16 @@ impl PrivateHome {
             PrivateHome { real: self.real.clone(), dir: Utf8PathBuf::from(format!("{}.new", self.dir)) };
         remove_path(&new.dir)?;
         fs::create_dir(&new.dir)?;
-        let below = |path: &Utf8PathBuf| path.strip_prefix(&self.real).ok().map(Utf8Path::to_owned);
-        let hidden = hide.iter().filter(|path| !show.contains(path)).filter_map(below);
+        let hidden = hide.iter().filter(|path| !show.contains(path));
+        let hidden = hidden.filter_map(|path| path.strip_prefix(&self.real).ok()).map(Utf8Path::to_owned);
         let own = states.iter().flat_map(AgentState::roots);
         let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
         new.link(Utf8Path::new(""), &left_out)?;
         for folder in EMPTY {
             fs::create_dir_all(new.dir.join(folder))?;
         }
-        for path in show.iter().filter_map(below) {
-            let (from, to) = (self.real.join(&path), new.dir.join(&path));
+        for path in show.iter().filter_map(|path| path.strip_prefix(&self.real).ok()) {
+            let (from, to) = (self.real.join(path), new.dir.join(path));
             if to.symlink_metadata().is_err() && from.exists() {
                 to.parent().map_or(Ok(()), fs::create_dir_all)?;
                 symlink(from, to)?;

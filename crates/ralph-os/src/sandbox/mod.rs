@@ -11,7 +11,6 @@ mod variables;
 
 use std::env::split_paths;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -121,8 +120,14 @@ impl Mechanism {
             return Self::Srt;
         }
         let is_closed = !networks.contains(&&Network::All);
-        let has = |mechanism: &Self| on_path(mechanism.name(), path_variable).is_some();
-        if is_closed && !has(&Self::Bwrap) && has(&Self::Srt) { Self::Srt } else { Self::Bwrap }
+        if is_closed
+            && on_path(Self::Bwrap.name(), path_variable).is_none()
+            && on_path(Self::Srt.name(), path_variable).is_some()
+        {
+            Self::Srt
+        } else {
+            Self::Bwrap
+        }
     }
 
     /// Returns the command that installs it.
@@ -437,13 +442,13 @@ fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Re
 
 /// Refuses a PATH on which commands could put programs that the loop starts outside, such as git.
 fn check_path(rules: &Rules, path_variable: &str) -> Result<(), Refusal> {
-    let is_open = |folder: &PathBuf| {
+    let mut folders = split_paths(path_variable).filter(|folder| !folder.as_os_str().is_empty());
+    let open = folders.find(|folder| {
         let Some(folder) = folder.to_str() else { return true };
         let real = canonicalize(Utf8Path::new(folder)).unwrap_or_else(|_| Utf8PathBuf::from(folder));
         !Utf8Path::new(folder).is_absolute() || rules.write.iter().any(|written| real.starts_with(written))
-    };
-    let mut folders = split_paths(path_variable).filter(|folder| !folder.as_os_str().is_empty());
-    match folders.find(is_open) {
+    });
+    match open {
         None => Ok(()),
         Some(folder) => Err(Refusal::new(format!(
             "the PATH has `{}`, where the agent could put a program that runs outside of the sandbox",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Mechanism, Purpose, Sandbox};
+use crate::platform::canonicalize;
 
 /// What is hidden of a home folder unless `sandbox.show` names it: credentials, and what acts for the user.
 pub const HIDDEN: &[&str] = &[
@@ -94,7 +95,6 @@ impl Sandbox {
     pub(super) fn places(&self, purpose: Purpose) -> Places {
         let rules = &self.rules;
         let mut places = Places::new();
-        let real = |path: &Utf8Path| crate::platform::canonicalize(path).ok();
         let needed = NEEDED.iter().copied().map(Utf8Path::new).filter_map(real);
         let needed: Vec<_> = needed.filter(|path| path.starts_with(SOCKETS)).collect();
         if self.mechanism == Mechanism::Bwrap {
@@ -142,4 +142,8 @@ fn pin(places: &mut Places) {
             places.extend(above.into_iter().map(|folder| (folder, Access::Write)));
         }
     }
+}
+
+fn real(path: &Utf8Path) -> Option<Utf8PathBuf> {
+    canonicalize(path).ok()
 }

@@ -22,12 +22,13 @@ pub(super) const PHANTOMS: &[&str] = &[
     ".claude/agents",
 ];
 
+fn paths<'p>(places: &'p Places, wanted: &[Access]) -> Vec<&'p str> {
+    let found = places.iter().filter(|(_, access)| wanted.contains(access));
+    found.map(|(path, _)| path.as_str()).collect()
+}
+
 /// Returns the file of settings. Everything can be read but what is denied, and nothing be written but what is allowed.
 pub(super) fn settings(places: &Places, network: &Network) -> String {
-    let of = |wanted: &[Access]| -> Vec<&str> {
-        let found = places.iter().filter(|(_, access)| wanted.contains(access));
-        found.map(|(path, _)| path.as_str()).collect()
-    };
     let hosts = match network {
         Network::Hosts(hosts) => hosts.as_slice(),
         Network::All | Network::None => &[],
@@ -35,10 +36,10 @@ pub(super) fn settings(places: &Places, network: &Network) -> String {
     let settings = json!({
         "network": {"allowedDomains": hosts, "deniedDomains": [], "strictAllowlist": true},
         "filesystem": {
-            "denyRead": of(&[Access::HiddenDir, Access::HiddenFile]),
-            "allowRead": of(&[Access::Shown]),
-            "allowWrite": of(&[Access::Write]),
-            "denyWrite": of(&[Access::ReadOnly]),
+            "denyRead": paths(places, &[Access::HiddenDir, Access::HiddenFile]),
+            "allowRead": paths(places, &[Access::Shown]),
+            "allowWrite": paths(places, &[Access::Write]),
+            "denyWrite": paths(places, &[Access::ReadOnly]),
         },
     });
     format!("{settings:#}\n")

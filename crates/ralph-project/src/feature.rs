@@ -32,8 +32,7 @@ pub struct FeatureQuery {
 
 /// Returns the folder that holds `.specify/`, looked for from `cwd` up to the top of the work tree; else that top.
 pub fn project_root(cwd: &Utf8Path, worktree_top: &Utf8Path) -> Utf8PathBuf {
-    let real = |path: &Utf8Path| canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (cwd, top) = (real(cwd), real(worktree_top));
+    let [cwd, top] = [cwd, worktree_top].map(|path| canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     let within = cwd.ancestors().take_while(|folder| folder.starts_with(&top));
     let found = within.filter(|folder| folder.join(".specify").is_dir()).map(Utf8Path::to_owned).next();
     found.unwrap_or(top)

@@ -25,19 +25,19 @@ impl Feature {
     /// Returns the same feature in another work tree of the repository; `from` is the top of this one.
     #[must_use]
     pub fn in_tree(&self, from: &Utf8Path, files: &ProjectFiles) -> Self {
-        let moved = |path: &Utf8PathBuf| match path.strip_prefix(from) {
-            Ok(path) => files.top().join(path),
-            Err(_) => path.clone(),
-        };
-        Self {
-            dir: moved(&self.dir),
-            tasks_path: moved(&self.tasks_path),
-            spec_path: moved(&self.spec_path),
-            plan_path: moved(&self.plan_path),
-            progress_path: moved(&self.progress_path),
-            files: files.clone(),
-            ..self.clone()
+        let mut feature = Self { files: files.clone(), ..self.clone() };
+        for path in [
+            &mut feature.dir,
+            &mut feature.tasks_path,
+            &mut feature.spec_path,
+            &mut feature.plan_path,
+            &mut feature.progress_path,
+        ] {
+            if let Ok(below) = path.strip_prefix(from) {
+                *path = files.top().join(below);
+            }
         }
+        feature
     }
 
     /// Returns the feature whose files are in `dir`.

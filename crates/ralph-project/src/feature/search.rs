@@ -178,22 +178,21 @@ impl Search {
     /// Returns the only feature with open tasks, or the only feature.
     pub(super) fn only(&self, has_open_tasks: impl Fn(&Utf8Path) -> bool) -> Result<Feature> {
         let names = self.names()?;
-        let tasks = |name: &String| self.root.join("specs").join(name).join("tasks.md");
-        let listed: Vec<_> = names.iter().filter(|name| tasks(name).exists()).collect();
-        let open: Vec<_> = listed.iter().copied().filter(|name| has_open_tasks(&tasks(name))).collect();
+        let specs = self.root.join("specs");
+        let listed: Vec<_> = names.iter().filter(|name| specs.join(name).join("tasks.md").exists()).collect();
+        let open = listed.iter().copied().filter(|name| has_open_tasks(&specs.join(name).join("tasks.md")));
+        let open: Vec<_> = open.collect();
         // One whose tasks are all done, or that has no list yet, is still what the user means if there is no other.
         let found = match (open.as_slice(), listed.as_slice(), names.as_slice()) {
             ([only], _, _) | ([], [only], _) => *only,
             ([], [], [only]) => only,
             ([], [], []) if self.has_other_names() => bail!(
-                "there is no feature: {} has no directory with a name in UTF-8, and paths are recorded as UTF-8\n\
-                 hint: rename the directory of the feature",
-                self.root.join("specs")
+                "there is no feature: {specs} has no directory with a name in UTF-8, and paths are recorded as UTF-8\n\
+                 hint: rename the directory of the feature"
             ),
             ([], [], []) => bail!(
-                "there is no feature: {}/ contains none\n\
-                 hint: make one with spec-kit (`/speckit.specify` or `/speckit-specify`), or name a task list with --tasks FILE",
-                self.root.join("specs")
+                "there is no feature: {specs}/ contains none\n\
+                 hint: make one with spec-kit (`/speckit.specify` or `/speckit-specify`), or name a task list with --tasks FILE"
             ),
             ([], [], _) => bail!("no feature has a task list\n{}", self.candidates_hint()),
             ([], _, _) => bail!("no feature has open tasks\n{}", self.candidates_hint()),
@@ -201,7 +200,7 @@ impl Search {
                 return Err(ambiguous("have open tasks", several));
             }
         };
-        self.of_directory(&self.root.join("specs").join(found))
+        self.of_directory(&specs.join(found))
     }
 
     fn candidates_hint(&self) -> String {

@@ -208,15 +208,16 @@ impl ProjectFiles {
 
 /// Reads all of a file, unless that is more than `max_bytes`.
 pub fn read_at_most(file: &mut File, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let too_large = || Err(Refused::TooLarge { max_bytes }.into());
     let length = file.metadata()?.len();
-    if length > max_bytes {
-        return too_large();
+    if length <= max_bytes {
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        // It may grow meanwhile.
+        file.take(max_bytes + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= max_bytes {
+            return Ok(bytes);
+        }
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    // It may grow meanwhile.
-    file.take(max_bytes + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max_bytes { too_large() } else { Ok(bytes) }
+    Err(Refused::TooLarge { max_bytes }.into())
 }
 
 /// Opens a regular file of ours that an agent may have replaced. A link, or something to wait for, counts as none.

@@ -88,12 +88,13 @@ impl Bounds {
         if self.base_of(from).is_none() {
             return Ok(());
         }
-        let is_known = |found: &Metadata| {
-            let identity = if found.is_dir() { platform::identity(to, found) } else { None };
-            identity.is_some_and(|identity| self.git_directories.contains(&identity))
-        };
         let name = to.file_name().unwrap_or_default();
-        if is_git_name(&bytes_of(name)) || found.is_some_and(is_known) {
+        let folder = found.filter(|found| found.is_dir());
+        if is_git_name(&bytes_of(name))
+            || folder
+                .and_then(|folder| platform::identity(to, folder))
+                .is_some_and(|identity| self.git_directories.contains(&identity))
+        {
             return Err(Refused::InGitDirectory(to.to_owned()).into());
         }
         Ok(())
@@ -225,8 +226,10 @@ impl Walk<'_> {
 /// what Windows ignores at the end of a name, and what macOS ignores anywhere in it.
 pub(super) fn is_git_name(name: &[u8]) -> bool {
     let text = String::from_utf8_lossy(name);
-    let is_ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let seen: String = text.chars().filter(|c| !is_ignored(*c)).collect();
+    let seen = text.replace(
+        |c| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'),
+        "",
+    );
     let seen = seen.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     seen.eq_ignore_ascii_case(".git") || seen.eq_ignore_ascii_case("git~1")
 }

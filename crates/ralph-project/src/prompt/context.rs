@@ -121,7 +121,6 @@ pub struct PromptContext {
 impl PromptContext {
     /// Returns the text of a part that is appended to a prompt whose template does not place it.
     pub(super) fn part(&self, name: &str) -> String {
-        let list = |lines: &[String]| lines.iter().map(|line| list_item(line) + "\n").collect();
         match name {
             "last_attempt" => self.last_attempt.clone(),
             "question" => self.question.clone(),
@@ -142,8 +141,8 @@ impl PromptContext {
     pub(super) fn values(&self, memory: &str) -> Value {
         let phase = self.current_task.as_ref().and_then(|task| task.phase.as_deref()).unwrap_or_default();
         let (phase_number, phase_name) = split_phase(phase);
-        let value = |name: &str| -> Value {
-            match name {
+        let values = NAMES.iter().map(|name| {
+            let value = match *name {
                 "feature_name" => (&self.feature_name).into(),
                 "feature_dir" => (&self.feature_dir).into(),
                 "spec_path" => (&self.spec_path).into(),
@@ -187,9 +186,10 @@ impl PromptContext {
                 "runs_left" => self.runs_left.into(),
                 "ralph_command" => (&self.ralph_command).into(),
                 _ => Value::UNDEFINED,
-            }
-        };
-        Value::from_pairs(NAMES.iter().map(|name| (*name, value(name))))
+            };
+            (*name, value)
+        });
+        Value::from_pairs(values)
     }
 }
 
@@ -198,16 +198,20 @@ fn list_item(text: &str) -> String {
     format!("- {}", text.trim().replace('\n', "\n  "))
 }
 
+fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| list_item(line) + "\n").collect()
+}
+
 /// `Phase 2: Core` as `2` and `Core`; a heading of another form is all name.
 fn split_phase(phase: &str) -> (&str, &str) {
-    let split = || {
-        let rest = phase.strip_prefix("Phase ").or_else(|| phase.strip_prefix("phase "))?.trim_start();
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(rest.len());
-        let (number, name) = rest.split_at(end);
-        let is_number = number.starts_with(|c: char| c.is_ascii_digit());
-        is_number.then(|| (number.trim_end_matches('.'), name.trim_start_matches([':', '-', '–', '—', ' '])))
-    };
-    split().unwrap_or(("", phase))
+    let rest = phase.strip_prefix("Phase ").or_else(|| phase.strip_prefix("phase ")).unwrap_or_default();
+    let rest = rest.trim_start();
+    if !rest.starts_with(|c: char| c.is_ascii_digit()) {
+        return ("", phase);
+    }
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(rest.len());
+    let (number, name) = rest.split_at(end);
+    (number.trim_end_matches('.'), name.trim_start_matches([':', '-', '–', '—', ' ']))
 }
 
 /// Prints as `T004 text`, and has parts.

@@ -95,6 +95,7 @@ pub(super) fn missing(used: &HashSet<String>) -> Vec<&'static str> {
 }
 
 fn is_placed(name: &str, used: &HashSet<String>) -> bool {
-    let is_used = |name: &str| used.iter().any(|used| used.split('.').next() == Some(name));
-    is_used(name) || is_used(&name.to_uppercase())
+    let uppercase = name.to_uppercase();
+    let mut used = used.iter().filter_map(|used| used.split('.').next());
+    used.any(|used| used == name || used == uppercase)
 }

@@ -22,15 +22,12 @@ const PLAIN_NAMES: [(&str, &str); 6] = [
 
 /// Returns the template with `{FEATURE_NAME}` and its like in the form of all other names. Lines stay where they are.
 pub(super) fn with_plain_names(source: &str) -> String {
-    let replaced = |text: &str| {
-        PLAIN_NAMES.iter().fold(text.to_owned(), |text, (plain, name)| {
-            if text.contains(plain) { text.replace(plain, name) } else { text }
-        })
-    };
     pieces(source)
         .into_iter()
         .map(|piece| match piece {
-            Piece::Text(text) => replaced(text),
+            Piece::Text(text) => PLAIN_NAMES.iter().fold(text.to_owned(), |text, (plain, name)| {
+                if text.contains(plain) { text.replace(plain, name) } else { text }
+            }),
             Piece::Tag(text) | Piece::Untouched(text) => text.to_owned(),
         })
         .collect()

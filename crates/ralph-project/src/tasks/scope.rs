@@ -31,9 +31,12 @@ pub fn named<'a>(tasks: &'a TaskList, name: &str, path: &Utf8Path) -> Result<&'a
     found.ok_or_else(|| refuse(&Unselectable::UnknownTask(name.to_owned()), tasks, path))
 }
 
+fn names(groups: Vec<Group>) -> Vec<String> {
+    groups.into_iter().map(|group| group.name).collect()
+}
+
 /// Returns a refusal that names what the list has instead.
 fn refuse(error: &Unselectable, tasks: &TaskList, path: &Utf8Path) -> Refusal {
-    let names = |groups: Vec<Group>| -> Vec<String> { groups.into_iter().map(|group| group.name).collect() };
     let hint = match error {
         Unselectable::UnknownTask(name) => unknown_task(name, tasks),
         Unselectable::Backwards(from, until) => {

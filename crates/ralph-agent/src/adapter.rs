@@ -47,9 +47,6 @@ impl Adapter {
             argv.extend([known.model, "{model}"]);
         }
         argv.extend_from_slice(known.last);
-        let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-        };
         let mut environment = owned(known.set);
         environment.extend_from_slice(&settings.env);
         let launch = Launch {
@@ -148,13 +145,12 @@ impl Adapter {
 /// Returns what an agent has of the home folder, and where.
 fn state(known: &Known, settings: &AgentSettings, lookup: Lookup<'_>) -> AgentState {
     let own = settings.agent_state();
-    let paths = |names: &[&str], own: Vec<Utf8PathBuf>| names.iter().map(Into::into).chain(own).collect();
     // The base directories of XDG, which agents that keep to them may have elsewhere too.
     let folders =
         known.folder.into_iter().chain([("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")]);
     AgentState {
-        copies: paths(known.state, own.copies),
-        credentials: paths(known.credentials, own.credentials),
+        copies: known.state.iter().map(Into::into).chain(own.copies).collect(),
+        credentials: known.credentials.iter().map(Into::into).chain(own.credentials).collect(),
         folders: folders
             .map(|(name, usual)| {
                 let set = variable(name, settings, lookup).filter(|set| set.starts_with('/'));
@@ -170,11 +166,14 @@ fn variable(name: &str, settings: &AgentSettings, lookup: Lookup<'_>) -> Option<
     set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
 }
 
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
 fn codex_home(settings: &AgentSettings, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
-    let variable = |name: &str| variable(name, settings, lookup);
-    let own = variable("CODEX_HOME").map(Utf8PathBuf::from);
+    let own = variable("CODEX_HOME", settings, lookup).map(Utf8PathBuf::from);
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    own.or_else(|| variable(home).map(|home| Utf8Path::new(&home).join(".codex")))
+    own.or_else(|| variable(home, settings, lookup).map(|home| Utf8Path::new(&home).join(".codex")))
 }
 
 /// The user that runs the loop.

@@ -26,18 +26,19 @@ pub(super) struct Command {
 impl Command {
     pub(super) fn new(argv: &[String], settings: &AgentSettings) -> Result<Self> {
         let name = &settings.name;
-        let holds = |placeholder: &str| argv.iter().any(|word| word.contains(placeholder));
+        let [has_model, has_file, has_prompt] = ["{model}", "{prompt_file}", "{prompt}"]
+            .map(|placeholder| argv.iter().any(|word| word.contains(placeholder)));
         if argv.first().is_none_or(String::is_empty) {
             bail!("agent `{name}`: its command is empty\nhint: set `command` in [agents.{name}]");
         }
-        if holds("{model}") && settings.model.is_none() {
+        if has_model && settings.model.is_none() {
             bail!(
                 "agent `{name}`: its command contains {{model}}, but no model is set\nhint: set one with --model, \
                  or set `model`"
             );
         }
         // A placeholder determines how the prompt is passed.
-        let prompt = match (settings.prompt, holds("{prompt_file}"), holds("{prompt}")) {
+        let prompt = match (settings.prompt, has_file, has_prompt) {
             (PromptVia::Stdin, false, false) => PromptVia::Stdin,
             (PromptVia::Stdin | PromptVia::File, true, _) => PromptVia::File,
             (PromptVia::Stdin | PromptVia::Arg, _, true) => PromptVia::Arg,
@@ -99,9 +100,10 @@ impl Agent for Command {
     }
 
     fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
-        let set = |name: &str| self.launch.environment.iter().rfind(|(set, _)| set == name);
-        let lookup =
-            |name: &str| set(name).map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name));
+        let lookup = |name: &str| {
+            let set = self.launch.environment.iter().rfind(|(set, _)| set == name);
+            set.map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name))
+        };
         let surroundings = Surroundings { lookup: &lookup, ..*surroundings };
         let program = self.launch.argv.first().map_or("", String::as_str);
         check_program(&self.name, program, &surroundings)?;

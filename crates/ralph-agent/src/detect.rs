@@ -53,8 +53,10 @@ pub fn list(
         })
         .collect();
     let answers: Vec<bool> = thread::scope(|scope| {
-        let ask = |(_, adapter, path): &'_ (_, Adapter, Option<_>)| path.is_some() && adapter.answers();
-        let asked: Vec<_> = adapters.iter().map(|one| scope.spawn(move || ask(one))).collect();
+        let asked: Vec<_> = adapters
+            .iter()
+            .map(|(_, adapter, path)| scope.spawn(move || path.is_some() && adapter.answers()))
+            .collect();
         asked.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
     adapters

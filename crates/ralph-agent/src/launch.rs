@@ -161,12 +161,14 @@ impl Launch {
         let ended = child.run(interrupt, &mut || {
             let mut is_behind = false;
             if failure.is_none() {
-                let mut hear = |event: AgentEvent| {
-                    watchdog.observe(&event);
-                    say(event);
-                };
                 stream.set_time(stopwatch.elapsed_ms());
-                match lines.read_some(&mut |line| stream.line(line, &mut hear)) {
+                let read = lines.read_some(&mut |line| {
+                    stream.line(line, &mut |event| {
+                        watchdog.observe(&event);
+                        say(event);
+                    });
+                });
+                match read {
                     Ok(is_more) => is_behind = is_more,
                     Err(error) => failure = Some(error),
                 }

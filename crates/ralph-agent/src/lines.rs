@@ -185,8 +185,7 @@ pub(super) fn shortened(line: &[u8]) -> Vec<u8> {
 
 /// Returns the end of a file, from the start of a line.
 pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+    let read = File::open(path).and_then(|mut file| {
         let skipped = file.metadata()?.len().saturating_sub(most);
         file.seek(SeekFrom::Start(skipped))?;
         let mut bytes = Vec::new();
@@ -196,8 +195,8 @@ pub(super) fn tail(path: &Utf8Path, most: u64) -> Result<String> {
             bytes.drain(..bytes.len() - kept);
         }
         Ok(bytes)
-    };
-    let bytes = read().with_context(|| format!("read the end of {path}"))?;
+    });
+    let bytes = read.with_context(|| format!("read the end of {path}"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

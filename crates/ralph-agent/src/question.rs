@@ -154,8 +154,10 @@ fn without_code(line: &str) -> String {
     for (place, part) in line.split('`').enumerate() {
         plain.push_str(if place % 2 == 0 { part } else { "code" });
     }
-    let is_address = |word: &str| word.contains("://") || word.to_lowercase().contains("www.");
-    let words = plain.split(' ').map(|word| if is_address(word) { "address" } else { word });
+    let words = plain.split(' ').map(|word| {
+        let is_address = word.contains("://") || word.to_lowercase().contains("www.");
+        if is_address { "address" } else { word }
+    });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -168,8 +170,9 @@ fn plain(sentence: &str) -> String {
 
 fn is_offer(sentence: &str) -> bool {
     let sentence = format!(" {} ", normalized(sentence));
-    let has = |words: &str| sentence.contains(&format!(" {words} "));
-    OFFERS.iter().any(|offer| has(offer)) && STEPS.iter().any(|step| has(step))
+    [&OFFERS[..], &STEPS[..]]
+        .iter()
+        .all(|phrases| phrases.iter().any(|words| sentence.contains(&format!(" {words} "))))
 }
 
 #[cfg(test)]

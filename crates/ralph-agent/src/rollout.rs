@@ -29,21 +29,22 @@ pub(super) struct Rollout {
     pub resets_at: Option<Timestamp>,
 }
 
+fn read(path: &Utf8Path) -> std::io::Result<Rollout> {
+    let Some(mut file) = open_plain(path)? else { return Ok(Rollout::default()) };
+    let length = file.metadata()?.len();
+    let rest = length.saturating_sub(MAX_BYTES);
+    let mut rollout = Rollout::default();
+    for (start, count) in [(0, rest.min(MAX_HEAD_BYTES)), (rest, MAX_BYTES)] {
+        file.seek(SeekFrom::Start(start))?;
+        for line in BufReader::new((&mut file).take(count)).split(b'\n') {
+            rollout.take(&serde_json::from_slice(&line?).unwrap_or_default());
+        }
+    }
+    Ok(rollout)
+}
+
 /// Returns what is kept of a thread: nothing if there is no such file, or it cannot be read.
 pub(super) fn of_thread(home: &Utf8Path, thread: &str) -> Rollout {
-    let read = |path: &Utf8Path| -> std::io::Result<Rollout> {
-        let Some(mut file) = open_plain(path)? else { return Ok(Rollout::default()) };
-        let length = file.metadata()?.len();
-        let rest = length.saturating_sub(MAX_BYTES);
-        let mut rollout = Rollout::default();
-        for (start, count) in [(0, rest.min(MAX_HEAD_BYTES)), (rest, MAX_BYTES)] {
-            file.seek(SeekFrom::Start(start))?;
-            for line in BufReader::new((&mut file).take(count)).split(b'\n') {
-                rollout.take(&serde_json::from_slice(&line?).unwrap_or_default());
-            }
-        }
-        Ok(rollout)
-    };
     find(home, thread).and_then(|path| read(&path).ok()).unwrap_or_default()
 }
 

@@ -132,12 +132,12 @@ pub fn play(script: &Utf8Path, stage: &mut Stage<'_>) -> Result<i32> {
 
 impl ScriptIteration {
     fn matches(&self, lookup: Lookup<'_>) -> bool {
-        let is = |name: &str, wanted: Option<String>| {
-            wanted.is_none_or(|wanted| lookup(name).is_some_and(|value| value == wanted))
-        };
-        is("RALPH_TASK", self.task.clone())
-            && is("RALPH_ATTEMPT", self.attempt.map(|number| number.to_string()))
-            && is("RALPH_ITERATION", self.iteration.map(|number| number.to_string()))
+        let conditions = [
+            ("RALPH_TASK", self.task.clone()),
+            ("RALPH_ATTEMPT", self.attempt.map(|number| number.to_string())),
+            ("RALPH_ITERATION", self.iteration.map(|number| number.to_string())),
+        ];
+        conditions.into_iter().all(|(name, wanted)| wanted.is_none() || lookup(name) == wanted)
     }
 }
 

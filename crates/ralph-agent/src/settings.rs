@@ -56,10 +56,9 @@ impl AgentSettings {
 
     /// Returns what a program of the user's has of the home folder.
     pub(super) fn agent_state(&self) -> AgentState {
-        let paths = |names: &[String]| names.iter().map(Into::into).collect();
         AgentState {
-            copies: paths(&self.state),
-            credentials: paths(&self.credentials),
+            copies: self.state.iter().map(Into::into).collect(),
+            credentials: self.credentials.iter().map(Into::into).collect(),
             ..AgentState::default()
         }
     }

@@ -192,17 +192,17 @@ fn words_of_error(event: &Value) -> String {
 }
 
 fn retry(event: &Value, transcript: &Transcript) -> String {
-    let number = |key| event[key].as_u64().unwrap_or_default();
-    let seconds = number("retry_delay_ms").div_ceil(1000);
+    let [attempt, most, delay] =
+        ["attempt", "max_retries", "retry_delay_ms"].map(|key| event[key].as_u64().unwrap_or_default());
+    let seconds = delay.div_ceil(1000);
     let status = event["error_status"].as_u64().map(|status| format!(", {status}")).unwrap_or_default();
     let error = transcript.summary(text(event, "error"));
-    format!("retry {} of {} in {seconds} s ({error}{status})", number("attempt"), number("max_retries"))
+    format!("retry {attempt} of {most} in {seconds} s ({error}{status})")
 }
 
 fn retry_of_qwen(data: &Value) -> String {
-    let number = |key| data[key].as_u64();
-    match (number("attempt"), number("maxRetries"), number("delayMs")) {
-        (Some(attempt), Some(most), Some(delay)) => {
+    match ["attempt", "maxRetries", "delayMs"].map(|key| data[key].as_u64()) {
+        [Some(attempt), Some(most), Some(delay)] => {
             format!("retry {attempt} of {most} in {} s", delay.div_ceil(1000))
         }
         _ => "retry".to_owned(),

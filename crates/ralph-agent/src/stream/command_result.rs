@@ -105,11 +105,12 @@ fn has_words(line: &str) -> bool {
 fn decisive_line(lines: &[&str]) -> String {
     let last = lines.last().copied().unwrap_or_default();
     let open = lines.iter().rposition(|line| !CLOSING.is_match(line)).map_or(0, |at| at + 1);
-    let cause = || {
+    let cause = if open < lines.len() {
         let stdout = lines[..open].join("\n");
         examine(&Output { stdout: &stdout, ..Output::default() }).cause(MAX_LINE_CHARS)
+    } else {
+        None
     };
-    let cause = (open < lines.len()).then(cause).flatten();
     let line = cause.as_deref().unwrap_or(last);
     // Labels of some agents before the words themselves.
     let line = ["Output: ", "Error: "].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line);

@@ -95,10 +95,12 @@ fn usage(path: &Utf8Path) -> Result<(Tokens, Option<String>)> {
         read => read.with_context(|| format!("read {path}"))?,
     };
     let Ok(usage) = serde_json::from_slice::<Value>(&bytes) else { return Ok((Tokens::default(), None)) };
-    let models = || usage["modelMetrics"].as_object().into_iter().flatten();
-    let tokens = models()
+    let models = usage["modelMetrics"].as_object();
+    let tokens = models
+        .into_iter()
+        .flatten()
         .map(|(_, model)| inclusive_tokens(&model["usage"], TOKENS))
         .fold(Tokens::default(), |sum, tokens| sum.plus(&tokens));
-    let busiest = models().max_by_key(|(_, model)| model["requests"]["count"].as_u64());
+    let busiest = models.into_iter().flatten().max_by_key(|(_, model)| model["requests"]["count"].as_u64());
     Ok((tokens, busiest.map(|(name, _)| name.clone())))
 }

@@ -35,16 +35,21 @@ pub(crate) fn class_of_words(words: &str, wanted: &[FailureClass]) -> Option<Fai
 
 /// Returns the class of an HTTP status, if the status alone determines one.
 pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> {
-    let class_in = |wanted: &[FailureClass]| class_of_words(words, wanted);
     match status {
         401 => Some(FailureClass::Auth),
         // Some answer a limit that passes by itself as they answer an empty account.
-        402 => Some(class_in(&[FailureClass::Billing, FailureClass::Quota]).unwrap_or(FailureClass::Billing)),
-        403 => Some(class_in(&[FailureClass::Quota, FailureClass::Billing]).unwrap_or(FailureClass::Auth)),
+        402 => Some(
+            class_of_words(words, &[FailureClass::Billing, FailureClass::Quota])
+                .unwrap_or(FailureClass::Billing),
+        ),
+        403 => Some(
+            class_of_words(words, &[FailureClass::Quota, FailureClass::Billing])
+                .unwrap_or(FailureClass::Auth),
+        ),
         404 => Some(FailureClass::Model),
         413 => Some(FailureClass::Context),
         429 => Some(
-            class_in(&[FailureClass::Billing, FailureClass::Overloaded, FailureClass::Quota])
+            class_of_words(words, &[FailureClass::Billing, FailureClass::Overloaded, FailureClass::Quota])
                 .unwrap_or(FailureClass::RateLimit),
         ),
         500..600 => Some(FailureClass::Overloaded),

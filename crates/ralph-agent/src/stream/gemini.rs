@@ -79,9 +79,9 @@ impl GeminiParser {
 fn result(event: &Value, transcript: &mut Transcript) {
     let stats = &event["stats"];
     // "auto" is no model. The one that got most is the one that worked, and not the one that chose it.
-    let total = |usage: &Value| usage["total_tokens"].as_u64().unwrap_or_default();
     let models = stats["models"].as_object().into_iter().flatten();
-    let busiest = models.max_by_key(|(_, usage)| total(usage)).map(|(name, _)| name.clone());
+    let busiest = models.max_by_key(|(_, usage)| usage["total_tokens"].as_u64().unwrap_or_default());
+    let busiest = busiest.map(|(name, _)| name.clone());
     transcript.model = busiest.or(transcript.model.take());
     if text(event, "status") == "success" {
         transcript.complete();
@@ -95,12 +95,13 @@ fn result(event: &Value, transcript: &mut Transcript) {
 
 /// `input` is without cache. What it thought is output too, and stands nowhere but in the total.
 fn tokens(stats: &Value) -> Tokens {
-    let number = |key: &str| stats[key].as_u64();
-    let output = number("output_tokens").map(|output| {
-        let rest = number("total_tokens").zip(number("input_tokens"));
+    let [input, cached, all_input, output, total] =
+        ["input", "cached", "input_tokens", "output_tokens", "total_tokens"].map(|key| stats[key].as_u64());
+    let output = output.map(|output| {
+        let rest = total.zip(all_input);
         rest.map_or(output, |(total, input)| total.saturating_sub(input).max(output))
     });
-    Tokens { input: number("input"), cache_read: number("cached"), cache_write: None, output }
+    Tokens { input, cache_read: cached, cache_write: None, output }
 }
 
 /// Returns why it ended with this code, where the code alone says so.

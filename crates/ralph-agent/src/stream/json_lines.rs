@@ -54,8 +54,11 @@ impl JsonLines {
         line.hash(&mut hasher);
         let hash = hasher.finish();
         let is_piece = events.iter().any(|event| event["delta"] == true);
-        let has = |word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        self.last.replace(hash) == Some(hash) && !is_piece && (has(b"usage") || has(b"token") || has(b"cost"))
+        let is_repeated = self.last.replace(hash) == Some(hash) && !is_piece;
+        is_repeated
+            && ["usage", "token", "cost"]
+                .iter()
+                .any(|word| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
     }
 }
 
@@ -116,8 +119,9 @@ fn values(line: &str, start: usize) -> Option<Vec<Value>> {
 
 /// Returns the event that follows one which was cut: it begins where no value can, and takes the rest of the line.
 fn behind_a_broken_one(line: &str, start: usize) -> Option<Vec<Value>> {
-    let is_start = |at: usize| line[at..].starts_with(r#"{"type""#) || line[at..].starts_with(r#"{"ts""#);
-    let mut places = line.match_indices('{').map(|(at, _)| at).filter(|at| *at > start && is_start(*at));
+    let mut places = line.match_indices('{').map(|(at, _)| at).filter(|at| {
+        *at > start && [r#"{"type""#, r#"{"ts""#].iter().any(|start| line[*at..].starts_with(start))
+    });
     places.find_map(|at| {
         let is_value = line[..at].trim_end().ends_with([':', ',', '[', '\\']);
         let event: Value = if is_value { None } else { serde_json::from_str(&line[at..]).ok() }?;
@@ -191,8 +195,8 @@ impl Repairing<'_> {
     /// A number or a name. Numbers that are none, or too large, have no value.
     fn word(&mut self) -> Option<Value> {
         let rest = &self.text[self.at..];
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-        let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'));
+        let word = &rest[..end.unwrap_or(rest.len())];
         self.at += word.len();
         let is_number = word.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit());
         match word {

@@ -149,18 +149,19 @@ fn moment(found: &Captures<'_>, now: jiff::Timestamp, local: &TimeZone) -> Optio
 
 /// Returns the time of the day, `Some(None)` if none is named, and `None` if it is no time.
 fn clock(found: &Captures<'_>) -> Option<Option<Time>> {
-    let number = |name: &str| found.name(name).map(|digits| digits.as_str().parse::<i8>());
-    let Some(hour) = number("hour") else { return Some(None) };
+    let [hour, minute, second] =
+        ["hour", "minute", "second"].map(|name| found.name(name).map(|digits| digits.as_str().parse::<i8>()));
+    let Some(hour) = hour else { return Some(None) };
     let mut hour = hour.ok()?;
     match found.name("half").map(|half| half.as_str().to_ascii_lowercase()) {
         Some(_) if !(1..=12).contains(&hour) => return None,
         Some(half) => hour = hour % 12 + if half == "p" { 12 } else { 0 },
         // A number alone is anything.
-        None if found.name("minute").is_none() => return None,
+        None if minute.is_none() => return None,
         None => {}
     }
-    let minute = number("minute").transpose().ok()?.unwrap_or(0);
-    let second = number("second").transpose().ok()?.unwrap_or(0);
+    let minute = minute.transpose().ok()?.unwrap_or(0);
+    let second = second.transpose().ok()?.unwrap_or(0);
     Time::new(hour, minute, second, 0).ok().map(Some)
 }
 
@@ -201,9 +202,12 @@ fn position(word: &str, names: &[&str]) -> Option<i8> {
     i8::try_from(index + 1).ok()
 }
 
+fn fixed(minutes: i32) -> Option<TimeZone> {
+    Offset::from_seconds(minutes * 60).ok().map(TimeZone::fixed)
+}
+
 /// Returns the zone of that name, if it means one zone alone.
 fn zone_of(name: &str) -> Option<TimeZone> {
-    let fixed = |minutes: i32| Offset::from_seconds(minutes * 60).ok().map(TimeZone::fixed);
     let name = name.trim();
     match name {
         "Z" | "UTC" | "GMT" => return Some(TimeZone::UTC),

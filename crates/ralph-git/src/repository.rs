@@ -246,12 +246,15 @@ fn all(settings: &[Setting], key: &str) -> Vec<String> {
 }
 
 fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Person> {
-    let setting = |keys: [&str; 2]| keys.iter().find_map(|key| last(settings, key)).map(str::to_owned);
-    let name = variables.name.clone().or_else(|| setting(["author.name", "user.name"]))?;
-    let email = variables.email.clone().or_else(|| setting(["author.email", "user.email"]))?;
-    // These would break the header of a commit; git drops them as well.
-    let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
-    let person = Person { name: clean(&name), email: clean(&email) };
+    let [name, email] =
+        [(&variables.name, "author.name", "user.name"), (&variables.email, "author.email", "user.email")]
+            .map(|(variable, own, common)| {
+                let set =
+                    variable.as_deref().or_else(|| last(settings, own)).or_else(|| last(settings, common));
+                // These would break the header of a commit; git drops them as well.
+                Some(set?.replace(['<', '>', '\n', '\0'], "").trim().to_owned())
+            });
+    let person = Person { name: name?, email: email? };
     (!person.name.is_empty()).then_some(person)
 }
 

@@ -30,8 +30,8 @@ impl ChangedFile {
     /// Reads `added TAB removed TAB path`, where `-` stands for the lines of a binary file.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let mut fields = line.splitn(3, |&byte| byte == b'\t');
-        let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
-        let (added, removed) = (number(), number());
+        let [added, removed] =
+            [fields.next(), fields.next()].map(|field| std::str::from_utf8(field?).ok()?.parse().ok());
         Some(Self {
             path: fields.next()?.to_vec(),
             added,

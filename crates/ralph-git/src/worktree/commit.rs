@@ -132,19 +132,20 @@ impl WorkTree {
         users_index::remove(&Utf8PathBuf::from(format!("{index}.lock")))?;
         // A copy of the user's: what it knows of sizes and times saves hashing every file.
         users_index::copy(&self.git_dir.join("index"), index)?;
-        let git = || self.git_with(index);
         match head {
-            Some(head) => git().args(["read-tree", "-i", "--reset", head.as_str()]).read()?,
-            None => git().args(["read-tree", "--empty"]).read()?,
+            Some(head) => self.git_with(index).args(["read-tree", "-i", "--reset", head.as_str()]).read()?,
+            None => self.git_with(index).args(["read-tree", "--empty"]).read()?,
         };
         // It names what is ignored and not tracked, and exits 1 if nothing is.
-        let checked = git().args(["check-ignore", "-z", "--stdin"]).stdin(joined(paths)).run()?;
+        let checked =
+            self.git_with(index).args(["check-ignore", "-z", "--stdin"]).stdin(joined(paths)).run()?;
         let ignored: BTreeSet<&[u8]> = split(&checked.stdout).collect();
         let mut paths: BTreeSet<RawPath> =
             paths.iter().filter(|path| !ignored.contains(path.as_slice())).cloned().collect();
         let nested = self.nested_repositories(index, &paths)?;
         paths.retain(|path| !nested.contains(path));
-        let update = git().args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
+        let update =
+            self.git_with(index).args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
         let updated = self.with_strict_filters(update)?.stdin(joined(&paths)).run()?;
         if !updated.is_success() {
             match self.failed_filter(index, &updated, &paths)? {
@@ -153,7 +154,8 @@ impl WorkTree {
             }
         }
         let base = self.base(head)?;
-        let compared = git().args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
+        let compared =
+            self.git_with(index).args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
         Ok(PreparedCommit { head: head.cloned(), has_changes: compared.code == 1, nested })
     }
 

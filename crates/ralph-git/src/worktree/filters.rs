@@ -144,8 +144,10 @@ impl WorkTree {
             return Ok(None);
         }
         let filtered = filtered(self.git_with(index), joined(paths))?;
-        let first = || filtered.first().map(|(_, driver)| lossy(driver));
-        let Some(driver) = named.map(str::to_owned).or_else(first) else { return Ok(None) };
+        let named = named.map(str::to_owned);
+        let Some(driver) = named.or_else(|| filtered.first().map(|(_, driver)| lossy(driver))) else {
+            return Ok(None);
+        };
         let of_driver = filtered.iter().filter(|(_, found)| *found == driver.as_bytes());
         let files: Vec<String> = of_driver.map(|(path, _)| lossy(path)).collect();
         // What the filter itself printed is before git's words.

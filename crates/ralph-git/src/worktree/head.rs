@@ -108,9 +108,11 @@ impl WorkTree {
             self.git().args(list).args(["CHERRY_PICK_HEAD", "REVERT_HEAD"]).read()
         });
         let listed = listed.and_then(Result::ok).unwrap_or_default();
-        let is_ref = |mark: &str| listed.split(|&byte| byte == b'\n').any(|name| name == mark.as_bytes());
+        let refs: Vec<&[u8]> = listed.split(|&byte| byte == b'\n').collect();
         let mut operations = OPERATIONS.iter().filter(|operation| operation.file != BISECTION);
-        operations.find(|operation| self.has_mark(operation) || is_ref(operation.file)).copied()
+        operations
+            .find(|operation| self.has_mark(operation) || refs.contains(&operation.file.as_bytes()))
+            .copied()
     }
 
     /// Returns the same, and a bisection beside it.

@@ -246,14 +246,14 @@ impl WorkTree {
         // Only the holder of the loop's lock gets here.
         fs::remove_file(self.git_dir.join("index.lock")).if_there()?;
         // A checkout may fetch files that a partial clone lacks.
-        let git = || self.git().in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
-        git().args(["read-tree", "--reset", "-u", tip.as_str()]).read()?;
-        let clean = || git().args(["clean", "-ffdq"]).read();
-        clean().or_else(|_| {
+        let git = self.git().in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
+        git.clone().args(["read-tree", "--reset", "-u", tip.as_str()]).read()?;
+        let clean = git.args(["clean", "-ffdq"]);
+        if clean.clone().read().is_err() {
             // An agent may have made folders read-only.
             open_folders(self.top.as_std_path());
-            clean()
-        })?;
+            clean.read()?;
+        }
         Ok(())
     }
 
@@ -287,14 +287,14 @@ impl WorkTree {
 
     /// Returns the user's branch, what it follows, the default branch and the tags of their history, as packed refs.
     fn refs_to_show(&self, lane: &Lane) -> Result<Vec<u8>> {
-        let git = || Tool::git(&self.top).env("GIT_DIR", lane.users_git_dir.as_str());
+        let git = Tool::git(&self.top).env("GIT_DIR", lane.users_git_dir.as_str());
         let mut names = Vec::new();
         for name in ["HEAD", "refs/remotes/origin/HEAD"] {
-            let asked = git().args(["symbolic-ref", "--quiet", name]).run()?;
+            let asked = git.clone().args(["symbolic-ref", "--quiet", name]).run()?;
             names.extend(String::from_utf8_lossy(&asked.stdout).lines().map(str::to_owned));
         }
         if let Some(branch) = names.first() {
-            let upstream = git().args(["for-each-ref", "--format=%(upstream)", branch]).line()?;
+            let upstream = git.clone().args(["for-each-ref", "--format=%(upstream)", branch]).line()?;
             names.extend((!upstream.is_empty()).then_some(upstream));
         }
         let mut shown = b"# pack-refs with: sorted\n".to_vec();
@@ -302,9 +302,9 @@ impl WorkTree {
             return Ok(shown);
         }
         let list = ["for-each-ref", "--format=%(objectname) %(refname)"];
-        let mut lines = git().args(list).args(&names).read()?;
+        let mut lines = git.clone().args(list).args(&names).read()?;
         let merged = names.iter().map(|name| format!("--merged={name}"));
-        lines.extend(git().args(list).args(merged).arg("refs/tags").run()?.stdout);
+        lines.extend(git.args(list).args(merged).arg("refs/tags").run()?.stdout);
         let mut lines: Vec<&[u8]> =
             lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         lines.sort_by_key(|line| line.splitn(2, |byte| *byte == b' ').nth(1));
@@ -376,12 +376,13 @@ impl WorkTree {
 
     /// Returns the commits after `base` up to `tip`, newest first, and the files in which the two differ.
     pub fn between(&self, base: &ObjectId, tip: &ObjectId) -> Result<(Vec<String>, Vec<String>)> {
-        let lines = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
         let range = format!("{base}..{tip}");
         let commits = self.git().args(["log", "--format=%h %s", "--max-count=20", &range]).read()?;
         let files =
             self.git().args(["diff-tree", "-r", "--name-only", base.as_str(), tip.as_str()]).read()?;
-        Ok((lines(commits), lines(files)))
+        let [commits, files] = [commits, files]
+            .map(|bytes| String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect());
+        Ok((commits, files))
     }
 
     /// Returns how many commits `tip` has that `base` has not.
@@ -404,13 +405,9 @@ impl WorkTree {
     /// Returns those of the last commits of a branch that say that their tree passed, newest first, each with the session and the
     /// iteration that it names.
     pub fn checked(&self, tip: &str) -> Result<Vec<(ObjectId, String, String)>> {
-        let trailer = |name: &str| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)");
-        let format = format!(
-            "--format=%H%x00{}%x00{}%x00{}",
-            trailer("Check"),
-            trailer("Session"),
-            trailer("Iteration")
-        );
+        let trailers = ["Check", "Session", "Iteration"]
+            .map(|name| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)"));
+        let format = format!("--format=%H%x00{}", trailers.join("%x00"));
         let listed = self.git().args(["log", MAX_COMMITS, &format, tip]).read()?;
         let mut checked = Vec::new();
         for line in String::from_utf8_lossy(&listed).lines() {
@@ -445,22 +442,26 @@ impl WorkTree {
         files: &[(&str, Option<CommittedFile>)],
     ) -> Result<ObjectId> {
         users_index::remove(private_index.index)?;
-        let git = || self.git_private(private_index);
-        git().args(["read-tree", tree.as_str()]).read()?;
+        self.git_private(private_index).args(["read-tree", tree.as_str()]).read()?;
         let mut lines = Vec::new();
         for (path, file) in files {
             let (mode, id) = match file {
                 Some(CommittedFile { mode, bytes }) => {
-                    let hash = git().args(["hash-object", "-w", "--stdin", "--no-filters"]);
+                    let hash = self.git_private(private_index).args([
+                        "hash-object",
+                        "-w",
+                        "--stdin",
+                        "--no-filters",
+                    ]);
                     (mode.as_str(), hash.stdin(bytes.clone()).line()?)
                 }
                 None => ("0", tree.to_string()),
             };
             lines.extend_from_slice(format!("{mode} {id}\t{path}\0").as_bytes());
         }
-        git().args(["update-index", "--replace", "-z", "--index-info"]).stdin(lines).read()?;
-        let options: &[&str] = if self.repository.is_partial() { &["--missing-ok"] } else { &[] };
-        git().arg("write-tree").args(options.iter().copied()).line()?.parse()
+        let update = ["update-index", "--replace", "-z", "--index-info"];
+        self.git_private(private_index).args(update).stdin(lines).read()?;
+        self.try_tree_of_index(private_index)
     }
 
     /// Writes a commit as the user would, but without hooks.
@@ -485,19 +486,19 @@ impl WorkTree {
     }
 }
 
+fn read_small(path: &Utf8Path) -> Option<String> {
+    let found = path.symlink_metadata().ok()?;
+    (found.is_file() && found.len() <= MAX_REFS_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
 /// Returns what HEAD of a repository is at, if its refs are plain files.
 fn tip_in(dir: &Utf8Path) -> Option<ObjectId> {
-    let read = |name: &str| {
-        let path = dir.join(name);
-        let found = path.symlink_metadata().ok()?;
-        (found.is_file() && found.len() <= MAX_REFS_BYTES).then(|| fs::read_to_string(path).ok())?
-    };
-    let head = read("HEAD")?;
+    let head = read_small(&dir.join("HEAD"))?;
     let Some(name) = head.trim().strip_prefix("ref: ") else { return head.trim().parse().ok() };
     let is_branch = name.starts_with("refs/heads/") && !name.contains("..");
-    let loose = read(name).filter(|_| is_branch);
+    let loose = read_small(&dir.join(name)).filter(|_| is_branch);
     loose.and_then(|id| id.trim().parse().ok()).or_else(|| {
-        let packed = read("packed-refs")?;
+        let packed = read_small(&dir.join("packed-refs"))?;
         let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
         lines.find(|(_, packed)| *packed == name).and_then(|(id, _)| id.parse().ok())
     })

@@ -33,10 +33,10 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         left_out: &mut Vec<LeftOut>,
     ) -> Result<Vec<u8>> {
-        let list = || self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING_TIMEOUT);
+        let list = self.git_private(private_index).args(["ls-files", "-z", "-v"]).limit(LISTING_TIMEOUT);
         let others = ["--others", "--exclude-standard"];
         let began = Instant::now();
-        let all = list().args(["--modified", "--deleted"]).args(others).read_all();
+        let all = list.clone().args(["--modified", "--deleted"]).args(others).read_all();
         let all = all.map(|(listed, complaints)| {
             left_out.extend(sealed_folders(&complaints));
             listed
@@ -48,7 +48,7 @@ impl WorkTree {
             }
             let mut listed = self.list_tracked(private_index)?;
             // A folder of millions, or one that cannot be read: what is tracked is worth a snapshot by itself.
-            let untracked = if timed_out { Err(error) } else { list().args(others).read() };
+            let untracked = if timed_out { Err(error) } else { list.args(others).read() };
             match untracked {
                 Ok(untracked) => listed.extend(untracked),
                 Err(error) => left_out.push(leave(b"./", &format!("nothing untracked was taken: {error:#}"))),

@@ -51,17 +51,17 @@ impl WorkTree {
         }
         // As late as can be: a person may be editing.
         let found = self.entry_at(private_index, &change.path)?;
-        let is = |wanted: &Option<TreeEntry>| match (&found, wanted) {
+        let [is_before, is_after] = [&change.before, &change.after].map(|wanted| match (&found, wanted) {
             (None, None) => true,
             (Some(found), Some(wanted)) => {
                 found.id == wanted.id && (found.mode == LINK) == (wanted.mode == LINK)
             }
             _ => false,
-        };
-        if is(&change.after) && !self.lacks_mode(change) {
+        });
+        if is_after && !self.lacks_mode(change) {
             return Ok(true);
         }
-        if !is(&change.before) && !is(&change.after) {
+        if !is_before && !is_after {
             return Ok(false);
         }
         match &change.after {
@@ -165,19 +165,21 @@ impl WorkTree {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let ask = |option: &str, ids: &[&str]| {
-            self.git_private(private_index).args(["cat-file", option]).stdin(ids.join("\n") + "\n").read()
-        };
-        let sizes = ask("--batch-check=%(objectsize)", &ids)?;
+        let cat_file = self.git_private(private_index).arg("cat-file");
+        let sizes =
+            cat_file.clone().arg("--batch-check=%(objectsize)").stdin(ids.join("\n") + "\n").read()?;
         let sizes = String::from_utf8_lossy(&sizes);
-        let is_small = |size: &str| size.parse::<u64>().is_ok_and(|size| size <= max_bytes);
-        let small: Vec<&str> =
-            ids.into_iter().zip(sizes.lines()).filter(|(_, size)| is_small(size)).map(|(id, _)| id).collect();
+        let small: Vec<&str> = ids
+            .into_iter()
+            .zip(sizes.lines())
+            .filter(|(_, size)| size.parse::<u64>().is_ok_and(|size| size <= max_bytes))
+            .map(|(id, _)| id)
+            .collect();
         let mut contents = HashMap::new();
         if small.is_empty() {
             return Ok(contents);
         }
-        let output = ask("--batch", &small)?;
+        let output = cat_file.arg("--batch").stdin(small.join("\n") + "\n").read()?;
         let mut rest = output.as_slice();
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let head = String::from_utf8_lossy(&rest[..end]);

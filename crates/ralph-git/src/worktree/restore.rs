@@ -102,8 +102,8 @@ impl WorkTree {
     /// git does not look at it.
     pub fn has_mode_already(&self, change: &PathChange) -> bool {
         let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
-        let is_file = |entry: &TreeEntry| entry.mode == "100644" || entry.mode == "100755";
-        if before.id != after.id || !is_file(before) || !is_file(after) {
+        let are_files = [before, after].iter().all(|entry| entry.mode == "100644" || entry.mode == "100755");
+        if before.id != after.id || !are_files {
             return false;
         }
         let found = self.path(&change.path).symlink_metadata();
@@ -288,6 +288,13 @@ fn length_of_id(change: &PathChange) -> usize {
     change.before.as_ref().map_or(40, |entry| entry.id.as_str().len())
 }
 
+fn tree_entry(mode: &str, id: &str) -> Result<Option<TreeEntry>> {
+    if mode == "000000" {
+        return Ok(None);
+    }
+    Ok(Some(TreeEntry { mode: mode.to_owned(), id: id.parse()? }))
+}
+
 /// Reads `:100644 100755 <id> <id> M`.
 fn change(line: &[u8], path: &[u8]) -> Result<PathChange> {
     let text = String::from_utf8_lossy(line);
@@ -295,15 +302,9 @@ fn change(line: &[u8], path: &[u8]) -> Result<PathChange> {
     let [mode_before, mode_after, before, after, _] = fields.as_slice() else {
         bail!("read what git diff-tree prints: `{text}`");
     };
-    let entry = |mode: &str, id: &str| -> Result<Option<TreeEntry>> {
-        if mode == "000000" {
-            return Ok(None);
-        }
-        Ok(Some(TreeEntry { mode: mode.to_owned(), id: id.parse()? }))
-    };
     Ok(PathChange {
         path: path.to_vec(),
-        before: entry(mode_before, before)?,
-        after: entry(mode_after, after)?,
+        before: tree_entry(mode_before, before)?,
+        after: tree_entry(mode_after, after)?,
     })
 }

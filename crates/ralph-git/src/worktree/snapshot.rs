@@ -116,19 +116,21 @@ impl WorkTree {
         Ok(Contents { tree, left_out, refused })
     }
 
-    fn tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
+    pub(super) fn try_tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
         // An object that is not here is committed and at the remote. git would fetch it to look at it.
         let options: &[&str] = if self.repository.is_partial() { &["--missing-ok"] } else { &[] };
-        let write = || self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line();
-        let tree = write().or_else(|error| {
+        self.git_private(private_index).arg("write-tree").args(options.iter().copied()).line()?.parse()
+    }
+
+    fn tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {
+        self.try_tree_of_index(private_index).or_else(|error| {
             if was_cut_short(&error) {
                 return Err(error);
             }
             // It may have run a filter again that failed this time.
             self.forget_filtered(private_index)?;
-            write()
-        })?;
-        tree.parse()
+            self.try_tree_of_index(private_index)
+        })
     }
 
     fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {

@@ -51,13 +51,12 @@ impl WorkTree {
         message: &str,
     ) -> Result<ObjectId> {
         users_index::copy(&self.git_dir.join("index"), index)?;
-        let git = || self.git_with(index);
-        git().args(["add", "--update", "."]).read()?;
+        self.git_with(index).args(["add", "--update", "."]).read()?;
         let more: Vec<&String> = more.iter().filter(|path| !is_credentials(path.as_bytes())).collect();
         if !more.is_empty() {
-            git().args(["add", "--force", "--"]).args(more).read()?;
+            self.git_with(index).args(["add", "--force", "--"]).args(more).read()?;
         }
-        let tree = git().arg("write-tree").line()?;
+        let tree = self.git_with(index).arg("write-tree").line()?;
         fs::remove_file(index)?;
         let commit = self.git().args(["commit-tree", "--no-gpg-sign", "-p", head.as_str(), &tree]);
         commit.stdin(message).line()?.parse()

@@ -1,7 +1,6 @@
 //! The user's index, which is copied and never written.
 
 use std::fs::{self, File};
-use std::io;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -37,20 +36,16 @@ impl Stamp {
 /// Copies the user's index to `index`, or removes that if the user has none. Returns true if a submodule or
 /// nested repository may be in it.
 pub(super) fn copy(users: &Utf8Path, index: &Utf8Path) -> Result<bool> {
-    let read = || -> io::Result<(Vec<u8>, SystemTime)> {
-        // The time first: git trusts no entry that is as new as its index, so ours must not seem newer.
-        let modified = users.metadata()?.modified()?;
-        Ok((fs::read(users)?, modified))
-    };
-    let found = read().if_there().with_context(|| format!("read {users}"))?;
+    // The time first: git trusts no entry that is as new as its index, so ours must not seem newer.
+    let modified = users.metadata().and_then(|users| users.modified());
+    let read = modified.and_then(|modified| Ok((fs::read(users)?, modified)));
+    let found = read.if_there().with_context(|| format!("read {users}"))?;
     let Some((bytes, modified)) = found else { return remove(index).map(|()| false) };
-    let write = || -> io::Result<()> {
-        let draft = index.with_extension("new");
-        fs::write(&draft, &bytes)?;
-        File::options().write(true).open(&draft)?.set_modified(modified)?;
-        fs::rename(&draft, index)
-    };
-    write().with_context(|| format!("create {index}"))?;
+    let draft = index.with_extension("new");
+    let written = fs::write(&draft, &bytes)
+        .and_then(|()| File::options().write(true).open(&draft)?.set_modified(modified))
+        .and_then(|()| fs::rename(&draft, index));
+    written.with_context(|| format!("create {index}"))?;
     Ok(bytes.windows(4).any(|part| part == GITLINK) || bytes.windows(6).any(|part| part == SPLIT))
 }
 

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts, TrailerEvidence};
 
+use super::message::Trailers;
 use super::trailer_value::{Fields, known, names, optional};
 
 /// Returns the trailers about what an iteration was judged by.
@@ -26,15 +27,15 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Reads them back; `find` returns the value of a trailer.
-pub(super) fn read<'m>(message: &str, find: &dyn Fn(&str) -> Option<&'m str>) -> Result<TrailerEvidence> {
-    let flags = names(find("Flags"));
+/// Reads them back.
+pub(super) fn read(message: &str, trailers: &Trailers<'_>) -> Result<TrailerEvidence> {
+    let flags = names(trailers.find("Flags"));
     Ok(TrailerEvidence {
-        tests: find("Tests").map(|tests| test_counts(&Fields::of(Some(tests)))).transpose()?,
+        tests: trailers.find("Tests").map(|tests| test_counts(&Fields::of(Some(tests)))).transpose()?,
         flags: flags.iter().map(|code| FlagCode::of_record(code)).collect::<Result<_>>()?,
         first_flag: first_flag(message),
-        refused: find("Refused").map(FlagCode::of_record).transpose()?,
-        reopened: names(find("Reopened")),
+        refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
+        reopened: names(trailers.find("Reopened")),
     })
 }
 

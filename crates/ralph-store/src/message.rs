@@ -68,6 +68,25 @@ fn last_paragraph(message: &str) -> &str {
     message.trim_end().rsplit("\n\n").next().unwrap_or_default()
 }
 
+/// The trailers of ours in a message, without `Ralph-` and as they were before they were escaped.
+pub(super) struct Trailers<'a>(Vec<(&'a str, Cow<'a, str>)>);
+
+impl<'a> Trailers<'a> {
+    fn of(message: &'a str) -> Self {
+        let pairs =
+            last_paragraph(message).lines().filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'));
+        Self(pairs.map(|(name, value)| (name, unescape(value.trim()))).collect())
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref())
+    }
+
+    fn need(&self, name: &str, commit: &ObjectId) -> Result<&str> {
+        self.find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"))
+    }
+}
+
 /// Returns the lines of ours in the last paragraph of a message.
 pub fn trailers_in(message: &str) -> Vec<String> {
     last_paragraph(message).lines().filter(|line| line.starts_with("Ralph-")).map(str::to_owned).collect()
@@ -100,8 +119,7 @@ pub fn of_clearing(feature: &str, at: Timestamp) -> String {
 
 /// Returns when a commit of [`of_clearing`] says that the progress was cleared.
 pub fn cleared_at(message: &str, committed_at: Timestamp) -> Timestamp {
-    let time = last_paragraph(message).lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
-    precise(committed_at, Fields::of(time).text("cleared"))
+    precise(committed_at, Fields::of(Trailers::of(message).find("Time")).text("cleared"))
 }
 
 fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
@@ -117,19 +135,18 @@ pub fn signed(headline: &str, kind: &str) -> String {
 
 /// Returns the session and the feature that a message names in its trailers.
 pub fn named_in(message: &str) -> Option<(SessionId, String)> {
-    let find = |name: &str| last_paragraph(message).lines().find_map(|line| line.strip_prefix(name));
-    let feature = unescape(find("Ralph-Feature: ")?).into_owned();
-    Some((find("Ralph-Session: ")?.parse().ok()?, feature))
+    let trailers = Trailers::of(message);
+    Some((trailers.find("Session")?.parse().ok()?, trailers.find("Feature")?.to_owned()))
 }
 
 /// Returns true if a message has a schema of ours in its trailers, of any version.
 pub fn is_signed(message: &str) -> bool {
-    last_paragraph(message).lines().any(|line| line.starts_with("Ralph-Schema: "))
+    Trailers::of(message).find("Schema").is_some()
 }
 
 /// Returns true if a message has the schema in its trailers that this version writes.
 pub fn is_of_this_schema(message: &str) -> bool {
-    last_paragraph(message).lines().any(|line| line == format!("Ralph-Schema: {SCHEMA}"))
+    Trailers::of(message).find("Schema") == Some(&SCHEMA.to_string())
 }
 
 /// Returns true if a message is that of a snapshot.
@@ -139,9 +156,8 @@ pub fn is_of_snapshot(message: &str) -> bool {
 
 /// Returns true if a message is that of a record of this kind.
 pub fn is_of(message: &str, kind: &str) -> bool {
-    let paragraph = last_paragraph(message);
-    paragraph.starts_with("Ralph-Schema: ")
-        && paragraph.lines().any(|line| line.strip_prefix("Ralph-Record: ") == Some(kind))
+    let trailers = Trailers::of(message);
+    trailers.0.first().is_some_and(|(name, _)| *name == "Schema") && trailers.find("Record") == Some(kind)
 }
 
 /// Returns the first line of a message.
@@ -243,11 +259,9 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
             lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
             optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
             lines.extend(evidence::trailers(iteration));
-            let head = |id: &Option<ObjectId>| id.as_ref().map_or("-", ObjectId::as_str).to_owned();
-            lines.push((
-                "Work",
-                format!("before={} after={}", head(&iteration.head_before), head(&iteration.head_after)),
-            ));
+            let [before, after] = [&iteration.head_before, &iteration.head_after]
+                .map(|id| id.as_ref().map_or("-", ObjectId::as_str));
+            lines.push(("Work", format!("before={before} after={after}")));
             optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
             let (started, ended) = (iteration.started_at, iteration.ended_at);
             // Dates of commits are in whole seconds.
@@ -307,65 +321,65 @@ fn title(message: &str, task: &str) -> Option<String> {
 
 /// Parses a message. Returns `None` if it is not one of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
-    let pairs: Vec<(&str, Cow<'_, str>)> = last_paragraph(message)
-        .lines()
-        .filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'))
-        .map(|(name, value)| (name, unescape(value.trim())))
-        .collect();
-    let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref());
-    let Some(schema) = find("Schema") else { return Ok(None) };
-    let commit = envelope.commit.clone();
+    let trailers = Trailers::of(message);
+    let Some(schema) = trailers.find("Schema") else { return Ok(None) };
+    let commit = &envelope.commit;
     if schema.parse::<u32>().ok() != Some(SCHEMA) {
         bail!("{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph");
     }
-    let need = |name: &str| find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"));
-    let kind = kind_of(need("Record")?).with_context(|| format!("read {commit}"))?;
-    let read = || -> Result<LogEntry> {
-        let id = |text: &str| if text == "-" { Ok(None) } else { text.parse::<ObjectId>().map(Some) };
-        let [work, exit, duration, time] =
-            ["Work", "Exit", "Duration-Ms", "Time"].map(|name| Fields::of(find(name)));
-        let tasks = Fields::of(find("Tasks"));
-        Ok(LogEntry {
-            kind,
-            subject: message.lines().next().unwrap_or_default().to_owned(),
-            session: need("Session")?.parse()?,
-            feature: need("Feature")?.to_owned(),
-            iteration: find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
-            task: find("Task").map(str::to_owned),
-            title: find("Task").and_then(|task| title(message, task)),
-            phase: find("Phase").map(str::to_owned),
-            attempt: find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
-            outcome: find("Outcome").map(Outcome::of_record).transpose()?,
-            failure_class: find("Failure-Class").map(FailureClass::of_record).transpose()?,
-            cause: find("Cause").map(str::to_owned),
-            false_claim: claims(find("False-Claim"))?,
-            started_at: precise(envelope.authored_at, time.text("started")),
-            ended_at: precise(envelope.committed_at, time.text("ended")),
-            exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
-            duration_ms: Durations {
-                agent: duration.number("agent")?,
-                validation: duration.number("validation")?,
-                second: duration.number("second")?,
-            },
-            agent: find("Agent").map(str::to_owned),
-            model: find("Model").map(str::to_owned),
-            tokens: tokens_of(&Fields::of(find("Tokens")))?,
-            cost_usd: find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
-            closed: names(tasks.text("closed")),
-            tasks: counts(&tasks)?.into(),
-            fingerprint: find("Fingerprint").map(str::to_owned),
-            evidence: evidence::read(message, &find)?,
-            head_before: work.text("before").map(id).transpose()?.flatten(),
-            head_after: work.text("after").map(id).transpose()?.flatten(),
-            snapshot: find("Snapshot").map(str::parse).transpose()?,
-            status: find("Status").map(Status::of_record).transpose()?,
-            stop_reason: find("Stop-Reason").map(StopReason::of_record).transpose()?,
-            limit: find("Limit").map(Limit::of_record).transpose()?,
-            commit: envelope.commit.clone(),
-            parent: envelope.parent.clone(),
-        })
-    };
-    read().with_context(|| format!("read the trailers of {commit}")).map(Some)
+    let kind = kind_of(trailers.need("Record", commit)?).with_context(|| format!("read {commit}"))?;
+    let read = read_entry(message, envelope, kind, &trailers);
+    read.with_context(|| format!("read the trailers of {commit}")).map(Some)
+}
+
+fn read_entry(
+    message: &str,
+    envelope: &Envelope,
+    kind: RecordKind,
+    trailers: &Trailers<'_>,
+) -> Result<LogEntry> {
+    let [work, exit, duration, time] =
+        ["Work", "Exit", "Duration-Ms", "Time"].map(|name| Fields::of(trailers.find(name)));
+    let tasks = Fields::of(trailers.find("Tasks"));
+    Ok(LogEntry {
+        kind,
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        session: trailers.need("Session", &envelope.commit)?.parse()?,
+        feature: trailers.need("Feature", &envelope.commit)?.to_owned(),
+        iteration: trailers.find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
+        task: trailers.find("Task").map(str::to_owned),
+        title: trailers.find("Task").and_then(|task| title(message, task)),
+        phase: trailers.find("Phase").map(str::to_owned),
+        attempt: trailers.find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
+        outcome: trailers.find("Outcome").map(Outcome::of_record).transpose()?,
+        failure_class: trailers.find("Failure-Class").map(FailureClass::of_record).transpose()?,
+        cause: trailers.find("Cause").map(str::to_owned),
+        false_claim: claims(trailers.find("False-Claim"))?,
+        started_at: precise(envelope.authored_at, time.text("started")),
+        ended_at: precise(envelope.committed_at, time.text("ended")),
+        exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
+        duration_ms: Durations {
+            agent: duration.number("agent")?,
+            validation: duration.number("validation")?,
+            second: duration.number("second")?,
+        },
+        agent: trailers.find("Agent").map(str::to_owned),
+        model: trailers.find("Model").map(str::to_owned),
+        tokens: tokens_of(&Fields::of(trailers.find("Tokens")))?,
+        cost_usd: trailers.find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
+        closed: names(tasks.text("closed")),
+        tasks: counts(&tasks)?.into(),
+        fingerprint: trailers.find("Fingerprint").map(str::to_owned),
+        evidence: evidence::read(message, trailers)?,
+        head_before: work.text("before").filter(|id| *id != "-").map(str::parse).transpose()?,
+        head_after: work.text("after").filter(|id| *id != "-").map(str::parse).transpose()?,
+        snapshot: trailers.find("Snapshot").map(str::parse).transpose()?,
+        status: trailers.find("Status").map(Status::of_record).transpose()?,
+        stop_reason: trailers.find("Stop-Reason").map(StopReason::of_record).transpose()?,
+        limit: trailers.find("Limit").map(Limit::of_record).transpose()?,
+        commit: envelope.commit.clone(),
+        parent: envelope.parent.clone(),
+    })
 }
 
 /// Returns the time of `text` if it is in the second of `date`, else `date`: a clock that went back does not change the
@@ -390,8 +404,10 @@ fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
 }
 
 fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
-    let count = |name: &str| Ok::<_, anyhow::Error>(fields.number(name)?.unwrap_or_default());
-    Ok(TaskCounts { done: count("done")?, open: count("open")? })
+    Ok(TaskCounts {
+        done: fields.number("done")?.unwrap_or_default(),
+        open: fields.number("open")?.unwrap_or_default(),
+    })
 }
 
 fn claims(list: Option<&str>) -> Result<Vec<Claim>> {

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Iteration, LogEntry, ObjectId};
+use ralph_core::record::{Iteration, ObjectId};
 
 use super::Store;
 use super::files::{FileWriter, pretty_json};
@@ -124,14 +124,14 @@ impl Store {
         draft: &Draft,
     ) -> Result<Option<ObjectId>> {
         let number = draft.iteration.as_ref().map(|iteration| iteration.iteration);
-        let is_it = |entry: &LogEntry| {
+        let Some(tip) = tip else { return Ok(None) };
+        let done = self.chain(refs, tip)?.into_iter().find(|entry| {
             entry.session == draft.session
                 && entry.kind == draft.kind
                 && entry.iteration == number
                 && entry.parent == draft.parent
-        };
-        let Some(tip) = tip else { return Ok(None) };
-        Ok(self.chain(refs, tip)?.iter().find(|entry| is_it(entry)).map(|entry| entry.commit.clone()))
+        });
+        Ok(done.map(|entry| entry.commit))
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {

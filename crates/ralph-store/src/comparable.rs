@@ -86,12 +86,11 @@ impl RecordReader<'_> {
             *budget = left;
             for (name, sides) in differing_entries([before, after]) {
                 let path = [&path, name.as_slice()].concat();
-                let of_kind = |wants_folder: bool| {
+                let [folder, file] = [true, false].map(|wants_folder| {
                     sides.map(|side| {
                         side.filter(|(_, is_folder)| *is_folder == wants_folder).map(|(id, _)| id)
                     })
-                };
-                let [folder, file] = [of_kind(true), of_kind(false)];
+                });
                 if file.iter().any(Option::is_some) {
                     let [before, after] = file.map(|id| id.map(|id| objects::from_gix(&id)).transpose());
                     found.push((path.clone(), [before?, after?]));
@@ -146,11 +145,10 @@ impl Comparison<'_> {
         }
         let mut count = 0;
         for sides in differing_entries([self.entries(before)?, self.entries(after)?]).into_values() {
-            let folder = |side: Option<(gix::ObjectId, bool)>| {
-                side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id)
-            };
             let is_file = sides.iter().flatten().any(|(_, is_folder)| !is_folder);
-            let below = self.differing(folder(sides[0]), folder(sides[1]), depth + 1)?;
+            let [before, after] =
+                sides.map(|side| side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id));
+            let below = self.differing(before, after, depth + 1)?;
             count += below + u64::from(is_file);
             if count > MAX_DIFFERING_FILES {
                 return None;

@@ -41,9 +41,8 @@ impl FileDigest {
 
     /// Returns true if `hex`, in lower case, says the same as this hash.
     pub fn has_hash(&self, hex: &str) -> bool {
-        let digit = |byte: u8| char::from_digit(u32::from(byte), 16);
-        let found = self.sha256.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        found.eq(hex.chars().map(Some))
+        let digits = self.sha256.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from_digit(digit.into(), 16)).eq(hex.chars().map(Some))
     }
 }
 

@@ -37,34 +37,20 @@ pub(super) fn find(
     now: Timestamp,
 ) -> Result<Vec<Leftover>> {
     const GONE: &str = "of a work tree that is gone";
-    let work_trees = repository.common_dir.join("worktrees");
-    let is_gone =
-        |name: &str| name.strip_prefix("linked-").is_some_and(|name| !work_trees.join(name).exists());
     let mut alive: Vec<SessionId> =
         LoopLock::holders(repository)?.into_iter().map(|holder| holder.session).collect();
     let mut found = Vec::new();
-    let mut add = |path: Utf8PathBuf, what| {
-        let changed = path.symlink_metadata().and_then(|metadata| metadata.modified());
-        if changed.is_ok_and(|changed| is_older(moment(changed), days.max(MIN_AGE_DAYS), now)) {
-            let bytes = size(&path);
-            found.push(Leftover { path, what, bytes });
-        }
-    };
     for spool in Spool::all(repository)? {
         let Some(session) = spool.session() else { continue };
         let place = spool.place()?;
-        if place.is_some_and(|place| is_gone(&place.work_tree)) && !alive.contains(&session) {
-            add(
-                repository.ralph_dir().join("spool").join(session.as_str()),
-                "cut off in a work tree that is gone",
-            );
+        if place.is_some_and(|place| is_gone(&place.work_tree, repository)) && !alive.contains(&session) {
+            let path = repository.ralph_dir().join("spool").join(session.as_str());
+            found.push((path, "cut off in a work tree that is gone"));
         } else {
             // It runs, or the next start of its loop has to finish it.
             alive.push(session);
         }
     }
-    let is_alive = |name: &str| name.parse().is_ok_and(|session| alive.contains(&session));
-    let is_recorded = |name: &str| name.parse().is_ok_and(|session| recorded.contains(&session));
     for (folder, what) in [
         ("kept", "kept when something was written in its place"),
         ("last", GONE),
@@ -77,21 +63,35 @@ pub(super) fn find(
             let name = name.strip_suffix(".json").or_else(|| name.strip_suffix(".holder")).unwrap_or(name);
             let is_left = match folder {
                 "kept" => true,
-                "last" => is_gone(name),
+                "last" => is_gone(name, repository),
                 // A loop that still runs there holds the lock.
-                "loops" => is_gone(name) && is_free(&path)?,
-                "control" => !is_alive(name),
-                _ => !is_alive(name) && !is_recorded(name),
+                "loops" => is_gone(name, repository) && is_free(&path)?,
+                "control" => !is_one_of(&alive, name),
+                _ => !is_one_of(&alive, name) && !is_one_of(recorded, name),
             };
             if is_left {
-                add(path, what);
+                found.push((path, what));
             }
         }
     }
     for name in ["packing", "packing.log"] {
-        add(repository.ralph_dir().join(name), "left by the packing of an earlier version");
+        found.push((repository.ralph_dir().join(name), "left by the packing of an earlier version"));
     }
-    Ok(found)
+    found.retain(|(path, _)| {
+        let changed = path.symlink_metadata().and_then(|metadata| metadata.modified());
+        changed.is_ok_and(|changed| is_older(moment(changed), days.max(MIN_AGE_DAYS), now))
+    });
+    Ok(found.into_iter().map(|(path, what)| Leftover { bytes: size(&path), path, what }).collect())
+}
+
+/// Returns true if `name` is that of a linked work tree that is no longer there.
+fn is_gone(name: &str, repository: &Repository) -> bool {
+    let linked = name.strip_prefix("linked-");
+    linked.is_some_and(|name| !repository.common_dir.join("worktrees").join(name).exists())
+}
+
+fn is_one_of(sessions: &[SessionId], name: &str) -> bool {
+    name.parse().is_ok_and(|session| sessions.contains(&session))
 }
 
 /// Removes what was found.

@@ -51,13 +51,11 @@ impl Maintenance {
         }
         let common_dir = repository.common_dir.clone();
         let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || {
-            let git = || {
-                let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
-                Tool::git(&common_dir).args(settings).limit(LONG).after_the_session()
-            };
-            git().args(["maintenance", "run", "--quiet"]).args(tasks).read()?;
+            let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+            let git = Tool::git(&common_dir).args(settings).limit(LONG).after_the_session();
+            git.clone().args(["maintenance", "run", "--quiet"]).args(tasks).read()?;
             // Git leaves the loose files of what it packed to its next run.
-            git().args(["prune-packed", "--quiet"]).read().map(drop)
+            git.args(["prune-packed", "--quiet"]).read().map(drop)
         });
         self.running = Some(thread.context("start the maintenance")?);
         Ok(())

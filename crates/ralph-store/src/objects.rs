@@ -80,9 +80,12 @@ impl Quarantine {
 
     /// Writes one tree of blobs (false) and trees (true).
     pub fn write_folder(&self, children: &BTreeMap<String, (gix::ObjectId, bool)>) -> Result<gix::ObjectId> {
-        let kind = |is_tree| if is_tree { EntryKind::Tree } else { EntryKind::Blob };
-        let mut entries: Vec<_> =
-            children.iter().map(|(name, (id, is_tree))| entry(kind(*is_tree), name, *id)).collect();
+        let mut entries: Vec<_> = children
+            .iter()
+            .map(|(name, (id, is_tree))| {
+                entry(if *is_tree { EntryKind::Tree } else { EntryKind::Blob }, name, *id)
+            })
+            .collect();
         entries.sort();
         self.objects.write(&gix::objs::Tree { entries }).map_err(|error| caused("write a tree", &error))
     }

@@ -111,10 +111,11 @@ impl Store {
         let signature =
             Signature { author: self.repository().author.clone(), authored_at: at, committed_at: at };
         let head = work_tree.head()?;
-        let text = |moment: &str| message::of_restoration(moment, session, feature);
-        let before = text(&format!("work tree before restoration {number}, to {target}"));
+        let [before, after] = ["before", "after"].map(|when| {
+            let moment = format!("work tree {when} restoration {number}, to {target}");
+            message::of_restoration(&moment, session, feature)
+        });
         let found = quarantine.write_commit(found, head.as_slice(), &signature, &before)?;
-        let after = text(&format!("work tree after restoration {number}, to {target}"));
         let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
         self.publish(&quarantine)?;
         let one = RefUpdate { name: refname.clone(), old: None, new: Some(made.clone()) };

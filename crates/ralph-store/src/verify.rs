@@ -186,16 +186,16 @@ impl Store {
             self.refs().below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;
         let ends = shallow_ends(&git)?;
-        // A remote may have had what was never good enough to get a name here.
-        let is_good = |name: &str, tip: &ObjectId| {
-            let Some(refs) = SessionRefs::from_log(name) else { return false };
-            let arrival = Arrival { refs: &refs, tip, here: None, ends: &ends };
-            matches!(incoming::look_at_log(&git, &arrival), Ok(Inspection::Ours(_)))
-        };
         let mut lost = BTreeMap::new();
         for (name, tip) in sync_state::all_refs(self.repository())? {
             let is_known = here.contains(&name) || tombstones.contains_key(&name) || cleaned.contains(&name);
-            if name.starts_with(LOG_PREFIX) && !is_known && self.has(&tip)? && is_good(&name, &tip) {
+            if !name.starts_with(LOG_PREFIX) || is_known || !self.has(&tip)? {
+                continue;
+            }
+            let Some(refs) = SessionRefs::from_log(&name) else { continue };
+            let arrival = Arrival { refs: &refs, tip: &tip, here: None, ends: &ends };
+            // A remote may have had what was never good enough to get a name here.
+            if matches!(incoming::look_at_log(&git, &arrival), Ok(Inspection::Ours(_))) {
                 lost.insert(name, tip);
             }
         }
@@ -308,8 +308,9 @@ fn verify_record(
             repeated.insert(path, digests.bytes(&chunks)?.0);
         }
     }
-    let mut found_wrong = |what| verified.found(log, Some(entry), what);
-    verify_message(entry, &manifest, &record.message, &repeated, &mut found_wrong)
+    verify_message(entry, &manifest, &record.message, &repeated, &mut |what| {
+        verified.found(log, Some(entry), what);
+    })
 }
 
 /// The message must say what the files say.
@@ -321,17 +322,16 @@ fn verify_message(
     found_wrong: &mut dyn FnMut(String),
 ) -> Result<()> {
     let commit = &entry.commit;
-    let file = |name: &'static str| repeated.get(name).with_context(|| format!("find {name}"));
     let (iteration, session): (Iteration, Session);
     let subject = if entry.kind == RecordKind::Iteration {
-        let read = serde_json::from_slice(file("iteration.json")?);
+        let read = serde_json::from_slice(repeated.get("iteration.json").context("find iteration.json")?);
         iteration = read.with_context(|| format!("read iteration.json of {commit}"))?;
         if iteration.redactions != manifest.redactions {
             found_wrong("iteration.json and manifest.json name different redactions".to_owned());
         }
         Subject::Iteration(&iteration)
     } else {
-        let read = serde_json::from_slice(file("session.json")?);
+        let read = serde_json::from_slice(repeated.get("session.json").context("find session.json")?);
         session = read.with_context(|| format!("read session.json of {commit}"))?;
         Subject::Session(entry.kind, &session)
     };

@@ -89,8 +89,8 @@ impl Control {
     /// Returns the phase of the iteration in progress: `agent`, `validation`, `recording`.
     pub fn phase(&self) -> Option<String> {
         let bytes = disk::read_if_there(&self.dir.join(PHASE)).ok().flatten()?;
-        let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
-        if bytes.iter().all(is_word) && !bytes.is_empty() { String::from_utf8(bytes).ok() } else { None }
+        let is_word = bytes.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
+        if is_word && !bytes.is_empty() { String::from_utf8(bytes).ok() } else { None }
     }
 
     pub fn publish_phase(&self, phase: &str) -> Result<()> {

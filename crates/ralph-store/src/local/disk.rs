@@ -22,13 +22,12 @@ pub fn free(dir: &Utf8Path) -> Result<u64> {
 /// Lets in whom the repository lets in, as git does with files of its own; fine if it is not there.
 pub fn share(path: &Utf8Path, sharing: Option<Sharing>) -> Result<()> {
     let Some(sharing) = sharing else { return Ok(()) };
-    let change = || -> io::Result<()> {
-        let metadata = fs::symlink_metadata(path)?;
+    let shared = fs::symlink_metadata(path).and_then(|metadata| {
         let mode = mode(&metadata);
         let wanted = sharing.mode(mode, metadata.is_dir());
         if wanted == mode { Ok(()) } else { set_mode(path.as_std_path(), wanted) }
-    };
-    match change() {
+    });
+    match shared {
         // A file of another user of the group is shared by its owner.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(())
@@ -55,6 +54,15 @@ pub fn open_to_change(path: &Utf8Path, mode: u32) -> io::Result<File> {
     let mut options = without_wait(mode);
     options.read(true).write(true).create(true).truncate(false);
     regular(options.open(path)?, path)
+}
+
+/// Writes `bytes` in the place of what a file of ours holds: where a kill may leave half of them, and no draft.
+pub fn overwrite(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    let written = open_to_change(path, 0o666).and_then(|mut file| {
+        file.set_len(0)?;
+        file.write_all(bytes)
+    });
+    written.with_context(|| format!("write {path}"))
 }
 
 fn regular(file: File, path: &Utf8Path) -> io::Result<File> {
@@ -138,15 +146,15 @@ fn draft_of(path: &Utf8Path) -> Utf8PathBuf {
 }
 
 fn write_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let write = || -> io::Result<()> {
-        // Whatever has this name: a draft that a kill left, or what an agent put there.
-        fs::remove_file(draft).if_there()?;
+    // Whatever has this name: a draft that a kill left, or what an agent put there.
+    let removed = fs::remove_file(draft).if_there();
+    let written = removed.and_then(|_| {
         let mut file = platform::with_mode(mode).write(true).create_new(true).open(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(draft, path)
-    };
-    write().with_context(|| format!("write {path}"))?;
+    });
+    written.with_context(|| format!("write {path}"))?;
     sync_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
 }
 
@@ -166,12 +174,10 @@ pub fn children(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 
 /// Reads a file; none if it is not there.
 pub fn read_if_there(path: &Utf8Path) -> Result<Option<Vec<u8>>> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        open(path)?.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().if_there().with_context(|| format!("read {path}"))
+    let mut bytes = Vec::new();
+    let read = open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    let length = read.if_there().with_context(|| format!("read {path}"))?;
+    Ok(length.map(|_| bytes))
 }
 
 /// Reads a file with JSON; none if it is not there.

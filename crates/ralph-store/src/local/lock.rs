@@ -1,7 +1,7 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -111,14 +111,7 @@ impl LoopLock {
     /// Writes down who holds it.
     pub fn name_holder(&mut self, work_tree: &WorkTree, holder: Holder) -> Result<()> {
         let path = holder_file(&self.path);
-        let write = || -> Result<()> {
-            let bytes = serde_json::to_vec(&holder)?;
-            let mut file = disk::open_to_change(&path, 0o666)?;
-            file.set_len(0)?;
-            file.write_all(&bytes)?;
-            Ok(())
-        };
-        write().with_context(|| format!("write {path}"))?;
+        disk::overwrite(&path, &serde_json::to_vec(&holder)?)?;
         disk::share(&path, work_tree.repository().sharing)?;
         self.holder = Some(holder);
         Ok(())
@@ -166,13 +159,12 @@ fn holder_file(lock: &Utf8Path) -> Utf8PathBuf {
 }
 
 fn holder_of(lock: &Utf8Path) -> Option<Holder> {
-    let read = |path: &Utf8Path| {
+    // Older versions wrote it into the lock.
+    [&*holder_file(lock), lock].into_iter().find_map(|path| {
         let mut text = String::new();
         disk::open(path).ok()?.read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
-    };
-    // Older versions wrote it into the lock.
-    read(&holder_file(lock)).or_else(|| read(lock))
+    })
 }
 
 fn refusal(holder: Option<Holder>) -> Refusal {

@@ -3,9 +3,7 @@
 //! A cache: `<common git dir>/ralph/cache/passed-<work tree>`, a line for each state, newest last. A state is known by a
 //! hash that only this clone can make; after it, and a tab, the tests that ran there. Without the file a validation runs once more than it need.
 
-use std::io::Write;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use failure_excerpt::Tally;
 
@@ -48,12 +46,7 @@ impl<'a> PassedStates<'a> {
         folders::create(self.work_tree.repository(), "cache")?;
         let path = self.path();
         // In place: half a line is no hash that is known, and a draft would be left where we are killed.
-        let write = || -> std::io::Result<()> {
-            let mut file = disk::open_to_change(&path, 0o666)?;
-            file.set_len(0)?;
-            file.write_all((states.join("\n") + "\n").as_bytes())
-        };
-        write().with_context(|| format!("write {path}"))?;
+        disk::overwrite(&path, (states.join("\n") + "\n").as_bytes())?;
         disk::share(&path, self.work_tree.repository().sharing)
     }
 

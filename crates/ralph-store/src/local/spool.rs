@@ -155,10 +155,9 @@ impl Spool {
         let root = Self::root(repository);
         let spool = Self { dir: root.join(place.session.as_str()) };
         // From the top: the repository may be moved or copied before a recovery.
-        let from_top = |path: &Utf8Path| Utf8PathBuf::from(work_tree.relative(path));
         let place = pretty_json(&SpoolMeta {
-            tasks_path: from_top(&place.tasks_path),
-            progress_path: from_top(&place.progress_path),
+            tasks_path: work_tree.relative(&place.tasks_path).into(),
+            progress_path: work_tree.relative(&place.progress_path).into(),
             ..place.clone()
         })?;
         if spool.dir.exists() {
@@ -380,12 +379,11 @@ impl Slot {
         // started is on the disk since then, and this folder's name with it. The refs of before have done their
         // work by now.
         let done = [names::PROMPT, names::TASKS_BEFORE, names::BEGIN, names::REFS_BEFORE];
-        let is_synced = |path: &Utf8PathBuf| path.file_name().is_some_and(|name| done.contains(&name));
         let is_begun = self.path(names::BEGIN).exists();
         for path in disk::children(&self.dir)? {
             // An empty file that is lost is read as an empty one.
             let has_bytes = path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
-            if has_bytes && !is_synced(&path) {
+            if has_bytes && !path.file_name().is_some_and(|name| done.contains(&name)) {
                 disk::sync_file(&path)?;
             }
         }

@@ -62,8 +62,8 @@ pub struct SessionRows<'a> {
 impl Listing {
     /// Returns the sessions that are ours, in the order of their ids.
     pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
-        let rows = |listed: &ListedSession| !listed.cached.is_empty() || !listed.fresh.is_empty();
-        self.sessions.iter().filter(move |listed| rows(listed)).map(|listed| SessionRows {
+        let with_rows = self.sessions.iter().filter(|it| !it.cached.is_empty() || !it.fresh.is_empty());
+        with_rows.map(|listed| SessionRows {
             refs: &listed.refs,
             feature: &listed.feature,
             cached: &self.cached[listed.cached.clone()],

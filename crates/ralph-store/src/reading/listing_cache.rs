@@ -96,11 +96,13 @@ impl Cache {
     }
 }
 
+fn mix(sum: u64, word: u64) -> u64 {
+    (sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// Returns a sum that no slip of a disk or an editor leaves the same.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();
-    let mix = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(STEP);
     let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
     rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
 }

@@ -1,5 +1,6 @@
 //! Parts of the files of a record or of the spool: what a reader needs who shows a screenful of a big one.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
@@ -59,10 +60,9 @@ impl Ask {
     /// Cuts what was read of `range` at the ends of lines, or if there are none, between characters.
     fn trim(self, range: Range<u64>, mut bytes: Vec<u8>, total: u64, growth: Growth) -> FilePart {
         let Range { mut start, mut end } = range;
-        let is_line_end = |byte: &u8| *byte == b'\n';
         match self {
             Self::From(_) if end < total || growth == Growth::Growing => {
-                let kept = match bytes.iter().rposition(is_line_end) {
+                let kept = match bytes.iter().rposition(|byte| *byte == b'\n') {
                     Some(last) => last + 1,
                     // It has not come to its end, and nothing hurries.
                     None if growth == Growth::Growing && end == total => 0,
@@ -74,13 +74,14 @@ impl Ask {
             Self::From(_) => {}
             Self::Before(_) => {
                 if start > 0
-                    && let Some(first) = bytes.iter().position(is_line_end).filter(|at| at + 1 < bytes.len())
+                    && let Some(first) = bytes.iter().position(|byte| *byte == b'\n')
+                    && first + 1 < bytes.len()
                 {
                     bytes.drain(..=first);
                     start += first as u64 + 1;
                 }
                 if growth == Growth::Growing && end == total {
-                    let kept = bytes.iter().rposition(is_line_end).map_or(0, |last| last + 1);
+                    let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
                     bytes.truncate(kept);
                     end = start + kept as u64;
                 }
@@ -88,6 +89,13 @@ impl Ask {
         }
         FilePart { range: start..end, total, bytes }
     }
+}
+
+fn read_range(file: &mut File, start: u64, end: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(end - start).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns how many bytes there are up to the last whole character.
@@ -112,30 +120,18 @@ impl Slot {
         let path = self.path(name);
         let opened = disk::open(&path).if_there().with_context(|| format!("open {path}"))?;
         let Some(mut file) = opened else { return Ok(FilePart::default()) };
-        let mut read = || -> std::io::Result<FilePart> {
-            let total = file.metadata()?.len();
-            let range = ask.range(total, most);
-            file.seek(SeekFrom::Start(range.start))?;
-            let mut bytes = Vec::new();
-            (&mut file).take(range.end - range.start).read_to_end(&mut bytes)?;
-            let range = range.start..range.start + bytes.len() as u64;
-            Ok(ask.trim(range, bytes, total, Growth::Growing))
-        };
-        read().with_context(|| format!("read {path}"))
+        let total = file.metadata().with_context(|| format!("read {path}"))?.len();
+        let Range { start, end } = ask.range(total, most);
+        let bytes = read_range(&mut file, start, end).with_context(|| format!("read {path}"))?;
+        Ok(ask.trim(start..start + bytes.len() as u64, bytes, total, Growth::Growing))
     }
 
     /// Returns what is before a part, at most so much of it.
     pub fn before(&self, name: &str, part: &FilePart, most: u64) -> Result<Vec<u8>> {
         let path = self.path(name);
-        let read = || -> std::io::Result<Vec<u8>> {
-            let length = part.range.start.min(most);
-            let mut bytes = Vec::new();
-            let mut file = disk::open(&path)?;
-            file.seek(SeekFrom::Start(part.range.start - length))?;
-            file.take(length).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        Ok(read().if_there().with_context(|| format!("read {path}"))?.unwrap_or_default())
+        let end = part.range.start;
+        let read = disk::open(&path).and_then(|mut file| read_range(&mut file, end - end.min(most), end));
+        Ok(read.if_there().with_context(|| format!("read {path}"))?.unwrap_or_default())
     }
 
     /// Copies what is there of a file.

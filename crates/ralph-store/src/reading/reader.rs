@@ -103,8 +103,9 @@ impl RecordReader<'_> {
             if start < range.end && end > range.start {
                 let mut chunk = Vec::new();
                 self.write_chunk(id, &mut chunk)?;
-                let place = |at: u64| usize::try_from(at.clamp(start, end) - start).unwrap_or(usize::MAX);
-                bytes.extend_from_slice(&chunk[place(range.start)..place(range.end)]);
+                let [from, until] = [range.start, range.end]
+                    .map(|at| usize::try_from(at.clamp(start, end) - start).unwrap_or(usize::MAX));
+                bytes.extend_from_slice(&chunk[from..until]);
             }
             start = end;
         }

@@ -204,8 +204,8 @@ impl<'a> Row<'a> {
         let (cost_usd, false_claim) = (next(&mut rest)?, claims(rest.next()?)?);
         let [head_before, head_after, snapshot]: [Option<ObjectId>; 3] =
             [next(&mut rest)?, next(&mut rest)?, next(&mut rest)?];
-        let mut owned = || owned_text(&mut rest);
-        let (feature, phase, agent, model) = (owned()?, owned()?, owned()?, owned()?);
+        let (feature, phase) = (owned_text(&mut rest)?, owned_text(&mut rest)?);
+        let (agent, model) = (owned_text(&mut rest)?, owned_text(&mut rest)?);
         let session: SessionId = rest.next()?.parse().ok()?;
         let parent = next(&mut rest)?;
         let started_at = Timestamp::from_ms(rest.next()?.parse().ok()?);
@@ -341,8 +341,10 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     words(to, Some(subject));
     words(to, title.as_deref());
     words(to, cause.as_deref());
-    let count = |count: Option<u64>| count.map_or_else(|| NONE.to_owned(), |count| count.to_string());
-    let tests = evidence.tests.map(|tests| [tests.passed, tests.failed, tests.skipped].map(count).join("/"));
+    let tests = evidence.tests.map(|tests| {
+        let counts = [tests.passed, tests.failed, tests.skipped];
+        counts.map(|count| count.map_or_else(|| NONE.to_owned(), |count| count.to_string())).join("/")
+    });
     value(to, tests.as_ref());
     let flags: Vec<&str> = evidence.flags.iter().map(FlagCode::as_str).collect();
     words(to, Some(&flags.join(",")));

@@ -61,8 +61,8 @@ fn names(store: &Store, prefix: &str) -> Result<Vec<String>> {
             packed.iter_prefixed(prefix.into()).map_err(|error| caused("read packed refs", &error))?;
         names.extend(found.flatten().map(|reference| reference.name.as_bstr().to_string()));
     }
-    let is_lock = |name: &String| name.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
-    Ok(names.into_iter().filter(|name| !is_lock(name)).collect())
+    names.retain(|name| name.rsplit_once('.').is_none_or(|(_, end)| end != "lock"));
+    Ok(names.into_iter().collect())
 }
 
 pub(super) fn tip(store: &Store, name: &str) -> Result<Option<ObjectId>> {
@@ -89,21 +89,17 @@ pub(super) fn below(store: &Store, prefix: &str) -> Result<Vec<(String, ObjectId
 
 pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, NoTip)>> {
     let git = store.open_git()?;
-    let pair = |reference: &gix::Reference<'_>| {
-        let target = reference.target().try_name()?.as_bstr().to_string();
-        Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
-    };
     if !pattern.ends_with('/') {
         let found = git.try_find_reference(pattern);
         let found = found.map_err(|error| caused(&format!("read {pattern}"), &error))?;
-        return Ok(found.as_ref().and_then(pair).into_iter().collect());
+        return Ok(found.as_ref().and_then(symbolic).into_iter().collect());
     }
     let platform = git.references().map_err(|error| caused("list refs", &error))?;
     let found = platform.prefixed(pattern).map_err(|error| caused(&format!("list {pattern}"), &error))?;
     let (mut without_tip, mut is_whole) = (Vec::new(), true);
     for reference in found {
         is_whole &= reference.is_ok();
-        without_tip.extend(reference.ok().as_ref().and_then(pair));
+        without_tip.extend(reference.ok().as_ref().and_then(symbolic));
     }
     if !is_whole {
         // What was packed or deleted meanwhile is not broken.
@@ -116,17 +112,23 @@ pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, N
     Ok(without_tip)
 }
 
+fn symbolic(reference: &gix::Reference<'_>) -> Option<(String, NoTip)> {
+    let target = reference.target().try_name()?.as_bstr().to_string();
+    Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
+}
+
 /// Removes the locks of refs. Returns true if there was one. Other refs than ours have other writers: a lock of theirs is ours
 /// only if it holds what we were to write.
 pub(super) fn remove_locks(store: &Store, updates: &[RefUpdate]) -> Result<bool> {
     let mut is_any = false;
     for RefUpdate { name, new, .. } in updates {
         let lock = store.repository().common_dir.join(format!("{name}.lock"));
-        let is_ours = |new: &ObjectId| {
-            disk::read_if_there(&lock).ok().flatten().unwrap_or_default().trim_ascii()
-                == new.as_str().as_bytes()
-        };
-        if !name.starts_with("refs/ralph") && !new.as_ref().is_some_and(is_ours) {
+        let is_ours = name.starts_with("refs/ralph")
+            || new.as_ref().is_some_and(|new| {
+                disk::read_if_there(&lock).ok().flatten().unwrap_or_default().trim_ascii()
+                    == new.as_str().as_bytes()
+            });
+        if !is_ours {
             continue;
         }
         is_any |= disk::remove_file_if_there(&lock).context("reclaim a stale lock")?;

@@ -191,8 +191,9 @@ fn look_at_tree(
         .find_tree(&id, &mut buffer)
         .map_err(|error| anyhow!("read the tree {}: {error}", id.to_hex()))?;
     for entry in &tree.entries {
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        if entry.filename.starts_with(b".") || !entry.filename.iter().all(is_plain) {
+        let mut bytes = entry.filename.iter();
+        let is_plain = bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+        if entry.filename.starts_with(b".") || !is_plain {
             bail!("the tree {} holds a name that is none of ours: {}", id.to_hex(), entry.filename);
         }
         match entry.mode.kind() {

@@ -41,12 +41,19 @@ fn line(iteration: &Iteration) -> String {
 /// How a line ended, in notes of earlier versions, while its iteration ran; a line with its outcome takes its place.
 const RUNNING: &str = " running";
 
+fn session_ids(log_names: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let refs = log_names.filter_map(|name| SessionRefs::from_log(&name));
+    refs.map(|refs| refs.session.to_string()).collect()
+}
+
 /// Lines without those that say less than another.
 fn settled(lines: BTreeSet<String>) -> BTreeSet<String> {
-    let of = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    let ended: BTreeSet<String> =
-        lines.iter().filter(|line| !line.ends_with(RUNNING)).map(|line| of(line)).collect();
-    lines.into_iter().filter(|line| !line.ends_with(RUNNING) || !ended.contains(&of(line))).collect()
+    let (mut kept, ended): (BTreeSet<_>, BTreeSet<_>) =
+        lines.into_iter().partition(|line| line.ends_with(RUNNING));
+    let first_words: BTreeSet<_> = ended.iter().map(|line| line.split(' ').next()).collect();
+    kept.retain(|line| !first_words.contains(&line.split(' ').next()));
+    kept.extend(ended);
+    kept
 }
 
 /// Returns the lines that an iteration leaves.
@@ -171,16 +178,19 @@ impl Notes<'_> {
         // A session that is not here may be noted anyway: its notes came by a sync.
         let here: BTreeSet<SessionId> =
             self.store.session_names()?.into_iter().map(|refs| refs.session).collect();
-        let of_here = |line: &str| {
-            line.split_once(':').and_then(|(id, _)| id.parse().ok()).is_some_and(|id| here.contains(&id))
-        };
         let mut commits: BTreeSet<ObjectId> = wanted.keys().cloned().collect();
         commits.extend(self.commits()?);
-        let change = |commit: &ObjectId, found: BTreeSet<String>| {
-            let kept = found.into_iter().filter(|line| !of_here(line));
-            kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
-        };
-        self.change(at, change, &commits.iter())
+        self.change(
+            at,
+            |commit, found: BTreeSet<String>| {
+                let kept = found.into_iter().filter(|line| {
+                    let session = line.split_once(':').and_then(|(id, _)| id.parse().ok());
+                    session.is_none_or(|session| !here.contains(&session))
+                });
+                kept.chain(wanted.get(commit).into_iter().flatten().cloned()).collect()
+            },
+            &commits.iter(),
+        )
     }
 
     /// Changes the notes of `commits` and moves the ref from what it was; retries if another process was faster.
@@ -251,12 +261,9 @@ impl Notes<'_> {
                 continue;
             }
             let union = settled(union);
-            let without = |sessions: &BTreeSet<String>| -> BTreeSet<String> {
-                union.iter().filter(|line| !is_of_any(line, sessions)).cloned().collect()
-            };
-            for (notes, lines) in
-                [(&mut all, without(&unwanted.there)), (&mut wanted, without(&unwanted.here))]
-            {
+            for (notes, sessions) in [(&mut all, &unwanted.there), (&mut wanted, &unwanted.here)] {
+                let lines: BTreeSet<String> =
+                    union.iter().filter(|line| !is_of_any(line, sessions)).cloned().collect();
                 let known = versions.iter().find(|(_, known)| *known == lines).map(|(blob, _)| *blob);
                 let before = match known {
                     _ if lines.is_empty() => notes.remove(commit),
@@ -291,12 +298,8 @@ impl Notes<'_> {
 
     /// Returns the sessions whose lines are not wanted.
     fn unwanted(&self) -> Result<Unwanted> {
-        let ids = |names: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
-            let refs = names.filter_map(|name| SessionRefs::from_log(&name));
-            refs.map(|refs| refs.session.to_string()).collect()
-        };
-        let there = ids(&mut self.store.tombstones().all()?.into_keys());
-        let mut here = ids(&mut cleaned_refs(self.store.repository())?.into_iter());
+        let there = session_ids(self.store.tombstones().all()?.into_keys());
+        let mut here = session_ids(cleaned_refs(self.store.repository())?.into_iter());
         here.extend(there.iter().cloned());
         for refs in self.store.session_names()? {
             here.remove(refs.session.as_str());
@@ -347,10 +350,10 @@ impl Notes<'_> {
 
     pub(crate) fn missing(&self, wanted: &Lines) -> Result<usize> {
         let found = self.of(wanted.keys())?;
-        let has = |(commit, lines): &(&ObjectId, &BTreeSet<String>)| {
-            found.get(commit).is_some_and(|found| found.is_superset(lines))
-        };
-        Ok(wanted.iter().filter(|pair| !has(pair)).count())
+        let lacking = wanted
+            .iter()
+            .filter(|(commit, lines)| found.get(*commit).is_none_or(|found| !found.is_superset(lines)));
+        Ok(lacking.count())
     }
 }
 

@@ -89,15 +89,11 @@ impl Store {
         is_all_ours: bool,
         is_all_theirs: bool,
     ) -> Result<Option<ObjectId>> {
-        let is_below = |lower: Option<&ObjectId>, upper: &ObjectId| match lower {
-            None => Ok(true),
-            Some(lower) => self.is_ancestor(lower, upper),
-        };
-        if is_all_theirs && is_below(here, theirs)? {
+        if is_all_theirs && here.map_or(Ok(true), |here| self.is_ancestor(here, theirs))? {
             return Ok(Some(theirs.clone()));
         }
         match here {
-            Some(here) if is_all_ours && is_below(Some(theirs), here)? => Ok(Some(here.clone())),
+            Some(here) if is_all_ours && self.is_ancestor(theirs, here)? => Ok(Some(here.clone())),
             _ => Ok(None),
         }
     }

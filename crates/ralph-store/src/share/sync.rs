@@ -205,8 +205,7 @@ impl Sync<'_> {
             .filter(|(name, _)| SessionRefs::is_name_of_ours(name))
             .map(|(name, id)| (name.clone(), id.clone()))
             .collect();
-        let is_alive = |name: &str| has_tombstone(&tombstones, name) == Some(false);
-        let mut behind: Vec<WantedRef> = self.behind(&listed, &is_alive)?;
+        let mut behind: Vec<WantedRef> = self.behind(&listed, &tombstones)?;
         if self.options.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
@@ -215,7 +214,9 @@ impl Sync<'_> {
             // A ref that is behind has nothing that the other side lacks.
             let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
-                is_alive(name) && !behind.contains(name.as_str()) && listed.get(*name) != Some(id)
+                has_tombstone(&tombstones, name) == Some(false)
+                    && !behind.contains(name.as_str())
+                    && listed.get(*name) != Some(id)
             });
             let ahead: Vec<_> = ahead.map(|(name, id)| (name.clone(), id.clone())).collect();
             done = done.and_then(|()| self.push_all(&ahead));
@@ -280,18 +281,16 @@ impl Sync<'_> {
         ours: &BTreeMap<String, ObjectId>,
         tombstones: &BTreeMap<String, String>,
     ) {
-        let purged = |names: &BTreeMap<String, ObjectId>| {
+        [self.exchange.purged_but_there, self.exchange.purged_but_here] = [listed, ours].map(|names| {
             names.keys().filter(|name| has_tombstone(tombstones, name) == Some(true)).cloned().collect()
-        };
-        self.exchange.purged_but_there = purged(listed);
-        self.exchange.purged_but_here = purged(ours);
+        });
     }
 
     /// Returns the refs of which the other side has more than we do.
     fn behind(
         &self,
         listed: &BTreeMap<String, ObjectId>,
-        is_alive: &impl Fn(&str) -> bool,
+        tombstones: &BTreeMap<String, String>,
     ) -> Result<Vec<WantedRef>> {
         // With those of others, which are in the way of ours.
         let mut all_here: BTreeMap<String, ObjectId> = BTreeMap::new();
@@ -301,7 +300,7 @@ impl Sync<'_> {
         let mut behind = Vec::new();
         for (name, there) in listed {
             let Some(refs) = SessionRefs::from_name(name) else { continue };
-            let is_wanted = self.is_wanted_kind(name) && is_alive(name);
+            let is_wanted = self.is_wanted_kind(name) && has_tombstone(tombstones, name) == Some(false);
             let here = all_here.get(name).cloned();
             if !is_wanted || here.as_ref() == Some(there) {
                 continue;

@@ -39,12 +39,11 @@ pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, context.work_tree()?, &feature, RunRequest::default(), &interrupt)?;
     let by = person(context)?;
-    let mut say = |event: &Event| {
+    let accepted = ralph_engine::accept(&plan, &args.task, &by, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);
         }
-    };
-    let accepted = ralph_engine::accept(&plan, &args.task, &by, &mut say)?;
+    })?;
     let Accepted { session, iteration, task, refused, is_completed } = &accepted;
     let json = json!({
         "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,

@@ -75,13 +75,13 @@ impl Approvals {
             .recursive(true)
             .create(folder)
             .with_context(|| format!("create {folder}"))?;
-        let append = || {
-            let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let opened = fs::OpenOptions::new().create(true).append(true).open(&self.path);
+        let appended = opened.and_then(|mut file| {
             // One write, so that two calls at once leave two whole lines.
             file.write_all(format!("# {}\n{}\n", self.repository, what.digest()).as_bytes())?;
             file.sync_all()
-        };
-        append().with_context(|| format!("write {}", self.path))
+        });
+        appended.with_context(|| format!("write {}", self.path))
     }
 
     /// Takes back all approvals. Returns true if there were any.
@@ -100,19 +100,18 @@ fn state_folder(context: &Context) -> Option<Utf8PathBuf> {
 impl Approved<'_> {
     /// By content and length, so that no text of one value can pass for two.
     fn digest(self) -> String {
+        let parts: Vec<&str> = match self {
+            Self::Commands(commands) => {
+                commands.iter().flat_map(|command| [command.key.as_str(), command.value.as_str()]).collect()
+            }
+            Self::Push { address, snapshots } => {
+                vec!["push", address, if snapshots { "snapshots" } else { "" }]
+            }
+        };
         let mut hash = Sha256::new();
-        let mut add = |part: &str| {
+        for part in parts {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
-        };
-        match self {
-            Self::Commands(commands) => commands.iter().for_each(|command| {
-                add(&command.key);
-                add(&command.value);
-            }),
-            Self::Push { address, snapshots } => {
-                ["push", address, if snapshots { "snapshots" } else { "" }].into_iter().for_each(add);
-            }
         }
         hex(&hash.finalize())
     }

@@ -131,9 +131,11 @@ impl<const OF_HISTORY: bool> Args for KeyFlags<OF_HISTORY> {
                 ("none", unset) => format!(" [default: {unset}]"),
                 (default, _) => format!(" [default: {default}]"),
             };
-            let check = |text: &str| config::check(key.name, text).map(|()| text.to_owned());
-            let argument = Arg::new(long).long(long).value_name(value_name).value_parser(check);
-            let argument = argument.help(format!("{}{words}{default}", key.doc));
+            let argument = Arg::new(long)
+                .long(long)
+                .value_name(value_name)
+                .value_parser(|text: &str| config::check(key.name, text).map(|()| text.to_owned()))
+                .help(format!("{}{words}{default}", key.doc));
             command.arg(match key.name {
                 "agent" => argument.action(ArgAction::Append).visible_alias("agent-cli"),
                 "max-iterations" => argument.short('n'),

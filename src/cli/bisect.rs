@@ -199,7 +199,7 @@ impl<'a> Trial<'a> {
             words => words.to_vec(),
         };
         let project = self.checkout.dir().join(&self.project);
-        let stream = |name: &str| self.checkout.dir().join(".git").join(name);
+        let streams = self.checkout.dir().join(".git");
         let child = Child {
             argv,
             directory: if project.is_dir() { project } else { self.checkout.dir().to_owned() },
@@ -207,8 +207,8 @@ impl<'a> Trial<'a> {
             defaults: Vec::new(),
             removed: Vec::new(),
             stdin: None,
-            stdout: stream("ralph-stdout"),
-            stderr: stream("ralph-stderr"),
+            stdout: streams.join("ralph-stdout"),
+            stderr: streams.join("ralph-stderr"),
             marker: self.marker.clone(),
             limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
             fence: None,

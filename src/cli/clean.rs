@@ -154,6 +154,13 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     writeln!(out, "{verb}: {}{size}", parts.join(", "))
 }
 
+fn to_json(report: &PurgeReport, session: &SessionId, remote: Option<&str>) -> Result<Value> {
+    let mut json = serde_json::to_value(report)?;
+    json["session"] = json!(session);
+    json["remote"] = json!(remote);
+    Ok(json)
+}
+
 pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let at = context.now()?;
@@ -161,23 +168,17 @@ pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     let remote = if args.local { None } else { remotes::any(context, args.remote.as_deref(), hint)? };
     let session = session(store, &args.session)?;
     let place = remote.as_ref().map(Remote::place);
-    let to_json = |report: &PurgeReport| -> Result<Value> {
-        let mut json = serde_json::to_value(report)?;
-        json["session"] = json!(session);
-        json["remote"] = json!(place);
-        Ok(json)
-    };
     let purge = Purge { store, session: &session, at };
     if args.dry_run {
         let plan = purge.plan()?;
-        let mut report = to_json(&plan)?;
+        let mut report = to_json(&plan, &session, place.as_deref())?;
         report["is_dry_run"] = true.into();
         return emit(args.json, &report, |out| write_purge_plan(out, &plan, place.as_deref()));
     }
     confirm_purge(args, &session, place.as_deref())?;
     let mut purged = purge.here()?;
     let tried = remote.as_ref().map_or(Ok(()), |remote| purge.there(remote, &mut purged));
-    let mut report = to_json(&purged)?;
+    let mut report = to_json(&purged, &session, place.as_deref())?;
     report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
     emit(args.json, &report, |out| write_purged(out, &purged, place.as_deref()))?;
     for kept in &purged.left {

@@ -67,14 +67,14 @@ pub fn parse(store: &Store, name: &str) -> Result<Option<Commit>> {
         return Ok(None);
     }
     let directory = &store.repository().directory;
-    let git = |words: &[&str]| Tool::git(directory).arg("rev-parse").args(words.iter().copied()).run();
-    let found = git(&["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")];
+    let found = Tool::git(directory).args(verify).run()?;
     let text = String::from_utf8_lossy(&found.stdout).trim().to_owned();
     if found.is_success() {
         return Ok(Some(Commit { name: name.to_owned(), id: text.parse()? }));
     }
     if is_like_id(name) {
-        let found = git(&[&format!("--disambiguate={name}")])?;
+        let found = Tool::git(directory).args(["rev-parse", &format!("--disambiguate={name}")]).run()?;
         let ids = String::from_utf8_lossy(&found.stdout).into_owned();
         let commits = only_commits(store, &ids)?;
         if commits.len() > 1 {
@@ -134,15 +134,16 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
 fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
     for session in listing.sessions() {
         for row in session.rows() {
-            let owner = |moment| Some(Owner { refs: session.refs.clone(), moment });
-            if row.commit == commit.id.as_str() {
-                return owner(Moment::Record(commit.id.clone()));
-            }
-            if row.is_iteration()
+            let moment = if row.commit == commit.id.as_str() {
+                Moment::Record(commit.id.clone())
+            } else if row.is_iteration()
                 && row.entry().is_ok_and(|entry| entry.snapshot.as_ref() == Some(&commit.id))
             {
-                return owner(Moment::Iteration(row.iteration));
-            }
+                Moment::Iteration(row.iteration)
+            } else {
+                continue;
+            };
+            return Some(Owner { refs: session.refs.clone(), moment });
         }
     }
     None

@@ -110,30 +110,33 @@ pub(super) fn answer(
 
 /// Returns the command, and those below it, with names for their arguments. `words` are those before the cursor.
 fn with_names(command: Command, words: &Arc<[OsString]>) -> Command {
-    let with_completer = |argument: Arg| {
-        let is_feature = argument.get_value_names().is_some_and(|names| names[0] == "FEATURE");
-        let names: fn(&[OsString]) -> Result<Vec<String>> = match argument.get_id().as_str() {
-            "task" => task_names,
-            _ if argument.get_value_parser().type_id() == TypeId::of::<SessionName>() => session_names,
-            _ if is_feature => feature_names,
-            _ => return argument,
-        };
-        let words = Arc::clone(words);
-        argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
-            let typed = typed.to_string_lossy();
-            // One of a list begins after a comma.
-            let (before, begun) = typed.split_at(typed.rfind(',').map_or(0, |comma| comma + 1));
-            // What a shell would not take literally is left out.
-            let names = names(&words).unwrap_or_default().into_iter().filter(|name| {
-                name.starts_with(begun)
-                    && !name.starts_with('-')
-                    && !name.is_empty()
-                    && name.chars().all(|c| c.is_alphanumeric() || "._-+@%,=/:".contains(c))
-            });
-            names.map(|name| CompletionCandidate::new(format!("{before}{name}"))).collect()
-        }))
+    command
+        .mut_args(|argument| with_completer(argument, words))
+        .mut_subcommands(|command| with_names(command, words))
+}
+
+fn with_completer(argument: Arg, words: &Arc<[OsString]>) -> Arg {
+    let is_feature = argument.get_value_names().is_some_and(|names| names[0] == "FEATURE");
+    let names: fn(&[OsString]) -> Result<Vec<String>> = match argument.get_id().as_str() {
+        "task" => task_names,
+        _ if argument.get_value_parser().type_id() == TypeId::of::<SessionName>() => session_names,
+        _ if is_feature => feature_names,
+        _ => return argument,
     };
-    command.mut_args(with_completer).mut_subcommands(|command| with_names(command, words))
+    let words = Arc::clone(words);
+    argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+        let typed = typed.to_string_lossy();
+        // One of a list begins after a comma.
+        let (before, begun) = typed.split_at(typed.rfind(',').map_or(0, |comma| comma + 1));
+        // What a shell would not take literally is left out.
+        let names = names(&words).unwrap_or_default().into_iter().filter(|name| {
+            name.starts_with(begun)
+                && !name.starts_with('-')
+                && !name.is_empty()
+                && name.chars().all(|c| c.is_alphanumeric() || "._-+@%,=/:".contains(c))
+        });
+        names.map(|name| CompletionCandidate::new(format!("{before}{name}"))).collect()
+    }))
 }
 
 /// Returns a context with records, of the folder that the command line names, which warns of nothing.
@@ -146,9 +149,11 @@ fn context(words: &[OsString]) -> Result<Context> {
 /// Returns the value of a flag on the command line.
 fn value_of(words: &[OsString], flag: &str) -> Option<String> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-    let joined = || words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
     let apart = words.iter().position(|word| word == flag).and_then(|at| words.get(at + 1));
-    apart.map(AsRef::as_ref).or_else(joined).map(str::to_owned)
+    let found = apart
+        .map(AsRef::as_ref)
+        .or_else(|| words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('=')));
+    found.map(str::to_owned)
 }
 
 /// Returns the names of the features in the project that the command line is about.

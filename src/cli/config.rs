@@ -55,17 +55,17 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode> {
     Ok(code)
 }
 
+/// A value with a line break or an escape sequence must not leave its line.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || is_unseen(c) { '·' } else { c }).collect()
+}
+
 /// Writes a line for each key, value and origin.
 fn write_table(rows: &[[String; 3]], out: &mut impl Write) -> io::Result<()> {
-    // A value with a line break or an escape sequence must not leave its line.
-    let plain = |text: &str| {
-        text.chars().map(|c| if c.is_control() || is_unseen(c) { '·' } else { c }).collect::<String>()
-    };
-    let width = |column: usize| {
+    let [keys, values] = [0, 1].map(|column| {
         let widths = rows.iter().map(|row| row[column].chars().count());
         widths.filter(|width| *width <= 40).max().unwrap_or(0)
-    };
-    let (keys, values) = (width(0), width(1));
+    });
     for [key, value, origin] in rows {
         writeln!(out, "{:keys$}  {:values$}  {}", plain(key), plain(value), plain(origin))?;
     }

@@ -89,9 +89,10 @@ impl Context {
         if let Some(place) = self.place.get() {
             return Ok(place);
         }
-        let variable = |name: &str| self.environment.owned(name);
-        let author =
-            AuthorVariables { name: variable("GIT_AUTHOR_NAME"), email: variable("GIT_AUTHOR_EMAIL") };
+        let author = AuthorVariables {
+            name: self.environment.owned("GIT_AUTHOR_NAME"),
+            email: self.environment.owned("GIT_AUTHOR_EMAIL"),
+        };
         let (repository, work_tree) = Repository::discover(&self.start()?, &author, self.home())?;
         let store = Store::new(repository).warning_with(Some(warn));
         Ok(self.place.get_or_init(|| (store, work_tree)))
@@ -229,10 +230,9 @@ impl Context {
         let top = lines.next().map(Utf8Path::to_owned);
         // Git names the top without symlinks, so the way up to it must be looked for without them too.
         let directory = canonicalize(&start).unwrap_or(start);
-        let is_inside = |folder: &Utf8Path| top.as_ref().is_none_or(|top| folder.starts_with(top));
         let project = directory
             .ancestors()
-            .take_while(|folder| is_inside(folder))
+            .take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)))
             .find(|at| at.join(".specify").is_dir());
         let root = project.map(Utf8Path::to_owned).or_else(|| top.clone()).unwrap_or(directory);
         let files = ProjectFiles::new(top.as_deref().unwrap_or(&root), &git_directories, &[]);

@@ -44,10 +44,9 @@ pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.
 pub fn running(context: &Context, wanted: Option<&SessionName>) -> Result<Option<Holder>> {
     let holders = LoopLock::holders(context.store()?.repository())?;
-    let named = |holder: &&Holder| wanted.is_none_or(|name| name.matches(&holder.session));
-    let found: Vec<&Holder> = holders.iter().filter(named).collect();
+    let found: Vec<&Holder> = holders.iter().filter(|holder| is_named(holder, wanted)).collect();
     let here = match context.work_tree() {
-        Ok(work_tree) => LoopLock::holder_here(work_tree)?.filter(|here| named(&here)),
+        Ok(work_tree) => LoopLock::holder_here(work_tree)?.filter(|here| is_named(here, wanted)),
         Err(_) => None,
     };
     match (here, found.as_slice()) {
@@ -65,4 +64,8 @@ pub fn running(context: &Context, wanted: Option<&SessionName>) -> Result<Option
 
 fn no_loop(message: String) -> anyhow::Error {
     Refusal::new(message).with_hint(format!("`{RALPH} status` shows running loops")).into()
+}
+
+fn is_named(holder: &Holder, wanted: Option<&SessionName>) -> bool {
+    wanted.is_none_or(|name| name.matches(&holder.session))
 }

@@ -64,8 +64,7 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
     let paint = context.paint;
     let project = Project::make(args.dir.as_deref(), context)?;
     let mut out = stdout();
-    let title = |text: &str| paint.paint(Look::Bold, text);
-    writeln!(out, "{}", title(&format!("A project in {}", project.dir)))?;
+    writeln!(out, "{}", paint.paint(Look::Bold, &format!("A project in {}", project.dir)))?;
     writeln!(
         out,
         "  an agent that plays a script works through five tasks: one needs three tries, once the agent"
@@ -97,7 +96,8 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
 
     let color = if paint == Paint::Colour { "--color=always" } else { "--color=never" };
     let log = Tool::git(&project.dir).args(["log", "--glob=refs/ralph/*", "--oneline", color]).line()?;
-    writeln!(out, "\n{}", title("The record, by plain git: git log --glob='refs/ralph/*' --oneline"))?;
+    let title = "The record, by plain git: git log --glob='refs/ralph/*' --oneline";
+    writeln!(out, "\n{}", paint.paint(Look::Bold, title))?;
     writeln!(out, "{log}")?;
     let seen = if project.is_throw_away {
         format!(
@@ -106,13 +106,12 @@ pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
     } else {
         format!("Explore it (cd {})", project.dir)
     };
-    writeln!(out, "\n{}", title(&seen))?;
-    let ours = |words: &str| format!("{RALPH} {words}");
+    writeln!(out, "\n{}", paint.paint(Look::Bold, &seen))?;
     let commands = [
-        (ours("log"), "every iteration"),
-        (ours("show 3"), "one of them"),
-        (ours("show 3 --stdout"), "the validation's output in it, byte for byte"),
-        (ours("fsck"), "verify every record and progress.txt"),
+        (format!("{RALPH} log"), "every iteration"),
+        (format!("{RALPH} show 3"), "one of them"),
+        (format!("{RALPH} show 3 --stdout"), "the validation's output in it, byte for byte"),
+        (format!("{RALPH} fsck"), "verify every record and progress.txt"),
         ("cat specs/001-greeting/progress.txt".to_owned(), "the journal"),
         ("git log --glob='refs/ralph/*'".to_owned(), "all of it by plain git"),
     ];

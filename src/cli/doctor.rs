@@ -127,19 +127,14 @@ fn approval(config: &Config, context: &Context) -> Option<Finding> {
 }
 
 fn git(directory: &Utf8Path) -> Finding {
-    let wrong = |message: String| {
-        Finding::new("git", Severity::Wrong, message).with_hint("install git 2.36 or newer")
+    let message = match Tool::git(directory).arg("version").line() {
+        Err(_) => "git cannot be run".to_owned(),
+        Ok(version) => match parse(version.split(' ').nth(2).unwrap_or_default()) {
+            Some(found) if found < OLDEST_GIT => format!("{version} cannot sync everything that it writes"),
+            _ => return Finding::fine("git", version),
+        },
     };
-    let Ok(version) = Tool::git(directory).arg("version").line() else {
-        return wrong("git cannot be run".to_owned());
-    };
-    let number = version.split(' ').nth(2).unwrap_or_default();
-    match parse(number) {
-        Some(found) if found < OLDEST_GIT => {
-            wrong(format!("{version} cannot sync everything that it writes"))
-        }
-        _ => Finding::fine("git", version),
-    }
+    Finding::new("git", Severity::Wrong, message).with_hint("install git 2.36 or newer")
 }
 
 fn parse(version: &str) -> Option<(u32, u32)> {
@@ -150,16 +145,8 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 /// Returns the names that lead to this program.
 fn programs(context: &Context) -> Finding {
     let call = Call::of_this_process(&context.environment);
-    let is_ours = |program: &Path| {
-        call.is_ours(program)
-            || Tool::new(program, &context.directory)
-                .args(["ralph", "--version"])
-                .limit(PROBE_TIMEOUT)
-                .line()
-                .is_ok_and(|version| version.starts_with("specify-ralph "))
-    };
     let found = call.on_path(Program::Specify.name());
-    let own = found.first().filter(|program| is_ours(program)).map(|_| CANONICAL);
+    let own = found.first().filter(|program| is_ours(program, &call, context)).map(|_| CANONICAL);
     let git = call.first_on_path(GIT_PROGRAM).map(|_| "git ralph");
     let names: Vec<_> = own.into_iter().chain(git).map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
@@ -169,7 +156,7 @@ fn programs(context: &Context) -> Finding {
         )
         .with_hint("add its folder to the PATH, for example with `cargo install --path .`");
     }
-    let speckit = match found.iter().find(|program| !is_ours(program)) {
+    let speckit = match found.iter().find(|program| !is_ours(program, &call, context)) {
         Some(program) => format!("`specify` of spec-kit is {}", program.display()),
         None => "spec-kit's `specify` is not on the PATH".to_owned(),
     };
@@ -378,16 +365,24 @@ fn disk(store: &Store) -> Result<Finding> {
     })
 }
 
+fn is_ours(program: &Path, call: &Call, context: &Context) -> bool {
+    call.is_ours(program)
+        || Tool::new(program, &context.directory)
+            .args(["ralph", "--version"])
+            .limit(PROBE_TIMEOUT)
+            .line()
+            .is_ok_and(|version| version.starts_with("specify-ralph "))
+}
+
 fn hooks(context: &Context) -> Finding {
     let states = match super::hooks::states(context) {
         Ok(states) => states,
         Err(error) => return Finding { state: Severity::Note, ..Finding::wrong("hooks", &error) },
     };
-    let of = |wanted: HookState| {
+    let [installed, outdated] = [HookState::Installed, HookState::Outdated].map(|wanted| {
         let names = states.iter().filter(|(_, state)| *state == wanted).map(|(hook, _)| hook.into_str());
         names.collect::<Vec<_>>().join(", ")
-    };
-    let (installed, outdated) = (of(HookState::Installed), of(HookState::Outdated));
+    });
     if !outdated.is_empty() {
         return Finding::note("hooks", format!("installed by another version: {outdated}"))
             .with_hint(format!("`{RALPH} hooks install` updates them"));
@@ -400,22 +395,22 @@ fn hooks(context: &Context) -> Finding {
 }
 
 /// Settings of git's with which fetching takes away what was not pushed.
+/// Returns what git's configuration has for `key`, a line for each value.
+fn values_of(key: &str, store: &Store) -> Result<String> {
+    let git = Tool::git(&store.repository().common_dir).args(["config", "--get-all", key]);
+    git.run().map(|set| String::from_utf8_lossy(&set.stdout).into_owned())
+}
+
 fn sharing(store: &Store) -> Result<Vec<Finding>> {
-    let config = |key: &str| {
-        let git = Tool::git(&store.repository().common_dir).args(["config", "--get-all", key]);
-        git.run().map(|set| String::from_utf8_lossy(&set.stdout).into_owned())
-    };
     let mut findings = Vec::new();
     for remote in Remote::names(store.repository())? {
         let fetch = format!("remote.{remote}.fetch");
-        let takes = config(&fetch)?.lines().any(|spec| spec.contains(":refs/ralph"));
+        let takes = values_of(&fetch, store)?.lines().any(|spec| spec.contains(":refs/ralph"));
         let prunes = [format!("remote.{remote}.prune"), "fetch.prune".to_owned()];
-        let prunes = prunes.iter().map(|key| config(key)).collect::<Result<Vec<_>>>()?;
-        let is_on = |set: &String| {
-            set.lines().next_back().is_some_and(|value| !matches!(value, "false" | "no" | "off" | "0"))
-        };
+        let prunes = prunes.iter().map(|key| values_of(key, store)).collect::<Result<Vec<_>>>()?;
         // What is set for the remote counts more than what is set for all.
-        if takes && prunes.iter().find(|set| !set.is_empty()).is_some_and(is_on) {
+        let prune = prunes.iter().find_map(|set| set.lines().next_back());
+        if takes && prune.is_some_and(|value| !matches!(value, "false" | "no" | "off" | "0")) {
             let message = format!(
                 "{fetch} brings refs/ralph/*, and pruning is on: a fetch deletes sessions that were not pushed yet"
             );

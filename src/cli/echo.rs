@@ -38,7 +38,7 @@ impl Echo {
     pub fn start(listener: Listener) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
-        let look = move || {
+        let thread = thread::Builder::new().name("echo".to_owned()).spawn(move || {
             let mut state = Heard::default();
             listener.look(&mut state);
             while !seen.load(Ordering::SeqCst) {
@@ -55,9 +55,8 @@ impl Echo {
                     listener.print(&line);
                 }
             }
-        };
-        let thread = thread::Builder::new().name("echo".to_owned()).spawn(look).ok();
-        Self { is_over, thread }
+        });
+        Self { is_over, thread: thread.ok() }
     }
 }
 

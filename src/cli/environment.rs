@@ -29,8 +29,7 @@ impl Environment {
 
     /// The same without what names another project.
     pub fn for_another_project(&self) -> Self {
-        let mine = |(name, _): &(OsString, OsString)| name != INIT_DIR;
-        Self(self.0.iter().filter(|variable| mine(variable)).cloned().collect())
+        Self(self.0.iter().filter(|(name, _)| name != INIT_DIR).cloned().collect())
     }
 
     /// The same without what names a feature or a project, which are those of another work tree.

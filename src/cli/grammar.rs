@@ -173,13 +173,12 @@ pub fn parse(arguments: &[OsString]) -> Result<Ralph, Error> {
 fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let Some(action) = matches.subcommand_name() else { return Ok(()) };
     let run = RunArgs::augment_args(Command::new("run"));
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let is_of_run = |id: &str| run.get_arguments().any(|own| own.get_id() == id);
-    let given = command
-        .get_arguments()
-        .find(|argument| is_of_run(argument.get_id().as_str()) && is_given(argument.get_id().as_str()))
-        .map(ToString::to_string);
-    match given {
+    let given = command.get_arguments().find(|argument| {
+        let id = argument.get_id();
+        run.get_arguments().any(|own| own.get_id() == id)
+            && matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
+    });
+    match given.map(ToString::to_string) {
         None => Ok(()),
         Some(given) => {
             let message = format!("`{given}` must come after `{action}`");

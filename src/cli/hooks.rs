@@ -254,23 +254,28 @@ pub(super) fn states(context: &Context) -> Result<Vec<(Hook, HookState)>> {
         .collect()
 }
 
-fn status(context: &Context, json: Json) -> Result<ExitCode> {
-    let states = states(context)?;
-    let word = |state: HookState| match state {
+fn describe(state: HookState) -> &'static str {
+    match state {
         HookState::Absent => "no hook",
         HookState::Installed => "installed",
         HookState::Outdated => "installed by another version",
         HookState::Others => "a hook of others",
         HookState::Foreign => "a hook of others that is not a shell script",
-    };
+    }
+}
+
+fn status(context: &Context, json: Json) -> Result<ExitCode> {
+    let states = states(context)?;
     let hooks: Vec<_> = states
         .iter()
         .map(|(hook, state)| {
             let is_installed = *state == HookState::Installed;
-            json!({"hook": hook.into_str(), "is_installed": is_installed, "state": word(*state)})
+            json!({"hook": hook.into_str(), "is_installed": is_installed, "state": describe(*state)})
         })
         .collect();
     emit(json, &json!({"folder": Folder::find(context)?.path, "hooks": hooks}), |out| {
-        states.iter().try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.into_str(), word(*state)))
+        states
+            .iter()
+            .try_for_each(|(hook, state)| writeln!(out, "{:<18}  {}", hook.into_str(), describe(*state)))
     })
 }

@@ -228,8 +228,8 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
             one_line(log.feature())
         );
     }
-    let is_first = || -> Result<bool> { Ok(store.first_snapshot(&log)?.as_ref() == Some(commit.id())) };
-    let between = if moment == Moment::Start && !is_first()? { Some(commit.id().clone()) } else { None };
+    let is_between = moment == Moment::Start && store.first_snapshot(&log)?.as_ref() != Some(commit.id());
+    let between = is_between.then(|| commit.id().clone());
     let entry = match moment {
         Moment::Start => None,
         Moment::Iteration(number) => log.iteration(number).cloned(),

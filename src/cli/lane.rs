@@ -308,8 +308,8 @@ fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
 
 /// Returns the folder of the lanes of this repository.
 fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
-    let cache = || context.cache_dir().map(|cache| cache.join("specify-ralph/lanes"));
-    let Some(folder) = settings.lanes_dir.clone().map(Utf8PathBuf::from).or_else(cache) else {
+    let set = settings.lanes_dir.clone().map(Utf8PathBuf::from);
+    let Some(folder) = set.or_else(|| Some(context.cache_dir()?.join("specify-ralph/lanes"))) else {
         return refuse(
             "no folder for lanes is known: HOME is not set",
             "set one: --set lanes.dir=/absolute/path",
@@ -322,11 +322,10 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
         );
     }
     let real = folder.ancestors().find_map(|folder| canonicalize(folder).ok());
-    let is_repository = |folder: &Utf8Path| {
+    let around = real.iter().flat_map(|real| real.ancestors()).find(|folder| {
         folder.join(".git").symlink_metadata().is_ok()
             || folder.join("HEAD").is_file() && folder.join("objects").is_dir()
-    };
-    let around = real.iter().flat_map(|real| real.ancestors()).find(|folder| is_repository(folder));
+    });
     if let Some(repository) = around {
         let message = format!("lanes would be in {folder}, inside of the repository {repository}");
         return refuse(message, "name a folder outside of any repository: --set lanes.dir=/absolute/path");

@@ -67,37 +67,29 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let paint = context.paint;
     let (listing, settled) = sessions::listing(store, &args.only.choice)?;
-    let found =
-        || listing.sessions().filter(|session| settled.is_for(&session.refs.session, session.feature));
-    if !args.json.json && found().next().is_none() {
+    let found: Vec<SessionRows<'_>> =
+        listing.sessions().filter(|session| settled.is_for(&session.refs.session, session.feature)).collect();
+    if !args.json.json && found.is_empty() {
         note(sessions::nothing_recorded(store));
     }
     if store.is_shallow()? {
-        let has_iteration_first =
-            |session: &SessionRows<'_>| session.first().is_some_and(|first| first.is_iteration());
-        found()
-            .filter(has_iteration_first)
-            .for_each(|session| sessions::warn_about_missing(&session.refs.session));
+        for session in &found {
+            if session.first().is_some_and(|first| first.is_iteration()) {
+                sessions::warn_about_missing(&session.refs.session);
+            }
+        }
     }
     let mut filter = Filter::new(&args.filter, context)?;
-    filter.look_over(found())?;
+    filter.look_over(found.iter().copied())?;
     let paths = from_top(&args.paths, context)?;
     let reader = (args.jsonl || !paths.is_empty()).then(|| store.reader()).transpose()?;
-    let record = |row: &Row<'_>| reader.as_ref().map_or(Ok(None), |reader| record(store, reader, row));
-    let changed_any = |row: &Row<'_>| -> Result<bool> {
-        if paths.is_empty() {
-            return Ok(true);
-        }
-        let Some(record) = record(row)? else { return Ok(false) };
-        let changed = record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
-        Ok(changed
-            .filter_map(Value::as_str)
-            .any(|file| paths.iter().any(|path| Utf8Path::new(file).starts_with(path))))
-    };
     let mut listed = listed(
         args,
         context,
-        &|row| Ok(filter.takes(row)? && changed_any(row)?),
+        &|row| {
+            let is_taken = filter.takes(row)?;
+            Ok(is_taken && (paths.is_empty() || changed_any(record(store, reader.as_ref(), row)?, &paths)))
+        },
         filter.is_open(),
         (&listing, &settled),
     )?;
@@ -107,25 +99,25 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
             session.rows.reverse();
         }
     }
-    let rows = || listed.iter().flat_map(|session| &session.rows);
-    if rows().next().is_none() && !args.sessions && args.max_count != Some(0) {
-        let has_iterations = found().any(|session| session.rows().any(|row| row.is_iteration()));
+    let rows: Vec<&Row<'_>> = listed.iter().flat_map(|session| &session.rows).collect();
+    if rows.is_empty() && !args.sessions && args.max_count != Some(0) {
+        let has_iterations = found.iter().any(|session| session.rows().any(|row| row.is_iteration()));
         if has_iterations && !(filter.is_open() && paths.is_empty()) {
             check_empty(args)?;
         }
     }
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
-        let summary = match found().next_back() {
+        let summary = match found.last() {
             Some(SessionRows { refs, feature, .. }) => {
                 Some(summary::of_listing(context, &listing, feature, Some(&refs.session))?)
             }
             None => summary::of_newest(context, None)?,
         };
-        return print(|out| write_json(out, summary.as_ref(), rows()));
+        return print(|out| write_json(out, summary.as_ref(), rows.iter().copied()));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
-            for record in rows().filter_map(|row| record(row).transpose()) {
+            for record in rows.iter().filter_map(|row| record(store, reader.as_ref(), row).transpose()) {
                 write_line(out, &record?)?;
             }
             Ok(())
@@ -146,6 +138,24 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.
 fn is_for_people(args: &LogArgs) -> bool {
     !(args.sessions || args.json.json || args.jsonl || args.oneline)
+}
+
+/// Returns the path from the top of the work tree, or `None` if it is outside.
+fn resolve(given: &Utf8Path, top: Option<&Utf8Path>, prefix: &str) -> Option<Utf8PathBuf> {
+    let joined = match top.filter(|_| given.is_absolute()) {
+        Some(top) => given.strip_prefix(top).ok()?.to_owned(),
+        None => Utf8Path::new(prefix).join(given),
+    };
+    let mut resolved = Utf8PathBuf::new();
+    for component in joined.components() {
+        match component {
+            Utf8Component::Normal(name) => resolved.push(name),
+            Utf8Component::CurDir => {}
+            Utf8Component::ParentDir if resolved.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(Utf8PathBuf::from(repo_path(&resolved)))
 }
 
 /// Returns the newest sessions and their newest rows first, as many as are asked for.
@@ -181,9 +191,9 @@ fn listed<'a>(
         if let Some(tip) = session.tip() {
             let tip = tip.entry()?;
             head.end(&tip, session.tasks()?);
-            let begin = || session.rows().rfind(|row| row.kind.begins())?.entry().ok();
             if tip.kind != RecordKind::End
-                && let Some(begin) = begin()
+                && let Some(begin) = session.rows().rfind(|row| row.kind.begins())
+                && let Ok(begin) = begin.entry()
             {
                 head.runs_elsewhere(store.elsewhere_since(session.refs, &begin, &tip));
             }
@@ -265,8 +275,17 @@ fn check_empty(args: &LogArgs) -> Result<()> {
     bail!("no attempt matches\nhint: {hint}")
 }
 
+fn changed_any(record: Option<Value>, paths: &[Utf8PathBuf]) -> bool {
+    let Some(record) = record else { return false };
+    let changed = record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
+    changed
+        .filter_map(Value::as_str)
+        .any(|file| paths.iter().any(|path| Utf8Path::new(file).starts_with(path)))
+}
+
 /// Returns the whole record; `None` with a warning if this version cannot read it.
-fn record(store: &Store, reader: &RecordReader<'_>, row: &Row<'_>) -> Result<Option<Value>> {
+fn record(store: &Store, reader: Option<&RecordReader<'_>>, row: &Row<'_>) -> Result<Option<Value>> {
+    let Some(reader) = reader else { return Ok(None) };
     let entry = row.entry()?;
     let read = reader.file(&entry.commit, "iteration.json");
     let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
@@ -284,25 +303,11 @@ fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
         Some(_) => Tool::git_as_called(&context.directory).args(["rev-parse", "--show-prefix"]).line()?,
         None => String::new(),
     };
-    let resolve = |path: &String| {
-        let outside = || format!("`{path}` is outside of {}", top.map_or("the repository", Utf8Path::as_str));
-        let given = Utf8Path::new(path);
-        let joined = match top.filter(|_| given.is_absolute()) {
-            Some(top) => given.strip_prefix(top).ok().with_context(outside)?.to_owned(),
-            None => Utf8Path::new(&prefix).join(given),
-        };
-        let mut resolved = Utf8PathBuf::new();
-        for component in joined.components() {
-            match component {
-                Utf8Component::Normal(name) => resolved.push(name),
-                Utf8Component::CurDir => {}
-                Utf8Component::ParentDir if resolved.pop() => {}
-                _ => bail!(outside()),
-            }
-        }
-        Ok(Utf8PathBuf::from(repo_path(&resolved)))
-    };
-    paths.iter().map(resolve).collect()
+    let resolved = paths.iter().map(|path| {
+        let place = top.map_or("the repository", Utf8Path::as_str);
+        resolve(Utf8Path::new(path), top, &prefix).with_context(|| format!("`{path}` is outside of {place}"))
+    });
+    resolved.collect()
 }
 
 fn below(context: &Context, listing: &Listing, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {

@@ -53,12 +53,15 @@ fn page(mut command: Command) -> Result<Vec<u8>> {
     Ok(with_synopsis(&page, &program, &usage).into_bytes())
 }
 
+fn plain(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-")
+}
+
 /// Returns the page with the usage of the help for its synopsis: the library's own lists flags without their values.
 fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
     const HEADING: &str = ".SH SYNOPSIS\n";
     let Some((before, rest)) = page.split_once(HEADING) else { return page.to_owned() };
     let after = rest.find(".SH ").map_or("", |end| &rest[end..]);
-    let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
     let lines: Vec<_> = usage
         .trim_start_matches("Usage:")
         .lines()

@@ -92,9 +92,12 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
 }
 
+fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {line}\n")).collect()
+}
+
 /// Writes what the next prompt has beside progress and history, as it is headed there.
 fn write_parts(recalled: &Recalled, report: &mut Value, out: &mut impl Write) -> Result<()> {
-    let list = |lines: &[String]| lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
     let parts = [
         ("The last attempt at this task", recalled.last_attempt.clone()),
         ("The question of the last attempt", recalled.question.clone()),

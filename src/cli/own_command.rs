@@ -115,8 +115,8 @@ impl Call {
     /// not lead here.
     pub fn names(&self) -> (String, String) {
         let own = self.program.name();
-        let is_on_path = |name: &&str| self.first_on_path(name).is_some_and(|path| self.is_ours(&path));
-        match [self.called_name().unwrap_or(own), own].into_iter().find(is_on_path) {
+        let mut names = [self.called_name().unwrap_or(own), own].into_iter();
+        match names.find(|name| self.first_on_path(name).is_some_and(|path| self.is_ours(&path))) {
             Some(name) => (name.to_owned(), name.to_owned()),
             None => (own.to_owned(), self.again().1.to_string_lossy().into_owned()),
         }

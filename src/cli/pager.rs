@@ -21,9 +21,9 @@ const NOT_FOUND: i32 = 127;
 
 /// How wide lines may be: as the terminal is, or as `COLUMNS` says. `None` where a program reads them.
 pub fn width(context: &Context) -> Option<usize> {
-    let columns = || context.environment.text("COLUMNS")?.parse().ok().filter(|columns| *columns > 0);
+    let set = context.environment.text("COLUMNS").and_then(|set| set.parse().ok());
     let is_terminal = stdout().is_terminal();
-    columns()
+    set.filter(|columns| *columns > 0)
         .or_else(|| is_terminal.then(|| terminal_columns(stdout()))?.map(usize::from))
         .or(is_terminal.then_some(DEFAULT_COLUMNS))
 }

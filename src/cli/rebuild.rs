@@ -300,18 +300,19 @@ impl Report<'_> {
             (Action::Checked, FileState::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;
                 if let Some(Difference { line, expected, found }) = &self.difference {
-                    let shown = |line: &Option<String>| {
-                        line.as_ref().map_or("(the end)".to_owned(), |it| one_line(it))
-                    };
                     writeln!(out, "line {line}:")?;
-                    writeln!(out, "  record  {}", shown(expected))?;
-                    writeln!(out, "  file    {}", shown(found))?;
+                    writeln!(out, "  record  {}", shown(expected.as_deref()))?;
+                    writeln!(out, "  file    {}", shown(found.as_deref()))?;
                 }
                 note(format_args!("hint: `{RALPH} rebuild` writes the file anew and keeps the old one"));
             }
         }
         Ok(())
     }
+}
+
+fn shown(line: Option<&str>) -> String {
+    line.map_or("(the end)".to_owned(), one_line)
 }
 
 #[cfg(test)]

@@ -93,16 +93,19 @@ pub fn promisor(context: &Context) -> Result<Remote> {
     Ok(Remote { name: name.clone(), url: None, ssh_command: ssh_command(context) })
 }
 
+fn setting(key: &str, context: &Context) -> Option<String> {
+    Tool::git_as_called(&context.directory).args(["config", "--get", key]).line().ok()
+}
+
 /// Returns the user's own ssh with an option for batch mode, or `None` if its options are unknown.
 fn ssh_command(context: &Context) -> Option<String> {
-    let variable = |name: &str| context.environment.owned(name).filter(|value| !value.is_empty());
-    let setting =
-        |key: &str| Tool::git_as_called(&context.directory).args(["config", "--get", key]).line().ok();
-    if variable("GIT_SSH_VARIANT").is_some() || setting("ssh.variant").is_some() {
+    let [variant, command, program] = ["GIT_SSH_VARIANT", "GIT_SSH_COMMAND", "GIT_SSH"]
+        .map(|name| context.environment.owned(name).filter(|value| !value.is_empty()));
+    if variant.is_some() || setting("ssh.variant", context).is_some() {
         return None;
     }
-    let command = variable("GIT_SSH_COMMAND").or_else(|| setting("core.sshCommand"));
-    if command.is_none() && variable("GIT_SSH").is_some() {
+    let command = command.or_else(|| setting("core.sshCommand", context));
+    if command.is_none() && program.is_some() {
         return None;
     }
     let command = command.unwrap_or_else(|| "ssh".to_owned());

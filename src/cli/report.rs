@@ -42,8 +42,9 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     let log = sessions::latest(store, &args.choice)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());
     let destination = Destination::find(args, context, &name)?;
-    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let limits = Limits { max_size: size(args.max_size), max_part: size(args.max_part) };
+    let [max_size, max_part] =
+        [args.max_size, args.max_part].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let limits = Limits { max_size, max_part };
     let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown };
     let report = read(store, &log, context, wanted)?;
     let mut bytes = Vec::new();
@@ -265,14 +266,15 @@ impl Reading<'_> {
         let most = if code == 0 { GOOD_OUTPUT.min(self.most) } else { self.most };
         let stdout = self.piece(iteration, "validation/stdout", Ask::TAIL, most)?;
         let stderr = self.piece(iteration, "validation/stderr", Ask::TAIL, most)?;
-        let length = |piece: &Option<FilePart>| piece.as_ref().map_or(0, |piece| piece.total);
-        let bytes = length(&stdout) + length(&stderr);
+        let [of_stdout, of_stderr] =
+            [&stdout, &stderr].map(|piece| piece.as_ref().map_or(0, |piece| piece.total));
+        let bytes = of_stdout + of_stderr;
         if code != 0 && !record.facts.excerpt.trim().is_empty() {
             let text = record.facts.excerpt.clone();
             // An excerpt lacks the line end.
             return Ok(Some(Text { is_cut: (text.trim().len() as u64) + 1 < bytes, text, bytes }));
         }
-        let shown = if length(&stdout) == 0 { stderr } else { stdout };
+        let shown = if of_stdout == 0 { stderr } else { stdout };
         Ok(shown.map(|piece| Text {
             bytes,
             is_cut: (piece.bytes.len() as u64) < bytes,

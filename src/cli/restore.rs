@@ -128,8 +128,7 @@ fn say_what_no_longer_fits(store: &Store, work_tree: &WorkTree, point: &Point) -
     let Ok(then) = Tool::git(top).args(["cat-file", "blob", &name]).read() else { return Ok(()) };
     let Ok(then) = tasks::parse(&then) else { return Ok(()) };
     let now = tasks::read_if_there(&work_tree.project_files()?, &top.join(&path))?;
-    let was_open = |name: &str| then.find(name).is_none_or(|item| !item.done);
-    let ticked = now.tasks().filter(|item| item.done && was_open(&item.name));
+    let ticked = now.tasks().filter(|item| item.done && then.find(&item.name).is_none_or(|item| !item.done));
     let ticked: Vec<String> = ticked.map(|item| one_line(&item.name)).collect();
     if !ticked.is_empty() {
         let message = format!(

@@ -172,16 +172,16 @@ impl Resumer<'_> {
         let now = layers_in(self.context, Flags::default())?;
         let file = KeptSettings::of(self.context.store()?.repository(), id);
         let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
-        let unreadable = || Refusal::new(format!("cannot read the settings that session {id} began with"));
+        let unreadable = format!("cannot read the settings that session {id} began with");
         match (file.read()?, self.begun) {
             (Some(bytes), _) => match serde_json::from_slice(&bytes) {
                 Ok(kept) => self.of_kept(&kept, &now),
                 Err(_) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
-                Err(error) => Err(Refusal::new(format!("{}: {error}", unreadable())).with_hint(fresh).into()),
+                Err(error) => Err(Refusal::new(format!("{unreadable}: {error}")).with_hint(fresh).into()),
             },
             (None, Some(begun)) => self.of_record(begun, &now, fresh),
             (None, None) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
-            (None, None) => Err(unreadable().with_hint(fresh).into()),
+            (None, None) => Err(Refusal::new(unreadable).with_hint(fresh).into()),
         }
     }
 
@@ -209,23 +209,21 @@ impl Resumer<'_> {
         if self.args.fresh_settings {
             return Ok((Winner::Now, None));
         }
-        let why = |what: &str| {
-            Some(format!("{what}: what {FILE} says of it counts, and what was changed there since"))
-        };
         let (about, why): (&[&str], _) = match self.log.and_then(|log| log.tip().stop_reason) {
             Some(StopReason::ValidationUnusable) => {
-                (&["validation."], why("the session ended because its validation could not be used"))
+                (&["validation."], "the session ended because its validation could not be used")
             }
             Some(StopReason::AgentUnusable) => {
-                (&["agent", "agents.", "model"], why("the session ended because its agent could not be used"))
+                (&["agent", "agents.", "model"], "the session ended because its agent could not be used")
             }
             _ if self.was_approved_since(kept, now)? => {
                 let why = "was approved since the session began: what was changed there counts";
-                (&[], Some(format!("{FILE} {why}")))
+                return Ok((Winner::File { about: &[] }, Some(format!("{FILE} {why}"))));
             }
             _ => return Ok((Winner::Nothing, None)),
         };
-        Ok((Winner::File { about }, why))
+        let why = format!("{why}: what {FILE} says of it counts, and what was changed there since");
+        Ok((Winner::File { about }, Some(why)))
     }
 
     /// Returns true if the user approved the commands of the file as they are now, and the session began with others.
@@ -300,15 +298,13 @@ fn unlike_now(
     };
     let found = Comparison { config, other: &set, call }.with_now()?;
     let mut lines = found.lines;
-    let links = |layers: &Layers| {
+    let [links, links_now] = [layers, now].map(|layers| {
         let links: Vec<String> = layers.allowed_links().map(one_line).collect();
         if links.is_empty() { "none".to_owned() } else { links.join(", ") }
-    };
-    if links(layers) != links(now) {
+    });
+    if links != links_now {
         lines.push(format!(
-            "ralph.allowLinks is {}; git's configuration says {} now: {FRESH} takes it",
-            links(layers),
-            links(now)
+            "ralph.allowLinks is {links}; git's configuration says {links_now} now: {FRESH} takes it"
         ));
     }
     Ok((lines, found.kept))
@@ -322,18 +318,17 @@ fn unlike_now(
 fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bool) -> Result<SessionRefs> {
     let running = sessions::running(store)?;
     let found = sessions::chosen(store, choice).map_err(refusal)?;
-    let status = |log: &SessionLog| sessions::status(store, log, &running);
-    let is_open = |log: &&SessionLog| {
-        let (status, elsewhere) = status(log);
+    let open = found.iter().rev().find(|log| {
+        let (status, elsewhere) = sessions::status(store, log, &running);
         // What runs on another machine is taken by its id alone.
         status != Status::Completed && (elsewhere.is_none() || choice.session.is_some())
-    };
-    let Some(log) = found.iter().rev().find(is_open).or(found.last()) else {
+    });
+    let Some(log) = open.or(found.last()) else {
         return Err(Refusal::new("no recorded session can be resumed")
             .with_hint(format!("start one with `{RALPH}`"))
             .into());
     };
-    let (status, hint) = match status(log) {
+    let (status, hint) = match sessions::status(store, log, &running) {
         (_, Some(elsewhere)) if !is_taken_over => {
             let hint = format!(
                 "stop it there, then `{RALPH} sync`; if it is gone for good: `{RALPH} resume {} --take-over`",

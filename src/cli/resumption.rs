@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -72,21 +73,19 @@ pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Res
     match winner {
         Winner::Nothing => {}
         Winner::File { about } => {
-            let is_about = |key: &str| {
-                about.iter().any(|name| key == *name || name.ends_with('.') && key.starts_with(name))
-            };
             let before = of_file(kept, loop_type.as_ref())?;
             let said = of_file(now, loop_type.as_ref())?;
             let wins = said.iter().filter(|setting| {
-                is_about(&setting.key)
+                is_about(&setting.key, about)
                     || !before.iter().any(|old| (&old.key, &old.value) == (&setting.key, &setting.value))
             });
             let wins: BTreeSet<&str> = wins.map(|setting| setting.key.as_str()).collect();
-            let is_kept = |key: Option<String>| key.is_none_or(|key| !wins.contains(key.as_str()));
-            layers.git.retain(|input| is_kept(input.setting()));
-            layers.environment.retain(|(variable, _)| is_kept(setting_of_variable(variable)));
+            layers.git.retain(|input| input.setting().is_none_or(|key| !wins.contains(key.as_str())));
+            layers.environment.retain(|(variable, _)| {
+                setting_of_variable(variable).is_none_or(|key| !wins.contains(key.as_str()))
+            });
             drop_flags(&mut layers.flags, |key| wins.contains(key));
-            if is_about("agent") {
+            if is_about("agent", about) {
                 layers.flags.settings.retain(|input| input.flag != DETECTED);
             }
             layers.file.clone_from(&now.file);
@@ -126,6 +125,14 @@ fn drop_flags(flags: &mut Flags, is_dropped: impl Fn(&str) -> bool) {
     }
 }
 
+fn is_about(key: &str, about: &[&str]) -> bool {
+    about.iter().any(|name| key == *name || name.ends_with('.') && key.starts_with(name))
+}
+
+fn is_below(key: &str, name: &str) -> bool {
+    key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+}
+
 /// Returns the flags for what the record of a session has of its settings, where its exact settings are not kept. What runs,
 /// judges or sends is taken only where the key of this clone vouches for it, as earlier versions recorded it.
 pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> Flags {
@@ -134,12 +141,12 @@ pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> 
     let is_vouched = |key: &str, exact: &str| {
         own.is_some_and(|own| begun.commands.get(key) == Some(&own.fingerprint(key, exact)))
     };
-    let was_unset = |key: &str| own.is_some() && !begun.commands.contains_key(key);
     for (key, value) in begun.configuration.as_object().into_iter().flatten() {
         let is_known = match side(key) {
             Side::Plain => !value.to_string().contains("[redacted:"),
             Side::Approved | Side::Widens => {
-                is_vouched(key, &value.to_string()) || value.is_null() && was_unset(key)
+                is_vouched(key, &value.to_string())
+                    || value.is_null() && own.is_some() && !begun.commands.contains_key(key)
             }
         };
         // What is set so needs no flag: a flag would count as a wish of the user's.
@@ -221,26 +228,21 @@ impl Comparison<'_> {
             let origin = ours.as_ref().map(|(_, origin)| origin);
             let is_flag = matches!(origin, Some(Origin::Flag { .. }));
             let is_detected = matches!(origin, Some(Origin::Flag { flag }) if flag == DETECTED);
-            let value = |found: &Option<(String, Origin)>| {
-                found.as_ref().map_or_else(|| "none".to_owned(), |(value, _)| value.clone())
-            };
+            let value = ours.as_ref().map_or("none", |(value, _)| value.as_str());
             let now = other.as_ref().filter(|(_, origin)| *origin != Origin::Default);
             match now {
-                Some((new, origin)) if value(&ours) == *new => {
+                Some((new, origin)) if value == new => {
                     found
                         .lines
                         .push(format!("{key} has another value in {} now: {FRESH} takes it", place(origin)));
                 }
-                Some((new, origin)) => found.lines.push(format!(
-                    "{key} is {}; {} says {new} now: {FRESH} takes it",
-                    value(&ours),
-                    place(origin)
-                )),
+                Some((new, origin)) => found
+                    .lines
+                    .push(format!("{key} is {value}; {} says {new} now: {FRESH} takes it", place(origin))),
                 None if is_detected => {}
-                None if is_flag => found.kept.push(format!("{key} {}", value(&ours))),
+                None if is_flag => found.kept.push(format!("{key} {value}")),
                 None => found.lines.push(format!(
-                    "{key} is {}; {} does not set it now: {FRESH} drops it",
-                    value(&ours),
+                    "{key} is {value}; {} does not set it now: {FRESH} drops it",
                     origin.map_or_else(String::new, place)
                 )),
             }
@@ -254,11 +256,8 @@ impl Comparison<'_> {
             .differences()?
             .into_iter()
             .map(|Difference { key, ours, other }| {
-                let text = |found: Option<(String, Origin)>| match found {
-                    Some((value, origin)) => (value, origin.to_string()),
-                    None => ("none".to_owned(), Origin::Default.to_string()),
-                };
-                let ((new, origin), (old, _)) = (text(ours), text(other));
+                let [(new, origin), (old, _)] =
+                    [ours, other].map(|found| found.unwrap_or(("none".to_owned(), Origin::Default)));
                 if new == old {
                     format!("{key} was changed since the session began ({origin})")
                 } else {
@@ -278,23 +277,13 @@ impl Comparison<'_> {
             if is_of_call(key, self.call) || !is_in_use(key, self.config) {
                 continue;
             }
-            let exact = |config: &Config| config.exact(key).unwrap_or_default();
-            if exact(self.config) == exact(self.other) {
+            if self.config.exact(key).unwrap_or_default() == self.other.exact(key).unwrap_or_default() {
                 continue;
             }
-            let side = |config: &Config| -> Result<Option<(String, Origin)>> {
-                let Some(setting) = config.values.iter().find(|setting| setting.key == key) else {
-                    return Ok(None);
-                };
-                let map = Map::from_iter([(key.to_owned(), setting.value.clone())]);
-                let map = ralph_engine::redacted(&redactor, &map)?;
-                let value = map.into_iter().next().map_or(Value::Null, |(_, value)| value);
-                Ok(Some((shown(&value), setting.origin.clone())))
-            };
             found.push(Difference {
                 key: key.to_owned(),
-                ours: side(self.config)?,
-                other: side(self.other)?,
+                ours: redacted_setting(key, self.config, &redactor)?,
+                other: redacted_setting(key, self.other, &redactor)?,
             });
         }
         Ok(found)
@@ -311,13 +300,23 @@ struct Difference {
 /// The flag that takes all settings as they are set now.
 pub const FRESH: &str = "--fresh-settings";
 
+/// Returns the value of `key` as it may be shown, and where it was set.
+fn redacted_setting(key: &str, config: &Config, redactor: &Redactor) -> Result<Option<(String, Origin)>> {
+    let Some(setting) = config.values.iter().find(|setting| setting.key == key) else {
+        return Ok(None);
+    };
+    let map = Map::from_iter([(key.to_owned(), setting.value.clone())]);
+    let map = ralph_engine::redacted(redactor, &map)?;
+    let value = map.into_iter().next().map_or(Value::Null, |(_, value)| value);
+    Ok(Some((shown(&value), setting.origin.clone())))
+}
+
 /// Returns true if a setting is of this type of loop, and of an agent that works in it.
 fn is_in_use(key: &str, config: &Config) -> bool {
-    let is_of = |rest: &str, name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     match (key.strip_prefix("agents."), key.strip_prefix("loop.")) {
-        (Some(rest), _) => config.settings.agent.iter().any(|agent| is_of(rest, agent)),
+        (Some(rest), _) => config.settings.agent.iter().any(|agent| is_below(rest, agent)),
         // Other settings of the type are in force under their own names.
-        (_, Some(rest)) => is_of(rest, &config.loop_type.name) && side(key) != Side::Plain,
+        (_, Some(rest)) => is_below(rest, &config.loop_type.name) && side(key) != Side::Plain,
         (None, None) => true,
     }
 }

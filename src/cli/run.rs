@@ -302,7 +302,8 @@ fn run_session(
     let mut printer = EventPrinter { voice, redactor, live };
     let mut maintenance = Maintenance::default();
     let mut verdict = String::new();
-    let mut listener = |event: &Event| {
+    let _echo = echo(feature, &ready.config, context, voice, (moving, keys))?;
+    let finish = ralph_engine::run(plan, &mut |event| {
         printer.print(event);
         if let Event::SessionEnded { session, closing, .. } = event {
             verdict = ending::verdict(session, closing).join(" · ");
@@ -315,9 +316,8 @@ fn run_session(
         if is_time && let Err(error) = maintenance.start_if_due(store.repository()) {
             printer.print(&Event::Warning { message: format!("git's maintenance failed: {error:#}") });
         }
-    };
-    let _echo = echo(feature, &ready.config, context, voice, (moving, keys))?;
-    let code = match ralph_engine::run(plan, &mut listener)? {
+    })?;
+    let code = match finish {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
             _ => ExitCode::Done,

@@ -36,8 +36,10 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
     let (here, gone): (Vec<_>, Vec<_>) =
         named.take(MAX_COMPARED).partition(|(_, path)| work_tree.has_file(path));
     // What a link leads to is not what was recorded.
-    let is_file = |path: &str| work_tree.top().join(path).symlink_metadata().is_ok_and(|it| it.is_file());
-    let here: Vec<_> = here.into_iter().filter(|(_, path)| is_file(path)).collect();
+    let here: Vec<_> = here
+        .into_iter()
+        .filter(|(_, path)| work_tree.top().join(path).symlink_metadata().is_ok_and(|it| it.is_file()))
+        .collect();
     let hashed = match here.as_slice() {
         [] => Vec::new(),
         here => {
@@ -46,8 +48,10 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
         }
     };
     let hashed = String::from_utf8_lossy(&hashed).into_owned();
-    let is_same = |file: &ChangedFile, id: &str| file.after.as_ref().map(ObjectId::as_str) == Some(id);
-    let same = here.iter().zip(hashed.lines()).filter(|((file, _), id)| is_same(file, id));
+    let same = here
+        .iter()
+        .zip(hashed.lines())
+        .filter(|((file, _), id)| file.after.as_ref().is_some_and(|after| after.as_str() == *id));
     let gone = gone.into_iter().filter(|(file, _)| file.after.is_none());
     Ok(same.map(|((file, _), _)| *file).chain(gone.map(|(file, _)| file)).collect())
 }
@@ -56,8 +60,8 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
 pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Option<DiffStat>> {
     let first = rows.first().filter(|first| !first.is_iteration()).map(Row::entry).transpose()?;
     let Some(first) = first else { return Ok(None) };
-    let snapshot = |row: &Row<'_>| row.snapshot().filter(|_| row.is_iteration());
-    let snapshots = [rows.iter().find_map(snapshot), rows.iter().rev().find_map(snapshot)];
+    let mut snapshots = rows.iter().filter(|row| row.is_iteration()).filter_map(Row::snapshot);
+    let snapshots = [snapshots.clone().next(), snapshots.next_back()];
     between(store, session.refs, &first, snapshots)
 }
 

@@ -8,8 +8,7 @@ use clap::Args;
 use ralph_core::record::{RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
 use ralph_project::feature;
 use ralph_store::{
-    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store,
-    UnreadableSession, cleaned_refs,
+    Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
 };
 use ralph_ui::style::one_line;
 
@@ -115,17 +114,20 @@ fn recorded_feature<'a>(
     }
 }
 
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 /// Returns the paths that `wanted` may mean: of the closest kind of likeness alone.
 fn fitting<'a>(wanted: &str, recorded: &BTreeSet<&'a str>) -> Vec<&'a str> {
     let wanted = wanted.trim_start_matches("./").trim_end_matches('/');
     let end = format!("/{wanted}");
     let number = format!("{wanted}-");
-    let name = |path: &'a str| path.rsplit('/').next().unwrap_or_default();
     let kinds: [&dyn Fn(&'a str) -> bool; 4] = [
         &|path| path == wanted,
         &|path| path.ends_with(&end),
-        &|path| !wanted.contains('/') && name(path).starts_with(&number),
-        &|path| !wanted.contains('/') && feature::is_part(wanted, name(path)),
+        &|path| !wanted.contains('/') && last_part(path).starts_with(&number),
+        &|path| !wanted.contains('/') && feature::is_part(wanted, last_part(path)),
     ];
     if wanted.is_empty() {
         return Vec::new();
@@ -248,17 +250,21 @@ pub fn with_shown(
     };
     let shown = place.map(|place| &sessions[place]);
     let wanted = named.or(shown.map(|log| &log.refs));
-    let is_later = |refs: &SessionRefs| {
-        // What is broken of a session that can be listed concerns who reads that one.
-        named.is_none()
-            && wanted.is_none_or(|wanted| refs.session > wanted.session)
-            && !listing.sessions().any(|session| session.refs == refs)
-    };
-    let concerns = |one: &UnreadableSession| match &one.refs {
-        Some(refs) => wanted == Some(refs) || is_later(refs),
-        None => wanted.is_none(),
-    };
-    unreadable.iter().filter(|one| concerns(one)).for_each(|one| warn_left_out(&one.error));
+    for one in &unreadable {
+        let is_of_concern = match &one.refs {
+            Some(refs) if wanted == Some(refs) => true,
+            // What is broken of a session that can be listed concerns who reads that one.
+            Some(refs) => {
+                named.is_none()
+                    && wanted.is_none_or(|wanted| refs.session > wanted.session)
+                    && !listing.sessions().any(|session| session.refs == refs)
+            }
+            None => wanted.is_none(),
+        };
+        if is_of_concern {
+            warn_left_out(&one.error);
+        }
+    }
     if let Some(log) = shown.filter(|log| named.is_none() && log.is_shallow()) {
         warn_about_missing(log.id());
     }

@@ -290,19 +290,16 @@ impl Ready {
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
         let values = &self.config.settings;
-        let idle = |settings: &AgentSettings| match settings.idle_by_default() {
-            Some(_) if self.config.is_set("idle-timeout") => self.config.settings.idle_timeout,
-            Some(by_default) => Some(by_default),
-            None => self.config.silence_of_commands(),
-        };
-        let agents = self.agents.iter();
-        agents
-            .map(|PreparedAgent { settings, agent }| Candidate {
-                agent: agent.as_ref(),
-                limits: ralph_engine::child_limits(values, values.timeout, idle(settings)),
-                model: settings.model.clone(),
-            })
-            .collect()
+        let candidates = self.agents.iter().map(|PreparedAgent { settings, agent }| {
+            let idle = match settings.idle_by_default() {
+                Some(_) if self.config.is_set("idle-timeout") => values.idle_timeout,
+                Some(by_default) => Some(by_default),
+                None => self.config.silence_of_commands(),
+            };
+            let limits = ralph_engine::child_limits(values, values.timeout, idle);
+            Candidate { agent: agent.as_ref(), limits, model: settings.model.clone() }
+        });
+        candidates.collect()
     }
 
     pub fn plan<'a>(

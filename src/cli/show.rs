@@ -99,10 +99,11 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let earlier = earlier_attempts(&shown.log, entry);
     // What cannot be compared is left out.
     let changed = changed_files(context, &shown).unwrap_or_default();
-    let is_in_tree = |files: &Vec<ChangedFile>| {
-        let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
-        same.is_ok_and(|same| same.len() == files.len())
-    };
+    let is_in_tree = iteration.outcome == Outcome::Failure
+        && changed.as_ref().is_some_and(|files| {
+            let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
+            same.is_ok_and(|same| same.len() == files.len())
+        });
     let lines = changed.as_ref().map(|files| changed_lines(files, context));
     let begun = shown.log.begin_of(entry).and_then(|begin| store.readable_session(begin));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
@@ -116,7 +117,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
         changed: lines.as_deref(),
-        is_in_tree: iteration.outcome == Outcome::Failure && changed.as_ref().is_some_and(is_in_tree),
+        is_in_tree,
     };
     let width = pager::width(context).unwrap_or(usize::MAX);
     let now = context.now()?;

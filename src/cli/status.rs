@@ -11,7 +11,7 @@ use clap::Args;
 use redact_stream::Redactor;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{AgentEvent, Cost, Hint, Outcome, SessionId, Status, Summary, TaskName};
+use ralph_core::record::{AgentEvent, Cost, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -200,8 +200,8 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
 /// Returns how many hints wait for a prompt. Those in the prompt of a running iteration do not.
 fn hints(store: &Store, running: &[Holder], feature: &str) -> usize {
     let hints = summary::hints(store, feature);
-    let is_taken = |hint: &&Hint| running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session));
-    hints.iter().filter(|hint| !is_taken(hint)).count()
+    let running: Vec<_> = running.iter().map(|holder| Some(&holder.session)).collect();
+    hints.iter().filter(|hint| !running.contains(&hint.session.as_ref())).count()
 }
 
 fn session_status(
@@ -287,15 +287,17 @@ fn shown_of(
         }
         return Ok(shown);
     }
-    let ran = || log.iterations().filter(|entry| entry.is_run());
-    let last = ran().rev().filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
+    let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_run()).collect();
+    let last =
+        ran.iter().rev().filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
     shown.last = last.take(MAX_LAST).collect();
-    let closed: BTreeSet<&TaskName> = ran().flat_map(|entry| &entry.closed).collect();
-    let took: u64 = ran().filter_map(|entry| entry.duration_ms.total()).sum();
+    let closed: BTreeSet<&TaskName> = ran.iter().flat_map(|entry| &entry.closed).collect();
+    let took: u64 = ran.iter().filter_map(|entry| entry.duration_ms.total()).sum();
     let open = (summary.tasks.open + summary.tasks.waits) as u64;
     shown.left_ms =
         (closed.len() >= MIN_CLOSED && open > 0).then(|| (took / closed.len() as u64).saturating_mul(open));
-    shown.failures = ran()
+    shown.failures = ran
+        .iter()
         .filter(|entry| entry.outcome == Some(Outcome::Failure) && entry.task == session.task)
         .map(|entry| entry.cause.clone().unwrap_or_default())
         .collect();

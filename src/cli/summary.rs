@@ -38,9 +38,10 @@ fn of_rows(
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
     let store = context.store()?;
-    let rows = || listing.sessions().rev().filter(|session| session.feature == feature);
-    let newest = rows().next().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
-    let commits = rows().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
+    let sessions: Vec<_> = listing.sessions().rev().filter(|session| session.feature == feature).collect();
+    let newest = sessions.first().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
+    let commits =
+        sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
     let hints = hints(store, feature);
     let remains = ralph_engine::remains(store, context.work_tree().ok(), newest.as_ref());

@@ -19,11 +19,11 @@ pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Opt
         let is_task = newest_list(&reader, log)?.is_some_and(|list| standing(&list, task).is_some());
         return Ok(is_task.then(|| unit_attempt(&reader, log, task, 0)).flatten());
     };
-    let is_its = |entry: &&LogEntry| {
+    let own = log.iterations().rev().find(|entry| {
         is_attempt(entry)
             && (entry.task.as_deref() == Some(name) || entry.closed.iter().any(|done| done == name))
-    };
-    let Some(own) = log.iterations().rev().find(is_its) else {
+    });
+    let Some(own) = own else {
         let of_unit = unit_attempt(&reader, log, name, 0);
         return Ok(of_unit.or_else(|| {
             log.iterations().rev().find(|entry| {
@@ -70,10 +70,10 @@ fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
 pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<Afterwards>> {
     let own = entry.task.as_ref().filter(|task| is_attempt(entry) && !entry.closed.contains(task));
     let Some(task) = own else { return Ok(None) };
-    let later = || log.iterations().filter(|other| other.iteration > entry.iteration);
-    let next = later().find(|other| other.task.as_ref() == Some(task));
+    let later: Vec<_> = log.iterations().filter(|other| other.iteration > entry.iteration).collect();
+    let next = later.iter().find(|other| other.task.as_ref() == Some(task));
     let skip = next.filter(|next| next.outcome == Some(Outcome::Skipped));
-    let done_in = match later().find(|other| other.closed.contains(task)) {
+    let done_in = match later.iter().find(|other| other.closed.contains(task)) {
         Some(done) => Some(format!("#{}", done.iteration.unwrap_or_default())),
         None => done_later(store, log, task)?,
     };

@@ -320,11 +320,14 @@ impl Host for TuiHost {
 
     fn address(&self, path: &str) -> Option<String> {
         let path = self.own_file(path).ok()?;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
         let escaped: String = path
             .as_str()
             .bytes()
-            .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .map(|byte| match byte {
+                b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+                _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+                _ => format!("%{byte:02X}"),
+            })
             .collect();
         Some(format!("file://{escaped}"))
     }

@@ -122,14 +122,17 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
     }
 }
 
+fn is_shown(id: &SessionId, target: &[SessionName]) -> bool {
+    target.is_empty() || target.iter().any(|name| name.matches(id))
+}
+
 /// Returns a word that changes when the sessions of a page do.
 fn state(target: &[SessionName], store: &Store) -> Result<String> {
-    let is_shown = |id: &SessionId| target.is_empty() || target.iter().any(|name| name.matches(id));
     let mut seen = DefaultHasher::new();
-    for (_, tip) in store.log_tips()?.iter().filter(|(refs, _)| is_shown(&refs.session)) {
+    for (_, tip) in store.log_tips()?.iter().filter(|(refs, _)| is_shown(&refs.session, target)) {
         tip.as_str().hash(&mut seen);
     }
-    for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session)) {
+    for holder in sessions::running(store)?.iter().filter(|holder| is_shown(&holder.session, target)) {
         holder.session.as_str().hash(&mut seen);
         Spool::in_flight(store.repository(), &holder.session).map(|begin| begin.iteration).hash(&mut seen);
         let waiting = Control::of(store.repository(), &holder.session).waiting();

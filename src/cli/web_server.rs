@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -60,10 +60,6 @@ where
 {
     let address = listener.local_addr().context("read the address of the server")?;
     let hosts = [format!("{address}"), format!("localhost:{}", address.port())];
-    let respond = move |request: &Request<Incoming>| match refusal(request, &hosts) {
-        Some(refused) => refused,
-        None => answer(request.uri().path(), request.uri().query()),
-    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_WORKERS)
@@ -79,7 +75,10 @@ where
         let mut signals = [tokio::signal::windows::ctrl_c()?];
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        tokio::spawn(accept(listener, Arc::new(respond)));
+        let respond = Arc::new(move |request: &Request<Incoming>| {
+            refusal(request, &hosts).unwrap_or_else(|| answer(request.uri().path(), request.uri().query()))
+        });
+        tokio::spawn(accept(listener, respond));
         poll_fn(|context| {
             let came = signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready());
             if came { Poll::Ready(()) } else { Poll::Pending }
@@ -138,24 +137,26 @@ fn response(answer: HttpReply) -> Response<Full<Bytes>> {
     response
 }
 
+/// Returns the value of a header, `?` if it is none or not the only one.
+fn only<'h>(name: &str, headers: &'h HeaderMap) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next().map(|value| value.to_str().unwrap_or("?"));
+    if values.next().is_some() { Some("?") } else { first }
+}
+
 /// Returns why a request is refused before its path is looked at: other sites must not reach the server through the
 /// user's browser, by a name of theirs that leads to loopback either.
 fn refusal<B>(request: &Request<B>, hosts: &[String]) -> Option<HttpReply> {
     let (method, headers, target) = (request.method(), request.headers(), request.uri());
-    let only = |name: &str| {
-        let mut values = headers.get_all(name).iter();
-        let first = values.next().map(|value| value.to_str().unwrap_or("?"));
-        if values.next().is_some() { Some("?") } else { first }
-    };
     let is_host = |host: &str| hosts.iter().any(|known| known == host);
-    let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(is_host);
     // `GET http://host/path`, as to a proxy: this host is the one that counts.
     let is_for_us = target.authority().is_none_or(|host| is_host(host.as_str()));
-    if !is_for_us || !only("host").is_some_and(is_host) {
+    if !is_for_us || !only("host", headers).is_some_and(is_host) {
         return Some(HttpReply::refused(StatusCode::FORBIDDEN, "this name of the host is not served"));
     }
-    let is_foreign = only("origin").is_some_and(|origin| !is_own(origin))
-        || only("sec-fetch-site").is_some_and(|site| !matches!(site, "none" | "same-origin"));
+    let is_foreign = only("origin", headers)
+        .is_some_and(|origin| !origin.strip_prefix("http://").is_some_and(is_host))
+        || only("sec-fetch-site", headers).is_some_and(|site| !matches!(site, "none" | "same-origin"));
     if is_foreign {
         return Some(HttpReply::refused(StatusCode::FORBIDDEN, "other sites are not served"));
     }

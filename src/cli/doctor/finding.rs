@@ -76,6 +76,10 @@ impl Finding {
     }
 }
 
+fn with_severity(findings: &[Finding], severity: Severity) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(move |finding| finding.state == severity)
+}
+
 /// Columns of what a finding is about.
 const ABOUT: usize = 13;
 
@@ -86,8 +90,8 @@ pub(super) fn write(
     paint: Paint,
     width: usize,
 ) -> std::io::Result<()> {
-    let of = |state| findings.iter().filter(move |finding| finding.state == state);
-    let (wrong, notes) = (of(Severity::Wrong).count(), of(Severity::Note).count());
+    let (wrong, notes) =
+        (with_severity(findings, Severity::Wrong).count(), with_severity(findings, Severity::Note).count());
     let summary = match (wrong, notes) {
         (0, 0) => "nothing to fix".to_owned(),
         (0, notes) => format!("nothing to fix, {notes} to know"),
@@ -95,7 +99,7 @@ pub(super) fn write(
         (wrong, notes) => format!("{wrong} to fix, {notes} to know"),
     };
     writeln!(out, "{}\n", paint.paint(Look::Bold, &summary))?;
-    for finding in of(Severity::Wrong).chain(of(Severity::Note)) {
+    for finding in with_severity(findings, Severity::Wrong).chain(with_severity(findings, Severity::Note)) {
         let (look, mark) =
             if finding.state == Severity::Wrong { (Look::Bad, "✘") } else { (Look::Warn, "!") };
         let lead = format!("{mark} {}", padded(finding.about, ABOUT));
@@ -112,14 +116,14 @@ pub(super) fn write(
         }
         write_agents(finding, out)?;
     }
-    let fine: Vec<String> = of(Severity::Fine).map(Finding::briefly).collect();
+    let fine: Vec<String> = with_severity(findings, Severity::Fine).map(Finding::briefly).collect();
     for line in hanging("✔ ", &fine.join(", "), width) {
         match line.strip_prefix("✔ ") {
             Some(rest) => writeln!(out, "{} {rest}", paint.paint(Look::Good, "✔"))?,
             None => writeln!(out, "{line}")?,
         }
     }
-    of(Severity::Fine).try_for_each(|finding| write_agents(finding, out))
+    with_severity(findings, Severity::Fine).try_for_each(|finding| write_agents(finding, out))
 }
 
 /// The known agents that are here, each with its version and place; one that cannot be used says why. Where none can be

@@ -26,9 +26,6 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
     let (Ok(feature), Ok(work_tree)) = (context.feature(None, None), context.work_tree()) else {
         return Vec::new();
     };
-    let is_known = |about: &str| {
-        findings.iter().any(|finding| finding.state == Severity::Wrong && finding.about == about)
-    };
     let settings = match Settings::read(&feature, context, Flags::default(), &Scope::default()) {
         Ok(settings) => settings,
         // A task list is what is made next, where all else is in order.
@@ -44,6 +41,8 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
             iter::once(Obstacle { about: "agents", error, yields_to_force: false }).chain(operation).collect()
         }
     };
-    let found = found.iter().filter(|obstacle| !is_known(obstacle.about));
+    let known: Vec<_> =
+        findings.iter().filter(|finding| finding.state == Severity::Wrong).map(|known| known.about).collect();
+    let found = found.iter().filter(|obstacle| !known.contains(&obstacle.about));
     found.map(|Obstacle { about, error, .. }| Finding::wrong(about, error)).collect()
 }

@@ -95,7 +95,6 @@ impl Records {
         let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
         let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
         let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
-        let length = |stream: Stream| Some(slot.as_ref()?.path(stream.spool_name()).metadata().ok()?.len());
         let in_flight = begin.map(|begin| {
             let text = self.redacted(b"", begin.task.text.into_bytes());
             let author = (holder.session.clone(), begin.agent.clone());
@@ -109,7 +108,8 @@ impl Records {
                 attempt: begin.attempt,
                 agent: begin.agent,
                 started_at: begin.started_at,
-                lengths: Stream::OF_A_RUN.map(length),
+                lengths: Stream::OF_A_RUN
+                    .map(|stream| Some(slot.as_ref()?.path(stream.spool_name()).metadata().ok()?.len())),
                 doing: tail.and_then(|tail| self.doing(&author, &tail)),
             }
         });
@@ -286,7 +286,7 @@ impl Records {
 
     /// Returns the snapshots before and after each run of attempts, which are here.
     fn snapshots(&self, target: &DiffTarget) -> Result<Vec<[ObjectId; 2]>> {
-        let of_run = |(first, last): &(ObjectId, ObjectId)| {
+        let runs = target.runs.iter().map(|(first, last)| {
             for snapshot in [first, last] {
                 if !self.store.has(snapshot)? {
                     bail!(
@@ -299,8 +299,8 @@ impl Records {
                 Some(before) => Ok([before, last.clone()]),
                 None => bail!("there is no snapshot from before {}", first.short()),
             }
-        };
-        target.runs.iter().map(of_run).collect()
+        });
+        runs.collect()
     }
 
     /// Returns the patch; how much changed where it has more than `most` lines.
@@ -338,22 +338,23 @@ impl Records {
         Ok(Patch { text: String::from_utf8_lossy(&git("--patch").read()?).into_owned(), left_out: None })
     }
 
+    fn changed(&self, own: &FeatureFiles, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
+        let snapshots = (Some(before.clone()), Some(after.clone()));
+        Ok(changed_files(&self.store, own, snapshots)?.unwrap_or_default())
+    }
+
     /// Returns the files that runs of attempts changed, with lines added and removed from before the first run to after the
     /// last one. A file that others changed in between is not theirs alone, and left out.
     fn files_of_runs(&self, own: &FeatureFiles, runs: &[[ObjectId; 2]]) -> Result<Vec<ChangedFile>> {
-        let changed = |before: &ObjectId, after: &ObjectId| -> Result<Vec<ChangedFile>> {
-            let snapshots = (Some(before.clone()), Some(after.clone()));
-            Ok(changed_files(&self.store, own, snapshots)?.unwrap_or_default())
-        };
         let Some(([before, _], [_, after])) = runs.first().zip(runs.last()) else { return Ok(Vec::new()) };
-        let mut files = changed(before, after)?;
+        let mut files = self.changed(own, before, after)?;
         let mut theirs = HashSet::new();
         let mut of_others = HashSet::new();
         for [before, after] in runs.iter().filter(|_| runs.len() > 1) {
-            theirs.extend(changed(before, after)?.into_iter().map(|file| file.path));
+            theirs.extend(self.changed(own, before, after)?.into_iter().map(|file| file.path));
         }
         for pair in runs.windows(2) {
-            of_others.extend(changed(&pair[0][1], &pair[1][0])?.into_iter().map(|file| file.path));
+            of_others.extend(self.changed(own, &pair[0][1], &pair[1][0])?.into_iter().map(|file| file.path));
         }
         files.retain(|ChangedFile { path, .. }| {
             (runs.len() == 1 || theirs.contains(path)) && !of_others.contains(path)
@@ -411,12 +412,12 @@ impl Backend for Records {
         live.retain(|id, _| seen.ends.get(id).is_some_and(|(_, tip)| tip.stop_reason.is_none()));
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
-            let is_it = |feature: &Arc<Feature>| {
+            let is_recorded = seen.features.iter().any(|feature| {
                 let night = feature.nights.iter().find(|night| night.id == *id);
                 night.is_some_and(|night| number.is_some_and(|number| night.attempt(number).is_some()))
-            };
-            // It is a commit already, and its spool is just being removed.
-            if seen.features.iter().any(is_it) {
+            });
+            // Its spool is just being removed.
+            if is_recorded {
                 live.in_flight = None;
             }
         }

@@ -16,7 +16,7 @@ use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{
-    Below, Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
+    Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
 };
 
 use super::filter::{Filter, FilterArgs, failure_key};
@@ -220,7 +220,11 @@ fn listed<'a>(
         if args.sessions || is_open || !chosen.is_empty() {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && is_open && listed.is_empty() {
-                head.add_below(below(context, listing, &session, &all)?);
+                let summary = summary::of_listing(context, listing, session.feature, Some(id))?;
+                let claims = all.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration);
+                (head.summary, head.false_claims) = (Some(summary), claims.collect());
+                // What cannot be counted is left out: the rows are what was asked for.
+                head.changes = changes(store, &session, &all).unwrap_or_default();
             }
             let mut solved = HashMap::new();
             if is_for_people(args) {
@@ -308,16 +312,6 @@ fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
         resolve(Utf8Path::new(path), top, &prefix).with_context(|| format!("`{path}` is outside of {place}"))
     });
     resolved.collect()
-}
-
-fn below(context: &Context, listing: &Listing, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Below> {
-    let shown = Some(&session.refs.session);
-    Ok(Below {
-        summary: Some(summary::of_listing(context, listing, session.feature, shown)?),
-        false_claims: rows.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration).collect(),
-        // What cannot be counted is left out: the rows are what was asked for.
-        changes: changes(context.store()?, session, rows).unwrap_or_default(),
-    })
 }
 
 /// The sessions with all that their own files say.

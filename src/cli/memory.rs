@@ -11,7 +11,7 @@ use ralph_core::record::{Scope, SessionName, Task};
 use ralph_engine::{Reason, Recalled, RecalledHistory};
 use ralph_project::feature::Feature;
 use ralph_store::{SessionLog, Store};
-use ralph_ui::history::{Shown, write};
+use ralph_ui::history::{data, write};
 use ralph_ui::json::write_pretty;
 use ralph_ui::style::{Paint, inert, one_line};
 
@@ -148,17 +148,13 @@ impl Older<'_> {
             writeln!(out, "  no open task can be picked; `--task` names one")?;
             return Ok(Value::Null);
         };
-        let off = Shown { task, mode: Mode::Off.as_str(), why: "history is off", budget, context: None };
-        let shown = recalled.as_ref().map_or(off, |RecalledHistory { context, mode, why }| Shown {
-            task,
-            mode: mode.as_str(),
-            why: match why {
-                Reason::Asked => "as set",
-                Reason::Failures(_) => "turned on by failures in a row",
-            },
-            budget,
-            context: Some(context),
-        });
+        let (mode, why, context) = match &recalled {
+            None => (Mode::Off, "history is off", None),
+            Some(RecalledHistory { context, mode, why: Reason::Asked }) => (*mode, "as set", Some(context)),
+            Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
+                (*mode, "turned on by failures in a row", Some(context))
+            }
+        };
         if let Some(summarizer) = ralph_engine::history_summarizer(&self.settings.config.settings) {
             let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
             warn(&text);
@@ -166,8 +162,8 @@ impl Older<'_> {
         if recalled.is_none() && part == MemoryPart::Older {
             warn("history is off for this task: see `--with-history`");
         }
-        write(out, &shown, paint)?;
-        Ok(serde_json::to_value(&shown)?)
+        write(out, task, mode.as_str(), why, budget, context, paint)?;
+        Ok(data(task, mode.as_str(), why, budget, context))
     }
 }
 

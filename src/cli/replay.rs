@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use ralph_core::record::{Scope, SessionName};
-use ralph_ui::replay::{Compared, write};
+use ralph_ui::replay::write;
 
 use super::args::MemorySettingArgs;
 use super::setup::Settings;
@@ -34,15 +34,8 @@ pub fn run(args: &ReplayArgs, context: &Context) -> Result<ExitCode> {
     let replayed = settings.replay(store, &feature, &log, begun.max_iterations).map_err(refusal)?;
     emit(args.json, &json!({"session": log.id(), "iterations": replayed}), |out| {
         replayed.iter().try_for_each(|one| {
-            let compared = Compared {
-                iteration: one.iteration,
-                task: one.task.as_deref(),
-                sent: &one.sent,
-                text: &one.text,
-                tokens_sent: one.tokens_sent,
-                tokens: one.tokens,
-            };
-            write(out, compared, context.paint)
+            let (sent, text) = ((&*one.sent, one.tokens_sent), (&*one.text, one.tokens));
+            write(out, one.iteration, one.task.as_deref(), sent, text, context.paint)
         })
     })
 }

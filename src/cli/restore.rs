@@ -9,7 +9,7 @@ use ralph_git::worktree::{PathChange, WorkTree};
 use ralph_os::process::Tool;
 use ralph_project::tasks;
 use ralph_store::{Connection, RestorePoint, Store};
-use ralph_ui::restore::{self, Deed, RestorePlan};
+use ralph_ui::restore::{self, Deed};
 use ralph_ui::style::{Count, Paint, one_line};
 
 use super::iterations::{self, Point};
@@ -76,7 +76,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     if intent == Intent::Write {
         bring(&planned, context)?;
     }
-    show(planned, name, args, context.paint)
+    show(planned, &name, args, context.paint)
 }
 
 /// Fetches what a partial clone lacks of the files that are to be written.
@@ -169,20 +169,20 @@ fn to_undo(store: &Store, work_tree: &WorkTree, number: Option<u32>) -> Result<R
     }
 }
 
-fn show(planned: PlannedRestore<'_>, name: String, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
+fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|left| (deed_of_skipped(left), left.path.clone()));
-    let mut plan = RestorePlan { name, paths: changed.chain(left).collect() };
+    let mut paths: Vec<(Deed, String)> = changed.chain(left).collect();
     if args.dry_run {
-        print(|out| restore::write_plan(out, &plan, paint))
+        print(|out| restore::write_plan(out, name, &paths, paint))
     } else if planned.changes.is_empty() {
-        print(|out| restore::write_done(out, &plan, None, paint))
+        print(|out| restore::write_done(out, name, &paths, None, paint))
     } else {
         let done = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
             note(format_args!("the present state is saved as {}", point.refname));
         })?;
-        for (deed, path) in &mut plan.paths {
+        for (deed, path) in &mut paths {
             if done.out_of_sight.contains(path) {
                 *deed = Deed::Leave(Why::OutOfSight.reason());
             }
@@ -190,7 +190,7 @@ fn show(planned: PlannedRestore<'_>, name: String, args: &RestoreArgs, paint: Pa
         // What had to be forced has to be forced back.
         let force = if args.force { " --force" } else { "" };
         let undo = format!("{RALPH} restore --undo {}{force}", done.point.number);
-        print(|out| restore::write_done(out, &plan, Some(&undo), paint))
+        print(|out| restore::write_done(out, name, &paths, Some(&undo), paint))
     }
 }
 

@@ -5,11 +5,11 @@ use clap::{ArgGroup, Args};
 use redact_stream::Redactor;
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
+use ralph_core::record::{FileChange, Iteration, IterationName, LogEntry, Outcome};
 use ralph_engine::last_words;
 use ralph_git::worktree::ChangedFile;
 use ralph_store::{SessionLog, Store};
-use ralph_ui::show::{ChangedLines, EarlierAttempt, ShownAttempt};
+use ralph_ui::show::ShownAttempt;
 use ralph_ui::style::{inert, one_line};
 
 use super::diff::{self, Request};
@@ -125,7 +125,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// Returns the attempts at the task before this one that failed.
-fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<EarlierAttempt> {
+fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<(u32, Option<String>)> {
     let key = FailureKey::of_entry(entry);
     log.iterations()
         .filter(|other| {
@@ -134,10 +134,10 @@ fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<EarlierAttempt> {
                 && other.iteration < entry.iteration
                 && other.outcome == Some(Outcome::Failure)
         })
-        .map(|other| EarlierAttempt {
-            number: other.iteration.unwrap_or_default(),
-            cause: other.cause.clone().unwrap_or_else(|| "failed".to_owned()),
-            is_same: key.is_some() && FailureKey::of_entry(other) == key,
+        .map(|other| {
+            let is_same = key.is_some() && FailureKey::of_entry(other) == key;
+            let cause = other.cause.clone().unwrap_or_else(|| "failed".to_owned());
+            (other.iteration.unwrap_or_default(), (!is_same).then_some(cause))
         })
         .collect()
 }
@@ -151,13 +151,13 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
 }
 
 /// Names of files come from the snapshots, which have them as they are.
-fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<ChangedLines> {
+fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<FileChange> {
     let redactor = if files.is_empty() { Redactor::default() } else { report::redactor(context) };
     files
         .iter()
         .map(|file| {
-            let (path, _) = redactor.redact_text(&String::from_utf8_lossy(&file.path));
-            ChangedLines { path, added: file.added, removed: file.removed }
+            let change = file.to_record();
+            FileChange { path: redactor.redact_text(&change.path).0, ..change }
         })
         .collect()
 }

@@ -9,6 +9,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
+use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{AgentEvent, Cost, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
@@ -19,9 +20,7 @@ use ralph_store::{
     Ask, Begin, Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store, names,
 };
 use ralph_ui::json::write_line;
-use ralph_ui::status::{
-    Counts, FeatureStatus, GroupCounts, InFlight, LeftRunning, SessionStatus, Shown, lines,
-};
+use ralph_ui::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines};
 use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
@@ -157,9 +156,13 @@ impl WatchTarget {
 }
 
 /// Headings come from the task list as it is, which no record has redacted.
-fn group(redactor: Option<&Redactor>, name: &str, done: usize, open: usize) -> GroupCounts {
-    let name = redactor.map_or_else(|| name.to_owned(), |redactor| redactor.redact_text(name).0);
-    GroupCounts { name, done, open }
+fn redacted(redactor: Option<&Redactor>, mut groups: Vec<Group>) -> Vec<Group> {
+    if let Some(redactor) = redactor {
+        for group in &mut groups {
+            group.name = redactor.redact_text(&group.name).0;
+        }
+    }
+    groups
 }
 
 fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
@@ -190,8 +193,8 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     Ok(FeatureStatus {
         feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.left(), skipped: counts.fails },
-        phases: tasks.phases().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
-        stories: tasks.stories().iter().map(|one| group(redactor, &one.name, one.done, one.open)).collect(),
+        phases: redacted(redactor, tasks.phases()),
+        stories: redacted(redactor, tasks.stories()),
         session,
         summary,
     })

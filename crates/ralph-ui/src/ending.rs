@@ -22,16 +22,16 @@ pub fn done(session: &Session) -> String {
 pub fn tasks(states: TaskStates) -> String {
     let TaskStates { done, asks, fails, waits, open } = states;
     let of_all = format!("{} of {} done", grouped(done as u64), Count(states.total() as u64, "task"));
-    let verb = |count: usize, one: &str, several: &str| {
-        (count > 0).then(|| format!("{} {}", grouped(count as u64), if count == 1 { one } else { several }))
-    };
     let parts = [
-        verb(asks, "asks", "ask"),
-        verb(fails, "fails", "fail"),
-        verb(waits, "waits", "wait"),
-        verb(open, "open", "open"),
+        (asks, ["asks", "ask"]),
+        (fails, ["fails", "fail"]),
+        (waits, ["waits", "wait"]),
+        (open, ["open"; 2]),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts =
+        parts.map(|(count, verb)| format!("{} {}", grouped(count as u64), verb[usize::from(count > 1)]));
+    let parts: Vec<String> = parts.collect();
     match states.left() {
         left if left > open => format!("{of_all}, {} left: {}", grouped(left as u64), parts.join(", ")),
         _ => [of_all].into_iter().chain(parts).collect::<Vec<_>>().join(", "),
@@ -166,11 +166,11 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
 /// `T019`, `T019 and T020`, or `3 tasks`; `None` where there are none. Names that could be read as anything but a name
 /// are only counted: they come from outside.
 pub fn named(tasks: &[&str]) -> Option<String> {
-    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_plain = tasks.iter().flat_map(|name| name.chars()).all(|c| c.is_ascii_alphanumeric() || c == '-');
     match tasks {
         [] => None,
-        [one] if is_plain(one) => Some((*one).to_owned()),
-        [one, other] if is_plain(one) && is_plain(other) => Some(format!("{one} and {other}")),
+        [one] if is_plain => Some((*one).to_owned()),
+        [one, other] if is_plain => Some(format!("{one} and {other}")),
         all => Some(Count(all.len() as u64, "task").to_string()),
     }
 }

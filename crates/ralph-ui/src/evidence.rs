@@ -2,7 +2,7 @@
 
 use failure_excerpt::{Ran, Tally};
 
-use ralph_core::record::{Evidence, FlagCode, FlaggedTask, Iteration, TestCounts};
+use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask};
 
 use super::style::{Count, grouped, one_line};
 
@@ -12,78 +12,32 @@ const MAX_NAMED: usize = 3;
 /// In front of what a person should look at.
 pub const FLAG: &str = "⚑";
 
-/// What a row says of it, safe on a terminal; empty where nothing is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EvidenceWords {
-    /// `41 tests`
-    pub tests: String,
-    /// `⚑ 39 tests ran, 41 before +2`
-    pub flag: String,
-}
-
-impl EvidenceWords {
-    pub fn of_record(record: &Iteration) -> Self {
-        let Some(evidence) = &record.evidence else { return Self::default() };
-        let codes: Vec<FlagCode> = evidence.flags.iter().map(|flag| flag.code).collect();
-        Self {
-            tests: evidence.tests.as_ref().and_then(tests_in).unwrap_or_default(),
-            flag: flag(evidence.flags.first().map(|flag| flag.text.as_str()), &codes),
-        }
-    }
-
-    /// Both of them as one text, for where no look tells them apart.
-    pub fn text(&self) -> String {
-        let parts = [self.tests.as_str(), self.flag.as_str()];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
-    }
-}
-
-fn flag(first: Option<&str>, codes: &[FlagCode]) -> String {
-    let Some(code) = codes.first() else { return String::new() };
-    let more = if codes.len() > 1 { format!(" +{}", codes.len() - 1) } else { String::new() };
-    format!("{FLAG} {}{more}", one_line(first.unwrap_or(code.as_str())))
-}
-
-/// `41 tests`, `no tests`; `None` if they are not known.
-fn counted(counts: TestCounts) -> Option<String> {
-    let executed = counts.passed?.saturating_add(counts.failed?);
-    Some(if executed == 0 { "no tests".to_owned() } else { Count(executed, "test").to_string() })
-}
-
-/// The same, or `2 packages` where only these are counted.
-fn tests_in(tally: &Tally) -> Option<String> {
-    if tally.ran == Ran::None {
-        return Some("no tests".to_owned());
-    }
-    let counts = TestCounts { passed: tally.passed, failed: tally.failed, skipped: tally.skipped };
-    let packages = || {
-        let groups = tally.groups?;
-        Some(groups.passed + groups.failed).filter(|count| *count > 0)
-    };
-    counted(counts).or_else(|| packages().map(|count| Count(count, "package").to_string()))
+/// `⚑ 39 tests ran, 41 before +2`; `None` if nothing is flagged.
+pub fn first_flag(flags: &[Flag]) -> Option<String> {
+    let first = flags.first()?;
+    let more = if flags.len() > 1 { format!(" +{}", flags.len() - 1) } else { String::new() };
+    Some(format!("{FLAG} {}{more}", one_line(&first.text)))
 }
 
 /// `41 passed, 1 failed, 1 skipped`; `None` if nothing is known.
 pub fn outcome(tally: &Tally) -> Option<String> {
-    let count = |count: Option<u64>, word: &str| {
-        count.filter(|count| *count > 0).map(|count| format!("{} {word}", grouped(count)))
-    };
-    let of_groups =
-        |count: u64, word: &str| (count > 0).then(|| format!("{} {word}", Count(count, "package")));
     let mut parts: Vec<String> = match (tally.ran, tally.groups) {
         (Ran::None, _) => vec!["no test ran".to_owned()],
-        (_, Some(groups)) if tally.passed.is_none() => {
-            [of_groups(groups.passed, "passed"), of_groups(groups.failed, "failed")]
-                .into_iter()
-                .flatten()
-                .collect()
-        }
-        _ => [count(tally.passed, "passed"), count(tally.failed, "failed")].into_iter().flatten().collect(),
+        (_, Some(groups)) if tally.passed.is_none() => [(groups.passed, "passed"), (groups.failed, "failed")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{} {word}", Count(count, "package")))
+            .collect(),
+        _ => counted(tally.passed, "passed").into_iter().chain(counted(tally.failed, "failed")).collect(),
     };
-    parts.extend(count(tally.skipped, "skipped"));
+    parts.extend(counted(tally.skipped, "skipped"));
     parts.extend((tally.broken > 0).then(|| format!("{} broken", Count(tally.broken, "file"))));
     parts.extend((tally.not_run > 0).then(|| format!("{} not run", grouped(tally.not_run))));
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn counted(count: Option<u64>, word: &str) -> Option<String> {
+    count.filter(|count| *count > 0).map(|count| format!("{} {word}", grouped(count)))
 }
 
 /// What ran, and what ran before: `39 passed (before: 41 passed)`.
@@ -127,47 +81,32 @@ mod tests {
     fn tests_are_counted_as_far_as_they_are_known() {
         let counts = |passed, failed, skipped| Tally { passed, failed, skipped, ..Tally::default() };
         let groups = Tally { groups: Some(Groups { passed: 2, failed: 1, none: 4 }), ..Tally::default() };
-        for (tally, short, long) in [
-            (counts(Some(41), Some(0), Some(1)), Some("41 tests"), Some("41 passed, 1 skipped")),
-            (counts(Some(1), Some(0), None), Some("1 test"), Some("1 passed")),
+        for (tally, expected) in [
+            (counts(Some(41), Some(0), Some(1)), Some("41 passed, 1 skipped")),
+            (counts(Some(1), Some(0), None), Some("1 passed")),
             (
                 Tally { broken: 1, not_run: 3, ..counts(Some(1200), Some(2), Some(0)) },
-                Some("1,202 tests"),
                 Some("1,200 passed, 2 failed, 1 file broken, 3 not run"),
             ),
-            (
-                Tally { ran: Ran::None, ..counts(None, None, Some(3)) },
-                Some("no tests"),
-                Some("no test ran, 3 skipped"),
-            ),
-            (groups, Some("3 packages"), Some("2 packages passed, 1 package failed")),
-            (Tally::default(), None, None),
+            (Tally { ran: Ran::None, ..counts(None, None, Some(3)) }, Some("no test ran, 3 skipped")),
+            (groups, Some("2 packages passed, 1 package failed")),
+            (Tally::default(), None),
         ] {
-            assert_eq!(tests_in(&tally).as_deref(), short, "{tally:?}");
-            assert_eq!(outcome(&tally).as_deref(), long, "{tally:?}");
-        }
-        for (passed, failed, expected) in [
-            (Some(40), Some(1), Some("41 tests")),
-            (Some(0), Some(0), Some("no tests")),
-            (None, Some(1), None),
-        ] {
-            assert_eq!(counted(TestCounts { passed, failed, skipped: None }).as_deref(), expected);
+            assert_eq!(outcome(&tally).as_deref(), expected, "{tally:?}");
         }
     }
 
     #[test]
     fn the_first_flag_stands_for_all_of_them() {
-        for (first, codes, expected) in [
-            (None, &[][..], ""),
-            (Some("39 tests ran, 41 before"), &[FlagCode::Fewer], "⚑ 39 tests ran, 41 before"),
-            (
-                Some("no test\nran"),
-                &[FlagCode::NoTests, FlagCode::Idle, FlagCode::Config],
-                "⚑ no test ran +2",
-            ),
-            (None, &[FlagCode::PutBack], "⚑ put-back"),
+        for (texts, expected) in [
+            (&[][..], None),
+            (&["39 tests ran, 41 before"], Some("⚑ 39 tests ran, 41 before")),
+            (&["no test\nran", "idle", "changed jest.config.js"], Some("⚑ no test ran +2")),
         ] {
-            assert_eq!(flag(first, codes), expected);
+            let flag =
+                |text: &&str| Flag { code: FlagCode::Fewer, text: (*text).to_owned(), paths: Vec::new() };
+            let flags: Vec<Flag> = texts.iter().map(flag).collect();
+            assert_eq!(first_flag(&flags).as_deref(), expected);
         }
         let task = |task: &str, text: Option<&str>| FlaggedTask {
             task: task.to_owned(),

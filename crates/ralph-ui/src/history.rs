@@ -2,54 +2,46 @@
 
 use std::io::{self, Write};
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use ralph_core::progress::historical::{HistoricalContext, Piece};
 use ralph_core::record::Task;
 
 use super::style::{Count, Look, Paint, inert, one_line};
 
-/// The historical context of a task.
-pub struct Shown<'a> {
-    pub task: &'a Task,
-    pub mode: &'static str,
-    /// Why that mode.
-    pub why: &'static str,
-    /// In tokens.
-    pub budget: usize,
-    /// None where history is off.
-    pub context: Option<&'a HistoricalContext>,
+/// The historical context of a task, of at most `budget` tokens; without one where history is off. `why` is why that mode.
+pub fn data(task: &Task, mode: &str, why: &str, budget: usize, context: Option<&HistoricalContext>) -> Value {
+    let none = HistoricalContext::default();
+    let context = context.unwrap_or(&none);
+    json!({
+        "task": task.name,
+        "mode": mode,
+        "why": why,
+        "budget": budget,
+        "tokens": context.tokens(),
+        "iterations_scanned": context.scanned,
+        "pieces": context.pieces,
+        "historical_context": context.text,
+    })
 }
 
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let none = HistoricalContext::default();
-        let context = self.context.unwrap_or(&none);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("task", &self.task.name)?;
-        map.serialize_entry("mode", self.mode)?;
-        map.serialize_entry("why", self.why)?;
-        map.serialize_entry("budget", &self.budget)?;
-        map.serialize_entry("tokens", &context.tokens())?;
-        map.serialize_entry("iterations_scanned", &context.scanned)?;
-        map.serialize_entry("pieces", &context.pieces)?;
-        map.serialize_entry("historical_context", &context.text)?;
-        map.end()
-    }
-}
-
-pub fn write(out: &mut impl Write, shown: &Shown<'_>, paint: Paint) -> io::Result<()> {
-    let name = one_line(&shown.task.name);
-    let Some(context) = shown.context else { return writeln!(out, "{name}: history is off") };
+/// The same for people.
+pub fn write(
+    out: &mut impl Write,
+    task: &Task,
+    mode: &str,
+    why: &str,
+    budget: usize,
+    context: Option<&HistoricalContext>,
+    paint: Paint,
+) -> io::Result<()> {
+    let name = one_line(&task.name);
+    let Some(context) = context else { return writeln!(out, "{name}: history is off") };
     writeln!(
         out,
-        "{name}: {}, {}, {} scanned, {} of {}",
-        shown.mode,
-        shown.why,
+        "{name}: {mode}, {why}, {} scanned, {} of {budget}",
         Count(context.scanned as u64, "iteration"),
         Count(context.tokens() as u64, "token"),
-        shown.budget
     )?;
     for piece in &context.pieces {
         let Piece { iteration, task, score, why, is_included, .. } = piece;

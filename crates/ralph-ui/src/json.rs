@@ -29,7 +29,6 @@ fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize)
 
 /// Characters that steer or deceive can only stand in the strings of a JSON text, and there an escape means the same.
 fn harmless(json: &str) -> Cow<'_, str> {
-    let is_obeyed = |c: char| c == '\x7f' || is_unseen(c);
     // Most of a JSON text is ASCII, whose controls the serializer has escaped.
     let is_plain = json.is_ascii() && !json.as_bytes().contains(&b'\x7f');
     if is_plain || !json.contains(is_obeyed) {
@@ -48,6 +47,10 @@ fn harmless(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(safe)
+}
+
+fn is_obeyed(c: char) -> bool {
+    c == '\x7f' || is_unseen(c)
 }
 
 /// A writer for a serializer, which writes whole pieces of text, most of them of a few bytes.

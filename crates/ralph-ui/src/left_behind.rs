@@ -1,8 +1,8 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
 use ralph_core::record::{
-    Iteration, LOST, MAX_LISTED_FILES, SessionId, UserFile, UserFileChange, join_files, lost_files,
-    restore_command, undone_command,
+    Iteration, LOST, MAX_LISTED_FILES, SessionId, UserFileChange, join_files, lost_files, restore_command,
+    undone_command,
 };
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
@@ -22,25 +22,21 @@ pub fn undone(iteration: &Iteration, session: Option<&SessionId>) -> Option<Stri
 
 /// Returns a line for each thing that an iteration left behind, undid, or did to files of the user's.
 pub fn lines(iteration: &Iteration) -> Vec<String> {
-    let since = |of: u32| if of == iteration.iteration { String::new() } else { format!(" (since #{of})") };
     let mut lines: Vec<String> = Vec::new();
     for state in &iteration.git_state {
         let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));
-        lines.push(format!("{}{}{hint}", state.text, since(state.since)));
+        lines.push(format!("{}{}{hint}", state.text, since(iteration, state.since)));
     }
     lines.extend(undone(iteration, Some(&iteration.session)));
     let files = &iteration.user_files;
     if let Some(what) = lost_files(files) {
         let first = files.iter().filter(|file| file.is_gone()).map(|file| file.since).min();
         let command = restore_command(files, Some(&iteration.session));
-        let since = first.map_or(String::new(), since);
+        let since = first.map_or(String::new(), |first| since(iteration, first));
         lines.push(format!("{}{since}", lost(&what, command.as_deref())));
     }
-    let of = |change: UserFileChange| {
-        let alike = files.iter().filter(move |file| file.change == change);
-        alike.map(|file: &UserFile| file.path.as_str()).collect::<Vec<_>>()
-    };
-    let edited = of(UserFileChange::Edited);
+    let edited = files.iter().filter(|file| file.change == UserFileChange::Edited);
+    let edited: Vec<&str> = edited.map(|file| file.path.as_str()).collect();
     if !edited.is_empty() {
         lines.push(format!(
             "edited beside your uncommitted changes: {}",
@@ -54,11 +50,16 @@ pub fn lines(iteration: &Iteration) -> Vec<String> {
     lines
 }
 
+/// `(since #3)`, where it is not from this iteration.
+fn since(iteration: &Iteration, first: u32) -> String {
+    if first == iteration.iteration { String::new() } else { format!(" (since #{first})") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use ralph_core::record::samples::iteration;
-    use ralph_core::record::{GitState, GitStateKind, Outcome, UndoneTask};
+    use ralph_core::record::{GitState, GitStateKind, Outcome, UndoneTask, UserFile};
 
     #[test]
     fn what_is_left_behind_has_a_line_each() {

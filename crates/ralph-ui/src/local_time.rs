@@ -20,6 +20,10 @@ pub fn day_minute(at: Timestamp) -> String {
     shown(at, zone(), "%-d %b %H:%M")
 }
 
+fn date(at: Timestamp) -> String {
+    shown(at, zone(), "%F")
+}
+
 /// Formats `02:15`.
 pub fn clock(at: Timestamp) -> String {
     shown(at, zone(), "%H:%M")
@@ -27,8 +31,7 @@ pub fn clock(at: Timestamp) -> String {
 
 /// Formats `02:15`, or `22 Nov 02:15` if that is another day than `now`.
 pub fn clock_or_date(at: Timestamp, now: Timestamp) -> String {
-    let day = |at| shown(at, zone(), "%F");
-    if day(at) == day(now) { clock(at) } else { shown(at, zone(), "%-d %b %H:%M") }
+    if date(at) == date(now) { clock(at) } else { day_minute(at) }
 }
 
 /// Formats `Sat 21 Nov`.
@@ -50,7 +53,6 @@ pub fn local_with_offset(at: Timestamp) -> String {
 
 /// Formats a time range without a date that repeats: `Sat 21 Nov 22:41 – Sun 04:12`.
 pub fn span_of(from: Timestamp, to: Timestamp) -> String {
-    let day = |at| shown(at, zone(), "%a %-d %b");
     // Within a week, the weekday alone is unambiguous.
     let is_near = to.seconds().saturating_sub(from.seconds()) < 6 * 24 * 3600;
     let end = match (day(from) == day(to), is_near) {
@@ -63,9 +65,8 @@ pub fn span_of(from: Timestamp, to: Timestamp) -> String {
 
 /// Returns true if the range crosses midnight and lasts from 2 to 24 hours.
 pub fn is_overnight(from: Timestamp, to: Timestamp) -> bool {
-    let day = |at| shown(at, zone(), "%F");
     let seconds = to.seconds().saturating_sub(from.seconds());
-    (2 * 3600..24 * 3600).contains(&seconds) && day(from) != day(to)
+    (2 * 3600..24 * 3600).contains(&seconds) && date(from) != date(to)
 }
 
 /// Describes a session that runs on another machine: `running on HOST as of TIME (last sync)`.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
-use serde::ser::Error as _;
+use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -66,13 +66,7 @@ pub struct SessionHead {
     totals: SessionTotals,
     tasks: TrailerCounts,
     elsewhere: Option<RemoteRun>,
-    below: Below,
-}
-
-/// What is said of a session below its line.
-#[derive(Debug, Default)]
-pub struct Below {
-    /// `None` where nothing is said.
+    /// What is said below its line; `None` where nothing is said.
     pub summary: Option<Summary>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
@@ -93,12 +87,10 @@ impl SessionHead {
             totals: SessionTotals::default(),
             tasks: TrailerCounts::default(),
             elsewhere: None,
-            below: Below::default(),
+            summary: None,
+            false_claims: Vec::new(),
+            changes: None,
         }
-    }
-
-    pub fn add_below(&mut self, below: Below) {
-        self.below = below;
     }
 
     /// Takes in what is known of it if it runs on another machine.
@@ -165,13 +157,12 @@ impl ListRow {
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
 fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
-    let title = || row.title().map(std::borrow::Cow::into_owned).unwrap_or_default();
     match row.outcome {
-        Some(Outcome::Success) => match listed.solved.get(&row.iteration) {
-            Some(words) => words.clone(),
-            None if title().is_empty() => story(&row.subject()).to_owned(),
-            None => title(),
-        },
+        Some(Outcome::Success) => {
+            let title = row.title().filter(|title| !title.is_empty());
+            let words = listed.solved.get(&row.iteration).cloned().or_else(|| Some(title?.into_owned()));
+            words.unwrap_or_else(|| story(&row.subject()).to_owned())
+        }
         Some(Outcome::Failure) => {
             if let Some(first) = listed.repeats.get(&row.iteration) {
                 return format!("same as {first}");
@@ -206,7 +197,7 @@ pub fn write_iterations(
         }
         write_head(out, &listed.head, paint, width)?;
         write_rows(out, listed, paint, width)?;
-        write_below(out, &listed.head.below, paint, width)?;
+        write_below(out, &listed.head, paint, width)?;
     }
     Ok(())
 }
@@ -253,6 +244,7 @@ fn write_rows(
 /// How wide the columns are; 0 for one that has no room. Nothing is padded where no width is known.
 struct Columns {
     task: usize,
+    /// With the two blanks in front of it.
     attempt: usize,
     /// `None` where nothing is padded.
     what: Option<usize>,
@@ -263,14 +255,12 @@ struct Columns {
 
 impl Columns {
     fn of(rows: &[ListRow], width: Option<usize>) -> Self {
-        let widest = |text: &dyn Fn(&ListRow) -> usize| rows.iter().map(text).max().unwrap_or(0);
-        let attempt = widest(&|row| row.attempt.map_or(0, |attempt| attempt.to_string().len()));
         let mut all = Self {
-            task: widest(&|row| columns(&row.task)).max(4),
-            attempt,
+            task: widest(rows, |row| columns(&row.task)).max(4),
+            attempt: widest(rows, |row| row.attempt.map_or(0, |attempt| attempt.to_string().len() + 2)),
             what: None,
-            time: widest(&|row| row.time.len()).max(4),
-            cost: widest(&|row| row.cost.len()),
+            time: widest(rows, |row| row.time.len()).max(4),
+            cost: widest(rows, |row| row.cost.len()),
             end: 5,
         };
         let Some(width) = width else { return all };
@@ -286,21 +276,22 @@ impl Columns {
 
     /// Columns that all but what happened take.
     fn fixed(&self) -> usize {
-        let tail = |column: usize| if column > 0 { column + 1 } else { 0 };
-        let attempt = if self.attempt > 0 { self.attempt + 2 } else { 0 };
-        NUMBER + 4 + self.task + attempt + 2 + tail(self.time) + tail(self.cost) + tail(self.end)
+        let tail = [self.time, self.cost, self.end].into_iter().filter(|column| *column > 0);
+        NUMBER + 4 + self.task + self.attempt + 2 + tail.map(|column| column + 1).sum::<usize>()
     }
 
     fn header(&self) -> String {
-        let attempt = if self.attempt > 0 { self.attempt + 2 } else { 0 };
-        let right =
-            |name: &str, column: usize| if column > 0 { format!(" {name:>column$}") } else { String::new() };
-        let head = format!("{:>NUMBER$}    {}{}  ", "#", padded("task", self.task), " ".repeat(attempt));
-        let what =
-            padded(&cut("what happened", self.what.unwrap_or_default()), self.what.unwrap_or_default());
-        let tail = right("time", self.time) + &right("cost", self.cost) + &right("end", self.end);
-        let line = head + &what + &tail;
-        cut(line.trim_end(), self.fixed() + self.what.unwrap_or_default())
+        let room = self.what.unwrap_or_default();
+        let head = format!("{:>NUMBER$}    {}{}  ", "#", padded("task", self.task), " ".repeat(self.attempt));
+        let line = head + &padded(&cut("what happened", room), room) + &self.tail(["time", "cost", "end"]);
+        cut(line.trim_end(), self.fixed() + room)
+    }
+
+    /// Time, cost and end, as far as they have room.
+    fn tail(&self, texts: [&str; 3]) -> String {
+        let columns = texts.into_iter().zip([self.time, self.cost, self.end]);
+        let shown = columns.filter(|(_, column)| *column > 0);
+        shown.map(|(text, column)| format!(" {text:>column$}")).collect()
     }
 
     fn line(&self, row: &ListRow, paint: Paint) -> String {
@@ -323,24 +314,22 @@ impl Columns {
         let flag = cut(&row.flag, room / 2);
         let what = cut(&row.what, room - columns(&flag));
         let blank = " ".repeat(room - columns(&what) - columns(&flag));
-        let attempt = if self.attempt > 0 { format!("  {attempt:>0$}", self.attempt) } else { String::new() };
-        let right =
-            |text: &str, column: usize| if column > 0 { format!(" {text:>column$}") } else { String::new() };
-        let tail = right(&row.time, self.time) + &right(&row.cost, self.cost) + &right(end, self.end);
         let line = [
             paint.paint(Look::Dim, &format!("{number:>NUMBER$}")),
             "  ".to_owned(),
             paint.paint(row.look, &format!("{} {}", row.mark, padded(&row.task, self.task))),
-            attempt,
-            "  ".to_owned(),
+            format!("{attempt:>0$}  ", self.attempt),
             paint.paint(look, &what),
             paint.paint(Look::Warn, &flag),
             blank,
-            paint.paint(Look::Dim, &tail),
+            paint.paint(Look::Dim, &self.tail([&row.time, &row.cost, end])),
         ];
-        let line = line.concat();
-        line.trim_end().to_owned()
+        line.concat().trim_end().to_owned()
     }
+}
+
+fn widest(rows: &[ListRow], columns: impl Fn(&ListRow) -> usize) -> usize {
+    rows.iter().map(columns).max().unwrap_or(0)
 }
 
 /// The line that a search found, below its attempt.
@@ -397,10 +386,10 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     let tasks = head.tasks;
     let done = format!("{} of {} done", tasks.tasks_done, tasks.tasks_done + tasks.tasks_open);
     let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
-    parts.extend(head.below.summary.as_ref().and_then(needs_you));
+    parts.extend(head.summary.as_ref().and_then(needs_you));
     parts.push(attempts(&head.totals));
     parts.extend(cost(&head.totals.cost));
-    parts.extend(head.below.changes.map(files_and_lines));
+    parts.extend(head.changes.map(files_and_lines));
     parts.push(head.id.to_string());
     let lines = wrapped_parts(&format!("{name}   "), &parts, width.unwrap_or(usize::MAX));
     for line in lines {
@@ -413,14 +402,21 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
 }
 
 /// What needs somebody, and what was claimed in vain.
-fn write_below(out: &mut dyn Write, below: &Below, paint: Paint, width: Option<usize>) -> io::Result<()> {
-    let Below { summary: Some(summary), false_claims: claims, .. } = below else { return Ok(()) };
+fn write_below(
+    out: &mut dyn Write,
+    head: &SessionHead,
+    paint: Paint,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let Some(summary) = &head.summary else { return Ok(()) };
     let width = width.unwrap_or(usize::MAX);
     let mut lines = rows(summary, paint, width);
     if let Some(flagged) = flagged(&summary.flagged) {
         lines.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
     }
-    lines.extend(false_claims(claims).map(|words| hanging("  ", &words, width)).unwrap_or_default());
+    lines.extend(
+        false_claims(&head.false_claims).map(|words| hanging("  ", &words, width)).unwrap_or_default(),
+    );
     if lines.is_empty() {
         return Ok(());
     }
@@ -430,46 +426,41 @@ fn write_below(out: &mut dyn Write, below: &Below, paint: Paint, width: Option<u
 
 /// The subject of a record without its feature and number: `T004 failed (cargo test exited 101)`.
 fn story(subject: &str) -> &str {
-    let behind = || {
-        let (number, rest) = subject.split_once(": iteration ")?.1.split_once(", ")?;
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then_some(rest)
-    };
-    behind().unwrap_or(subject)
+    match subject.split_once(": iteration ").and_then(|(_, behind)| behind.split_once(", ")) {
+        Some((number, rest)) if number.parse::<u64>().is_ok() => rest,
+        _ => subject,
+    }
 }
 
 /// `{"summary": ..., "iterations": [...]}`, with the fields of `iteration.json` that the trailers hold.
 pub fn write_json<'a>(
     out: &mut impl Write,
     summary: Option<&Summary>,
-    rows: impl Iterator<Item = &'a Row<'a>> + Clone,
+    rows: impl Iterator<Item = &'a Row<'a>>,
 ) -> Result<()> {
-    /// The id, and the fields.
-    struct Fields<'a>(&'a Row<'a>);
-    impl Serialize for Fields<'_> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            #[derive(Serialize)]
-            struct WithId {
-                id: String,
-                #[serde(flatten)]
-                entry: LogEntry,
-            }
-            let entry = self.0.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
-            WithId { id: format!("{}-iter-{}", entry.session, self.0.iteration), entry }.serialize(serializer)
-        }
-    }
-    struct Rows<I>(I);
-    impl<'a, I: Iterator<Item = &'a Row<'a>> + Clone> Serialize for Rows<I> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.0.clone().map(Fields))
-        }
-    }
     #[derive(Serialize)]
-    struct Document<'s, R: Serialize> {
+    struct Document<'s> {
         summary: Option<&'s Summary>,
-        iterations: R,
+        #[serde(serialize_with = "iterations")]
+        iterations: Vec<&'s Row<'s>>,
     }
-    Ok(write_pretty(out, &Document { summary, iterations: Rows(rows) })?)
+    Ok(write_pretty(out, &Document { summary, iterations: rows.collect() })?)
+}
+
+/// One after the other, each with its id.
+fn iterations<S: Serializer>(rows: &[&Row<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithId {
+        id: String,
+        #[serde(flatten)]
+        entry: LogEntry,
+    }
+    let mut list = serializer.serialize_seq(Some(rows.len()))?;
+    for row in rows {
+        let entry = row.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
+        list.serialize_element(&WithId { id: format!("{}-iter-{}", entry.session, row.iteration), entry })?;
+    }
+    list.end()
 }
 
 /// `{"sessions": [...]}`
@@ -558,7 +549,7 @@ mod tests {
                 (RecordKind::End, Some(Status::Failed), Some(StopReason::Stuck));
             head.end(&tip, TrailerCounts { tasks_done: 31, tasks_open: 4 });
             let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
-            head.add_below(Below { summary: Some(summary()), false_claims: vec![2], changes });
+            (head.summary, head.false_claims, head.changes) = (Some(summary()), vec![2], changes);
             let listed = Listed {
                 head,
                 rows,

@@ -42,9 +42,11 @@ pub fn files_and_lines(stat: DiffStat) -> String {
 /// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
 pub fn needs_you(summary: &Summary) -> Option<String> {
     let needs = &summary.needs_you;
-    let fails = |need: &Need| if need.why == NeedKind::Fails { " fails" } else { "" };
-    let names: Vec<String> =
-        needs.iter().map(|need| one_line(&format!("{}{}", need.subject(), fails(need)))).collect();
+    let names = needs.iter().map(|need| {
+        let fails = if need.why == NeedKind::Fails { " fails" } else { "" };
+        one_line(&format!("{}{fails}", need.subject()))
+    });
+    let names: Vec<String> = names.collect();
     let need = if needs.len() == 1 { "needs you" } else { "need you" };
     (!needs.is_empty())
         .then(|| format!("{} {need}: {}", grouped(needs.len() as u64), join_truncated(&names, MAX_TASKS)))
@@ -103,43 +105,23 @@ pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
     (!names.is_empty()).then(|| one_line(&format!("{} {wait}", join_truncated(&names, MAX_NAMED))))
 }
 
-/// The state in which somebody asks what to do next.
-pub struct Next<'a> {
-    /// Set if commands do not mean it by themselves.
-    pub session: Option<&'a SessionId>,
-    pub summary: &'a Summary,
-    pub is_completed: bool,
-    pub has_changes: bool,
-    /// The flags with which `resume` goes on, each behind a blank.
-    pub resume_flags: &'a str,
-}
-
-impl Next<'_> {
-    /// Returns the commands that bring it on, the first one first.
-    pub fn commands(&self) -> Vec<String> {
-        let id = self.session.map_or(String::new(), |session| format!(" {session}"));
-        let of = |why| self.summary.needs_you.iter().find(move |need| need.why == why);
-        let task = |why| of(why).and_then(|need| need.task.as_deref());
-        if self.is_completed {
-            let moment = self.session.map_or("0".to_owned(), |session| format!("{session}:0"));
-            return self
-                .has_changes
-                .then(|| format!("{RALPH} diff {moment} .. --stat"))
-                .into_iter()
-                .collect();
+/// Returns the commands that bring a session on that is not completed, the first one first. `session` is set if commands
+/// do not mean it by themselves; `resume_flags` are those with which `resume` goes on, each behind a blank.
+pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flags: &str) -> Vec<String> {
+    let [asks, fails] =
+        [NeedKind::Asks, NeedKind::Fails].map(|why| summary.needs_you.iter().find(|need| need.why == why));
+    let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
+        (Some(task), _) => Some(hint_command(RALPH, task)),
+        (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {
+            Some(match session {
+                None => show_command(task, *iteration),
+                Some(_) => format!("{RALPH} show {of}:{iteration}"),
+            })
         }
-        let first = match (task(NeedKind::Asks), of(NeedKind::Fails)) {
-            (Some(task), _) => Some(hint_command(RALPH, task)),
-            (None, Some(Need { task: Some(task), iteration: Some(iteration), session, .. })) => {
-                Some(match self.session {
-                    None => show_command(task, *iteration),
-                    Some(_) => format!("{RALPH} show {session}:{iteration}"),
-                })
-            }
-            (None, _) => None,
-        };
-        first.into_iter().chain([format!("{RALPH} resume{id}{}", self.resume_flags)]).collect()
-    }
+        (None, _) => None,
+    };
+    let id = session.map_or(String::new(), |session| format!(" {session}"));
+    first.into_iter().chain([format!("{RALPH} resume{id}{resume_flags}")]).collect()
 }
 
 /// Returns the command that shows the last attempt at a task.

@@ -5,19 +5,15 @@ use std::io::{self, Write};
 use super::changed_lines::{Line, changed_lines};
 use super::style::{Count, Look, Paint, inert, one_line};
 
-/// One prompt, as it was sent and as it would have been.
-#[derive(Debug, Clone, Copy)]
-pub struct Compared<'a> {
-    pub iteration: u32,
-    pub task: Option<&'a str>,
-    pub sent: &'a str,
-    pub text: &'a str,
-    pub tokens_sent: usize,
-    pub tokens: usize,
-}
-
-pub fn write(out: &mut impl Write, compared: Compared<'_>, paint: Paint) -> io::Result<()> {
-    let Compared { iteration, task, sent, text, tokens_sent, tokens } = compared;
+/// One prompt, as it was sent and as it would have been, each with its tokens.
+pub fn write(
+    out: &mut impl Write,
+    iteration: u32,
+    task: Option<&str>,
+    (sent, tokens_sent): (&str, usize),
+    (text, tokens): (&str, usize),
+    paint: Paint,
+) -> io::Result<()> {
     let head = paint.paint(Look::Bold, &format!("iteration {iteration}"));
     let task = one_line(task.unwrap_or("no task"));
     let lines = changed_lines(sent, text);

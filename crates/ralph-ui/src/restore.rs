@@ -16,20 +16,12 @@ pub enum Deed {
     Lack(&'static str),
 }
 
-/// What a restoration does, path by path.
-#[derive(Debug)]
-pub struct RestorePlan {
-    /// What it goes back to: `iteration 3 of session ...`.
-    pub name: String,
-    pub paths: Vec<(Deed, String)>,
-}
-
 /// Most paths that are named where only counts were asked for.
 const NAMED: usize = 10;
 
-/// What would be done, path by path.
-pub fn write_plan(out: &mut dyn Write, plan: &RestorePlan, paint: Paint) -> io::Result<()> {
-    for (deed, path) in &plan.paths {
+/// What would be done, path by path; `name` is what it would go back to: `iteration 3 of session ...`.
+pub fn write_plan(out: &mut dyn Write, name: &str, paths: &[(Deed, String)], paint: Paint) -> io::Result<()> {
+    for (deed, path) in paths {
         let path = one_line(path);
         match deed {
             Deed::Create => writeln!(out, "{}", paint.paint(Look::Good, &format!("create  {path}")))?,
@@ -44,33 +36,40 @@ pub fn write_plan(out: &mut dyn Write, plan: &RestorePlan, paint: Paint) -> io::
             }
         }
     }
-    writeln!(out, "would go back to {}: {}", plan.name, plan.counts())
+    writeln!(out, "would go back to {name}: {}", counts(paths))
 }
 
 /// What was done; `undo` is the command that takes it back.
 pub fn write_done(
     out: &mut dyn Write,
-    plan: &RestorePlan,
+    name: &str,
+    paths: &[(Deed, String)],
     undo: Option<&str>,
     paint: Paint,
 ) -> io::Result<()> {
-    match undo {
-        Some(_) => writeln!(out, "went back to {}: {}", plan.name, plan.counts())?,
-        None if plan.lacking().next().is_some() => {
-            writeln!(out, "nothing was restored: what the snapshot has of {} is here already", plan.name)?;
+    let (mut left, mut lacking) = (Vec::new(), Vec::new());
+    for (deed, path) in paths {
+        match deed {
+            Deed::Leave(why) => left.push((why, path)),
+            Deed::Lack(why) => lacking.push((why, path)),
+            Deed::Create | Deed::Change | Deed::Remove => {}
         }
-        None => writeln!(out, "nothing to do: the work tree is already as it was at {}", plan.name)?,
     }
-    let left = || plan.paths.iter().filter_map(|(deed, path)| as_left(*deed).map(|why| (why, path)));
-    for (why, path) in left().take(NAMED) {
+    match undo {
+        Some(_) => writeln!(out, "went back to {name}: {}", counts(paths))?,
+        None if !lacking.is_empty() => {
+            writeln!(out, "nothing was restored: what the snapshot has of {name} is here already")?;
+        }
+        None => writeln!(out, "nothing to do: the work tree is already as it was at {name}")?,
+    }
+    for (why, path) in left.iter().take(NAMED) {
         writeln!(out, "{}", paint.paint(Look::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
     }
-    for (why, path) in plan.lacking().take(NAMED) {
+    for (why, path) in lacking.iter().take(NAMED) {
         let line = format!("  cannot be brought back: {} (in no snapshot: {why})", one_line(path));
         writeln!(out, "{}", paint.paint(Look::Warn, &line))?;
     }
-    let more =
-        [left().count(), plan.lacking().count()].map(|all| all.saturating_sub(NAMED)).iter().sum::<usize>();
+    let more = left.len().saturating_sub(NAMED) + lacking.len().saturating_sub(NAMED);
     if more > 0 {
         writeln!(out, "{}", paint.paint(Look::Dim, &format!("  and {more} more; --dry-run names all")))?;
     }
@@ -80,30 +79,10 @@ pub fn write_done(
     Ok(())
 }
 
-impl RestorePlan {
-    /// Returns what cannot be brought back, and why.
-    fn lacking(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        self.paths.iter().filter_map(|(deed, path)| match deed {
-            Deed::Lack(why) => Some((*why, path)),
-            _ => None,
-        })
-    }
-
-    fn counts(&self) -> String {
-        let count =
-            |wanted: fn(Deed) -> bool| self.paths.iter().filter(|(deed, _)| wanted(*deed)).count() as u64;
-        let created = count(|deed| deed == Deed::Create);
-        let changed = count(|deed| deed == Deed::Change);
-        let removed = count(|deed| deed == Deed::Remove);
-        format!("{} created, {changed} changed, {removed} removed", Count(created, "file"))
-    }
-}
-
-fn as_left(deed: Deed) -> Option<&'static str> {
-    match deed {
-        Deed::Leave(why) => Some(why),
-        Deed::Create | Deed::Change | Deed::Remove | Deed::Lack(_) => None,
-    }
+fn counts(paths: &[(Deed, String)]) -> String {
+    let [created, changed, removed] = [Deed::Create, Deed::Change, Deed::Remove]
+        .map(|wanted| paths.iter().filter(|(deed, _)| *deed == wanted).count() as u64);
+    format!("{} created, {changed} changed, {removed} removed", Count(created, "file"))
 }
 
 #[cfg(test)]
@@ -112,18 +91,16 @@ mod tests {
 
     #[test]
     fn what_is_left_is_named_with_its_reason_and_paths_are_harmless() {
-        let plan = RestorePlan {
-            name: "iteration 3 of session x".to_owned(),
-            paths: vec![
-                (Deed::Create, "a\x1b[31m".to_owned()),
-                (Deed::Remove, "b".to_owned()),
-                (Deed::Leave("why"), "c".to_owned()),
-                (Deed::Lack("too large"), "d".to_owned()),
-            ],
-        };
+        let name = "iteration 3 of session x";
+        let paths = [
+            (Deed::Create, "a\x1b[31m".to_owned()),
+            (Deed::Remove, "b".to_owned()),
+            (Deed::Leave("why"), "c".to_owned()),
+            (Deed::Lack("too large"), "d".to_owned()),
+        ];
         let mut out = Vec::new();
-        write_plan(&mut out, &plan, Paint::Plain).unwrap();
-        write_done(&mut out, &plan, Some("again"), Paint::Plain).unwrap();
+        write_plan(&mut out, name, &paths, Paint::Plain).unwrap();
+        write_done(&mut out, name, &paths, Some("again"), Paint::Plain).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "create  a [31m\nremove  b\nleave   c (why)\n\

@@ -6,29 +6,18 @@ use anstyle::{Ansi256Color, Color, Effects, RgbColor, Style};
 const MAX_SEQUENCE_BYTES: usize = 64;
 
 /// Returns the pieces of `text` between its colours, each with its style. None of them is empty.
-pub fn spans(text: &str) -> Spans<'_> {
-    Spans { rest: text, style: Style::new() }
-}
-
-pub struct Spans<'a> {
-    rest: &'a str,
-    style: Style,
-}
-
-impl<'a> Iterator for Spans<'a> {
-    type Item = (Style, &'a str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while let Some((parameters, after)) = sequence(self.rest) {
-            self.style = applied(self.style, parameters);
-            self.rest = after;
+pub fn spans(text: &str) -> impl Iterator<Item = (Style, &str)> {
+    let (mut rest, mut style) = (text, Style::new());
+    std::iter::from_fn(move || {
+        while let Some((parameters, after)) = sequence(rest) {
+            (style, rest) = (applied(style, parameters), after);
         }
-        let starts = self.rest.match_indices('\x1b').map(|(at, _)| at);
-        let end = { starts }.find(|at| sequence(&self.rest[*at..]).is_some()).unwrap_or(self.rest.len());
-        let (span, after) = self.rest.split_at(end);
-        self.rest = after;
-        (!span.is_empty()).then_some((self.style, span))
-    }
+        let mut starts = rest.match_indices('\x1b').map(|(at, _)| at);
+        let end = starts.find(|at| sequence(&rest[*at..]).is_some()).unwrap_or(rest.len());
+        let (span, after) = rest.split_at(end);
+        rest = after;
+        (!span.is_empty()).then_some((style, span))
+    })
 }
 
 /// Returns the parameters of the SGR sequence that `text` starts with, and what follows it.
@@ -105,8 +94,8 @@ fn extended<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Color> {
             Some(color.into_ansi().map_or(Color::Ansi256(color), Color::Ansi))
         }
         2 => {
-            let mut next = || number(parts.next());
-            Some(Color::Rgb(RgbColor(next()?, next()?, next()?)))
+            let (red, green, blue) = (number(parts.next())?, number(parts.next())?, number(parts.next())?);
+            Some(Color::Rgb(RgbColor(red, green, blue)))
         }
         _ => None,
     }
@@ -122,13 +111,14 @@ pub fn rgb(color: Color) -> RgbColor {
     match index {
         0..=15 => {
             let level = if index >= 8 { 255 } else { 170 };
-            let channel = |bit: u8| if index & bit == 0 { 0 } else { level };
-            if index == 8 { RgbColor(85, 85, 85) } else { RgbColor(channel(1), channel(2), channel(4)) }
+            let [red, green, blue] = [1, 2, 4].map(|bit| if index & bit == 0 { 0 } else { level });
+            if index == 8 { RgbColor(85, 85, 85) } else { RgbColor(red, green, blue) }
         }
         16..=231 => {
-            let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
             let cube = index - 16;
-            RgbColor(level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+            let [red, green, blue] =
+                [cube / 36, cube / 6 % 6, cube % 6].map(|step| if step == 0 { 0 } else { 55 + 40 * step });
+            RgbColor(red, green, blue)
         }
         232..=255 => {
             let level = 8 + 10 * (index - 232);

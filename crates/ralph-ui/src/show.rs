@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_core::record::{
-    Claim, ExitReason, FailureClass, Interruption, Iteration, LeftOut, Outcome, RALPH, SandboxFacts,
+    Claim, ExitReason, FailureClass, FileChange, Interruption, Iteration, Outcome, RALPH, SandboxFacts,
     SecondRun, SessionId, StreamCounts, Timestamp, hint_command, join_truncated,
 };
 
@@ -43,12 +43,12 @@ pub struct ShownAttempt<'a> {
     pub sandbox: Option<&'a SandboxFacts>,
     /// How many attempts at its task the session has; 0 if it is none.
     pub attempts: usize,
-    /// The attempts at its task before it, with their causes; true if that is the cause of this one.
-    pub earlier: &'a [EarlierAttempt],
+    /// The attempts at its task before it, with their causes; `None` if that is the cause of this one.
+    pub earlier: &'a [(u32, Option<String>)],
     /// What became of its task; `None` if it was done, or is none.
     pub afterwards: Option<&'a Afterwards>,
-    /// The files that it changed, with the lines that it added to and took from them; `None` without snapshots.
-    pub changed: Option<&'a [ChangedLines]>,
+    /// The files that it changed; `None` without snapshots.
+    pub changed: Option<&'a [FileChange]>,
     /// True if all of these files are as it left them.
     pub is_in_tree: bool,
 }
@@ -75,33 +75,12 @@ impl Afterwards {
     }
 }
 
-/// An attempt at the same task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierAttempt {
-    pub number: u32,
-    pub cause: String,
-    /// True if it failed like the attempt that is shown.
-    pub is_same: bool,
-}
-
-/// A file that an attempt changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedLines {
-    pub path: String,
-    /// `None` for what is no text.
-    pub added: Option<u64>,
-    pub removed: Option<u64>,
-}
-
-impl ChangedLines {
-    /// `src/export/csv.ts +23 −4`
-    fn words(&self) -> String {
-        let sign = |sign: &str, count: Option<u64>| {
-            let count = count.filter(|count| *count > 0);
-            count.map_or(String::new(), |count| format!(" {sign}{}", grouped(count)))
-        };
-        format!("{}{}{}", one_line(&self.path), sign("+", self.added), sign("−", self.removed))
-    }
+/// `src/export/csv.ts +23 −4`
+fn changed_lines(change: &FileChange) -> String {
+    let counts = [("+", change.added), ("−", change.removed)].into_iter();
+    let counts = counts.filter_map(|(sign, count)| Some((sign, count.filter(|count| *count > 0)?)));
+    let counts = counts.map(|(sign, count)| format!(" {sign}{}", grouped(count)));
+    [one_line(&change.path)].into_iter().chain(counts).collect()
 }
 
 /// Most columns of the name of a fact.
@@ -209,7 +188,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     }
     facts.extend(judged(iteration).into_iter().filter(|(name, _)| *name != "tests"));
     if let Some(changed) = changed {
-        let files: Vec<String> = changed.iter().map(ChangedLines::words).collect();
+        let files: Vec<String> = changed.iter().map(changed_lines).collect();
         let place = if is_in_tree && !files.is_empty() { "   still in the tree" } else { "" };
         let files = if files.is_empty() { "no file".to_owned() } else { join_truncated(&files, MAX_NAMED) };
         facts.push(("changed", format!("{files}{place}")));
@@ -278,11 +257,11 @@ fn took(iteration: &Iteration, now: Timestamp) -> String {
 }
 
 /// The attempts before it: in a line where all failed as this one did, else each with its cause.
-fn before(earlier: &[EarlierAttempt], is_question: bool) -> Facts {
+fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
     let how = if is_question { "asked the same" } else { "failed in the same way" };
     let mut lines: Vec<(Vec<String>, String)> = Vec::new();
-    for EarlierAttempt { number, cause, is_same } in earlier {
-        let words = if *is_same { how.to_owned() } else { one_line(cause) };
+    for (number, cause) in earlier {
+        let words = cause.as_deref().map_or_else(|| how.to_owned(), one_line);
         match lines.iter_mut().find(|(_, known)| *known == words) {
             Some((numbers, _)) => numbers.push(format!("#{number}")),
             None => lines.push((vec![format!("#{number}")], words)),
@@ -312,8 +291,8 @@ fn beside(iteration: &Iteration) -> Facts {
     facts.extend(left_behind::lines(iteration).iter().map(|line| ("left", one_line(line))));
     facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
     if !iteration.left_out.is_empty() {
-        let left = |left: &LeftOut| format!("{} ({})", left.path, left.reason);
-        let left: Vec<String> = iteration.left_out.iter().map(left).collect();
+        let left = iteration.left_out.iter().map(|left| format!("{} ({})", left.path, left.reason));
+        let left: Vec<String> = left.collect();
         facts.push(("left out", one_line(&join_truncated(&left, LEFT_OUT))));
     }
     if !iteration.false_claim.is_empty() {
@@ -380,15 +359,17 @@ fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result
 }
 
 /// What the agent learned, decided and tried, where its entry does not say it.
-fn lists<'a>(iteration: &'a Iteration, entry: &str) -> impl Iterator<Item = (&'static str, &'a Vec<String>)> {
+fn lists<'a>(
+    iteration: &'a Iteration,
+    entry: &'a str,
+) -> impl Iterator<Item = (&'static str, &'a Vec<String>)> {
     let all = [
         ("learnings", "**Learnings**", &iteration.learnings),
         ("decisions", "**Decisions**", &iteration.decisions),
         ("tried", "**Tried**", &iteration.approaches),
     ];
-    let is_missing = |heading: &str, items: &Vec<String>| !items.is_empty() && !entry.contains(heading);
-    let missing: Vec<_> = all.into_iter().filter(|(_, heading, items)| is_missing(heading, items)).collect();
-    missing.into_iter().map(|(title, _, items)| (title, items))
+    let missing = all.into_iter().filter(|(_, heading, items)| !items.is_empty() && !entry.contains(heading));
+    missing.map(|(title, _, items)| (title, items))
 }
 
 /// Returns an entry of progress.txt without what is shown above it, and with a blank line before each heading, as Markdown wants it.
@@ -582,10 +563,14 @@ mod tests {
         (iteration.cost_usd, iteration.model) = (Some(0.52), Some("claude-opus-4-5".to_owned()));
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         (iteration.started_at, iteration.ended_at) = (at("2026-11-22T04:17:00Z"), at("2026-11-22T04:23:00Z"));
-        let file =
-            |path: &str, added| ChangedLines { path: path.to_owned(), added: Some(added), removed: Some(0) };
+        let file = |path: &str, added| FileChange {
+            path: path.to_owned(),
+            added: Some(added),
+            removed: Some(0),
+            ..FileChange::default()
+        };
         let changed = [file("src/export/csv.ts", 23), file("src/export/csv.test.ts", 1)];
-        let earlier = [47, 48].map(|number| EarlierAttempt { number, cause: "?".to_owned(), is_same: true });
+        let earlier = [(47, None), (48, None)];
         let afterwards = Afterwards { is_given_up: false, is_undone: false, done_in: None };
         let shown = ShownAttempt {
             afterwards: Some(&afterwards),

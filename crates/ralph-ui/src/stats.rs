@@ -99,13 +99,12 @@ pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result
     if captured.is_empty() {
         return Ok(());
     }
-    let cell = |text: &str| cut(&one_line(text), CAPTURED_WIDTH);
-    let number = |number: Option<f64>| number.map_or("-".to_owned(), |number| number.to_string());
     writeln!(out, "\ncaptured in the latest session")?;
     writeln!(out, "  {:CAPTURED_WIDTH$}  {:>10}  first, last, min, max", "", "iterations")?;
     for Captured { name, iterations, first, last, min, max } in captured {
-        let name = cell(name);
-        let values = [cell(first), cell(last), number(*min), number(*max)].join(", ");
+        let [name, first, last] = [name, first, last].map(|text| cut(&one_line(text), CAPTURED_WIDTH));
+        let [min, max] = [min, max].map(|number| number.map_or("-".to_owned(), |number| number.to_string()));
+        let values = [first, last, min, max].join(", ");
         writeln!(out, "  {name:CAPTURED_WIDTH$}  {iterations:>10}  {values}")?;
     }
     Ok(())
@@ -144,9 +143,8 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
             feature = Some(&task.feature);
         }
         let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
-        let scaled = |count: usize| if most <= BAR { count } else { (count * BAR).div_ceil(most) };
-        let bar = |look, count: usize| paint.paint(look, &"█".repeat(scaled(count)));
-        let blank = BAR.saturating_sub(scaled(counts.success) + scaled(counts.failure));
+        let [failed, done] = [counts.failure, counts.success]
+            .map(|count| if most <= BAR { count } else { (count * BAR).div_ceil(most) });
         let mut words = vec![Count(counts.runs as u64, "attempt").to_string()];
         if counts.repeated > 0 {
             words.push(format!("{} repeated", counts.repeated));
@@ -164,9 +162,9 @@ fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
             "  {} {:NAME$} {}{}{}  {}",
             if *is_done { paint.paint(Look::Good, "✔") } else { " ".to_owned() },
             cut(&one_line(&task.task), NAME),
-            bar(Look::Bad, counts.failure),
-            bar(Look::Good, counts.success),
-            " ".repeat(blank.min(BAR)),
+            paint.paint(Look::Bad, &"█".repeat(failed)),
+            paint.paint(Look::Good, &"█".repeat(done)),
+            " ".repeat(BAR.saturating_sub(failed + done)),
             words.join(", ")
         )?;
     }

@@ -1,6 +1,7 @@
 //! Where a feature stands.
 
 use serde::Serialize;
+use tasklist::Group;
 
 use ralph_core::record::{
     Changes, Cost, Durations, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
@@ -11,7 +12,7 @@ use ralph_store::RemoteRun;
 use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name};
 use super::evidence::{FLAG, flagged};
 use super::local_time::{clock_or_date, describe_remote_run};
-use super::needs::{Next, changed_and_committed, rows};
+use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
     Count, Look, Paint, ago, clock_span, columns, cut, hanging, one_line, ordinal, painted, rough, sign,
     times, tokens_told, wrapped_parts,
@@ -22,8 +23,8 @@ pub struct FeatureStatus {
     pub feature: String,
     pub tasks: Counts,
     /// In the order of the list.
-    pub phases: Vec<GroupCounts>,
-    pub stories: Vec<GroupCounts>,
+    pub phases: Vec<Group>,
+    pub stories: Vec<Group>,
     pub session: Option<SessionStatus>,
     pub summary: Summary,
 }
@@ -34,14 +35,6 @@ pub struct Counts {
     pub open: usize,
     /// Given up: `fails` of the summary.
     pub skipped: usize,
-}
-
-/// The tasks of a phase or a story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GroupCounts {
-    pub name: String,
-    pub done: usize,
-    pub open: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -134,7 +127,7 @@ const INDENT: &str = "  ";
 
 /// Returns the lines of the screen, of at most `width` columns.
 pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
-    let mut lines = head(status, now, paint, width);
+    let lines = head(status, now, paint, width);
     let running = status.session.iter().filter(|session| is_running(session));
     let mut parts: Vec<Vec<String>> = running.map(|session| at_work(session, now, paint, width)).collect();
     let mut needs = rows(&status.summary, paint, width);
@@ -191,19 +184,18 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize)
     parts.push(facts);
     if !is_running(session) {
         let Shown { resume_flags, is_newest, changes, .. } = &session.shown;
-        let next = Next {
-            session: (!is_newest).then_some(&session.id),
-            summary: &status.summary,
-            is_completed: session.status == Status::Completed,
-            has_changes: changes.is_some_and(|changes| changes.stat.files > 0),
-            resume_flags,
+        let named = (!is_newest).then_some(&session.id);
+        let line = if session.status != Status::Completed {
+            next_commands(named, &status.summary, resume_flags).join(", then ")
+        } else if changes.is_some_and(|changes| changes.stat.files > 0) {
+            let moment = named.map_or("0".to_owned(), |id| format!("{id}:0"));
+            format!("{RALPH} diff {moment} .. --stat")
+        } else {
+            String::new()
         };
-        let commands = next.commands();
-        let line = commands.join(", then ");
         parts.push(if line.is_empty() { Vec::new() } else { hanging("  next: ", &line, width) });
     }
-    lines = with_parts(lines, parts);
-    lines
+    with_parts(lines, parts)
 }
 
 /// Puts a blank line before each part that has any.
@@ -229,10 +221,10 @@ fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> V
         parts.push(state(session, now));
         let limit = session.shown.max_cost.filter(|_| is_running(session));
         let limit = limit.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
-        let sum = |usd: Option<f64>| usd.map(|usd| Cost::of(usd).to_string());
-        parts.extend(sum(part.totals.cost.usd).map(|sum| format!("{sum}{limit}")));
-        let all = sum(status.summary.totals.cost.usd).filter(|_| status.summary.sessions > 1);
-        parts.extend(all.map(|sum| format!("{sum} in {} sessions", status.summary.sessions)));
+        let [own, all] = [&part.totals, &status.summary.totals].map(|totals| totals.cost.usd.map(Cost::of));
+        parts.extend(own.map(|own| format!("{own}{limit}")));
+        let all = all.filter(|_| status.summary.sessions > 1);
+        parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.sessions)));
     }
     let lines = wrapped_parts(&format!("{name}   "), &parts, width);
     lines
@@ -405,7 +397,7 @@ mod tests {
             ..Summary::default()
         };
         let at = |minutes: i64| Timestamp::from_seconds(minutes * 60);
-        let group = |name: &str, done, open| GroupCounts { name: name.to_owned(), done, open };
+        let group = |name: &str, done, open| Group { name: name.to_owned(), done, open };
         let in_flight = InFlight { iteration: 48, agent: "claude".to_owned(), started_at: at(340) };
         let stat = DiffStat { files: 53, added: 1411, removed: 0 };
         let shown = Shown {

@@ -124,6 +124,11 @@ pub fn brief_duration(milliseconds: u64) -> String {
     }
 }
 
+/// `$3.85`
+pub fn dollars(usd: f64) -> String {
+    format!("${usd:.2}")
+}
+
 /// `12 KB`
 pub fn size(bytes: u64) -> String {
     match bytes {
@@ -277,8 +282,9 @@ pub fn wrapped_parts(lead: &str, parts: &[String], width: usize) -> Vec<String> 
             _ => lines.extend(hanging("", part, room)),
         }
     }
-    let lead = |place: usize| if place == 0 { lead.to_owned() } else { " ".repeat(indent) };
-    lines.iter().enumerate().map(|(place, line)| lead(place) + line).collect()
+    let blank = " ".repeat(indent);
+    let leads = [lead].into_iter().chain(std::iter::repeat(&*blank));
+    leads.zip(lines).map(|(lead, line)| lead.to_owned() + &line).collect()
 }
 
 /// Returns what a task asks for, without the file in which it is to be done.

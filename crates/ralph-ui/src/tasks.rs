@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use camino::Utf8Path;
-use serde::Serialize;
+use serde_json::json;
 use tasklist::{Group, Item, Kind, TaskList, Unrecognised};
 
 use super::json::write_line;
@@ -85,29 +85,18 @@ fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Res
 
 /// Writes `{"file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"}` on one line.
 pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
-    #[derive(Serialize)]
-    struct Listing<'a> {
-        file: &'a Utf8Path,
-        /// Those whose boxes are Markdown's.
-        items: Vec<&'a Item>,
-        /// Those that are ticked with other signs.
-        odd_ticks: Vec<&'a Item>,
-        unrecognised: &'a [Unrecognised],
-        /// The line of the first conflict marker.
-        conflict: Option<usize>,
-        phases: Vec<Group>,
-        stories: Vec<Group>,
-    }
-    let (odd_ticks, items) = list.items.iter().partition(|item| item.odd_box.is_some());
-    let listing = Listing {
-        file,
-        items,
-        odd_ticks,
-        unrecognised: &list.unrecognised,
-        conflict: list.conflict.as_ref().map(|conflict| conflict.line),
-        phases: list.phases(),
-        stories: list.stories(),
-    };
+    // Those that are ticked with other signs than Markdown's, and all others.
+    let (odd_ticks, items): (Vec<&Item>, Vec<&Item>) =
+        list.items.iter().partition(|item| item.odd_box.is_some());
+    let listing = json!({
+        "file": file,
+        "items": items,
+        "odd_ticks": odd_ticks,
+        "unrecognised": list.unrecognised,
+        "conflict": list.conflict.as_ref().map(|conflict| conflict.line),
+        "phases": list.phases(),
+        "stories": list.stories(),
+    });
     Ok(write_line(out, &listing)?)
 }
 

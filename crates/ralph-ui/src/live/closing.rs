@@ -53,7 +53,8 @@ impl ClosingCard {
             if changes.stat.files == 0 {
                 lines.extend(self.plain(&words));
             } else {
-                lines.extend(self.side_by_side(&words, &self.dim(&command), columns(&command)));
+                let dim = self.paint.paint(Look::Dim, &command);
+                lines.extend(self.side_by_side(&words, &dim, columns(&command)));
             }
         }
         lines.extend(closing.why.iter().flat_map(|why| self.plain(&one_line(why))));
@@ -129,26 +130,27 @@ impl ClosingCard {
             let words = format!("not done after {attempts}{cause}");
             lines.extend(hanging(&format!("· {}  ", one_line(&task.task)), &words, self.width));
         }
-        let mut warn = |lead: &str, words: &str| {
-            lines.extend(painted(self.paint, Look::Warn, hanging(lead, words, self.width)));
-        };
-        if let Some(flagged) = flagged(&closing.summary.flagged) {
-            warn(&format!("{FLAG} "), &flagged);
-        }
-        let listed = |names: &[String]| one_line(&join_truncated(names, MAX_NAMED));
+        let mut warnings: Vec<(&str, String)> = Vec::new();
+        warnings.extend(flagged(&closing.summary.flagged).map(|words| (FLAG, words)));
         if !closing.uncommitted.is_empty() {
             let are = if closing.uncommitted.len() == 1 {
                 "is done, and its work is"
             } else {
                 "are done, and their work is"
             };
-            warn("! ", &format!("{} {are} not committed", listed(&closing.uncommitted)));
+            let names = one_line(&join_truncated(&closing.uncommitted, MAX_NAMED));
+            warnings.push(("!", format!("{names} {are} not committed")));
         }
         if !closing.left_out.is_empty() {
-            warn("! ", &format!("left out of the commits: {}", listed(&closing.left_out)));
+            let names = one_line(&join_truncated(&closing.left_out, MAX_NAMED));
+            warnings.push(("!", format!("left out of the commits: {names}")));
         }
         if !self.is_validated {
-            warn("! ", "nothing checks the agent's word: --validate CMD");
+            warnings.push(("!", "nothing checks the agent's word: --validate CMD".to_owned()));
+        }
+        for (sign, words) in warnings {
+            let rows = hanging(&format!("{sign} "), &words, self.width);
+            lines.extend(painted(self.paint, Look::Warn, rows));
         }
         if !closing.unrecognised.is_empty() {
             lines.extend(hanging("! ", "boxes with unknown marks, which no agent will tick:", self.width));
@@ -189,10 +191,6 @@ impl ClosingCard {
     fn plain(self, words: &str) -> Vec<String> {
         hanging("", words, self.width)
     }
-
-    fn dim(self, text: &str) -> String {
-        self.paint.paint(Look::Dim, text)
-    }
 }
 
 /// The verdict, what it cost, and how long it took.
@@ -211,10 +209,10 @@ fn in_the_tree(unfinished: &Unfinished) -> Option<String> {
     if unfinished.is_taken_back {
         return Some("Its changes were taken back.".to_owned());
     }
-    let folder =
-        |file: &'_ String| file.rsplit_once('/').map_or(file.clone(), |(folder, _)| folder.to_owned());
-    let folders: BTreeSet<String> = unfinished.files.iter().map(folder).collect();
-    let folders: Vec<String> = folders.iter().map(|folder| one_line(folder)).collect();
+    let folders =
+        unfinished.files.iter().map(|file| file.rsplit_once('/').map_or(&**file, |(folder, _)| folder));
+    let folders: BTreeSet<&str> = folders.collect();
+    let folders: Vec<String> = folders.into_iter().map(one_line).collect();
     (unfinished.lines > 0).then(|| {
         let are = if unfinished.lines == 1 { "line of it is" } else { "lines of it are" };
         let places = join_truncated(&folders, MAX_NAMED);

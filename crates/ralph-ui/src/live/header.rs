@@ -51,52 +51,56 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     let all = Count((tasks.done + tasks.open) as u64, "task");
     let so_far = if all.0 == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
     let mut lines = vec![format!("ralph {verb} on {}{so_far}", one_line(feature))];
-    let mut add = |name: &str, words: &str| lines.push(format!("  {name:<10}  {words}"));
     if loop_type != USUAL {
-        add("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact)));
+        lines.push(line("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact))));
     }
     if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
         let all = Count((tasks.done + tasks.open) as u64, "task");
         let scope = cut(&one_line(&scope.to_string()), width);
-        add("only", &format!("{scope}: {} of {all} done", tasks.done));
+        lines.push(line("only", &format!("{scope}: {} of {all} done", tasks.done)));
     }
     let version = agent_version.as_ref().map_or(String::new(), |version| format!(" {}", one_line(version)));
     let fence = match sandbox {
         Some(facts) => format!("sandbox {}", cut(&one_line(&facts.text()), width)),
         None => NO_SANDBOX.to_owned(),
     };
-    add("agent", &format!("{}{version}, {permissions} permissions, {fence}", one_line(agent)));
+    let agent = one_line(agent);
+    lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
     let checked = validation.as_ref().map(|command| {
         let command = cut(&one_line(command), width);
         format!("{command}{}", baseline_words(baseline.as_ref(), *is_known_to_pass))
     });
-    add("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word"));
+    lines.push(line("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word")));
     if !validation_files.is_empty() {
-        add("", &format!("its own files: {}", cut(&one_line(&validation_files.join(", ")), width)));
+        let files = cut(&one_line(&validation_files.join(", ")), width);
+        lines.push(line("", &format!("its own files: {files}")));
     }
-    for note in validation_notes {
-        add("", &cut(&one_line(note), width));
-    }
+    lines.extend(validation_notes.iter().map(|note| line("", &cut(&one_line(note), width))));
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
-    add("stops", &stops(*max_iterations, open));
+    lines.push(line("stops", &stops(*max_iterations, open)));
     if *user_files > 0 {
-        add("work tree", &format!("{} of yours", Count(*user_files as u64, "uncommitted file")));
+        let files = Count(*user_files as u64, "uncommitted file");
+        lines.push(line("work tree", &format!("{files} of yours")));
     }
     if !given_up.is_empty() {
         let was = if given_up.len() == 1 { "was" } else { "were" };
         let names = one_line(&join_truncated(given_up, MAX_GIVEN_UP));
-        add("given up", &format!("{names} {was} given up last time: tried once, last"));
+        lines.push(line("given up", &format!("{names} {was} given up last time: tried once, last")));
     }
     if !hints.is_empty() {
         let wait = if hints.len() == 1 { "waits" } else { "wait" };
         let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
         let listed = join_truncated(&listed, MAX_HINTS);
-        add("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint")));
+        lines.push(line("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint"))));
     }
     if let Some(unit) = unit {
         lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
     }
     lines
+}
+
+fn line(name: &str, words: &str) -> String {
+    format!("  {name:<10}  {words}")
 }
 
 fn baseline_words(baseline: Option<&Baseline>, is_known_to_pass: bool) -> String {

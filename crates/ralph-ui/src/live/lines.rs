@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    AgentEvent, Event, FailureClass, Interruption, Iteration, Outcome, RALPH, Session, Status, Timestamp,
-    Waiting, without_escapes,
+    AgentEvent, Event, FailureClass, Interruption, Iteration, Outcome, RALPH, Status, Timestamp, Waiting,
+    without_escapes,
 };
 
 use super::header;
@@ -323,21 +323,23 @@ impl<W: Write> Lines<W> {
 
 /// What even those hear who want to hear nothing.
 fn is_trouble(event: &Event) -> bool {
-    let is_bad_end = |session: &Session| session.status != Status::Completed;
     matches!(event, Event::Warning { .. } | Event::UserFilesLost { .. })
         || matches!(event, Event::SessionEnded { session, closing, .. }
-            if is_bad_end(session) || !closing.uncommitted.is_empty())
+            if session.status != Status::Completed || !closing.uncommitted.is_empty())
 }
 
 /// Of a success after failures what solved them, else what was to be done; of the rest what it was.
 fn what_happened(record: &Iteration) -> String {
-    let title = || one_line(record.task_text.as_deref().unwrap_or_default());
     match record.outcome {
-        Outcome::Success if record.attempt.is_some_and(|attempt| attempt > 1) => {
-            let words = one_line(&without_escapes(&first_sentence(&record.facts.final_message)));
-            if words.is_empty() { title() } else { format!("solved: {words}") }
+        Outcome::Success | Outcome::Failure => {
+            let is_solved =
+                record.outcome == Outcome::Success && record.attempt.is_some_and(|attempt| attempt > 1);
+            let said = if is_solved { first_sentence(&record.facts.final_message) } else { String::new() };
+            match one_line(&without_escapes(&said)) {
+                said if said.is_empty() => one_line(record.task_text.as_deref().unwrap_or_default()),
+                said => format!("solved: {said}"),
+            }
         }
-        Outcome::Success | Outcome::Failure => title(),
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Interrupted => interrupted(record),

@@ -126,12 +126,16 @@ impl<W: Write> Live<W> {
         if lines.is_empty() {
             return Ok(());
         }
-        let mut write = || self.out.write_all(&lines).and_then(|()| self.out.flush());
         match &self.spinner {
-            Some(spinner) => spinner.suspend(write),
-            None => write(),
+            Some(spinner) => spinner.suspend(|| write_out(&mut self.out, &lines)),
+            None => write_out(&mut self.out, &lines),
         }
     }
+}
+
+fn write_out(out: &mut impl Write, lines: &[u8]) -> io::Result<()> {
+    out.write_all(lines)?;
+    out.flush()
 }
 
 #[cfg(test)]

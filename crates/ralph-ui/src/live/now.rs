@@ -29,7 +29,7 @@ pub enum Redraw {
 }
 
 /// What the loop is at.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Now {
     phase: &'static str,
     task: String,
@@ -46,15 +46,7 @@ pub struct Now {
     took_ms: u64,
 }
 
-/// How far the session is.
-#[derive(Debug, Clone)]
-pub struct Progress {
-    tasks: (usize, usize),
-    cost: Option<String>,
-    left: Option<String>,
-}
-
-impl Progress {
+impl Now {
     /// `   11/35 ━━━╌╌╌╌╌╌   $19.60 of $80.00   1 h 44 min, about 4 h left   s stop · h hint`, in at most `room` columns; or
     /// the hint that is being typed.
     pub fn line(&self, elapsed_ms: u64, keys: Option<&Keys>, room: usize) -> String {
@@ -71,24 +63,19 @@ impl Progress {
         let [full, rest] = bar(done, all, BAR);
         let counts = (all > 0).then(|| format!("{done}/{all}"));
         let drawn = counts.as_ref().map(|counts| format!("{counts} {full}{rest}"));
-        let left = self.left.as_ref().map_or(String::new(), |left| format!(", {left}"));
+        let limit = self.max_cost.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
+        let cost = self.cost.usd.map(|usd| format!("{}{limit}", Cost::of(usd)));
+        let left = self.left().map_or(String::new(), |left| format!(", {left}"));
         let time = Some(format!("{}{left}", clock_span(elapsed_ms)));
         let keys = keys.map(|_| "s stop · h hint".to_owned());
-        let line = |parts: [&Option<String>; 4]| {
-            parts.into_iter().flatten().fold(String::new(), |line, part| line + GAP + part)
-        };
         // The narrower the window, the less is said.
-        let lines = [
-            line([&drawn, &self.cost, &time, &keys]),
-            line([&counts, &self.cost, &time, &keys]),
-            line([&counts, &self.cost, &time, &None]),
-        ];
+        let lines =
+            [[&drawn, &cost, &time, &keys], [&counts, &cost, &time, &keys], [&counts, &cost, &time, &None]]
+                .map(|parts| parts.into_iter().flatten().fold(String::new(), |line, part| line + GAP + part));
         let fitting = lines.iter().find(|line| columns(line) <= room);
         fitting.cloned().unwrap_or_else(|| cut(&lines[2], room))
     }
-}
 
-impl Now {
     /// The session stops at `max_cost` dollars.
     pub fn new(max_cost: Option<f64>) -> Self {
         Self { max_cost, ..Self::default() }
@@ -102,12 +89,6 @@ impl Now {
     /// What is done about it: `Edit src/lib.rs`
     pub fn doing(&self) -> &str {
         &self.doing
-    }
-
-    pub fn progress(&self) -> Progress {
-        let limit = self.max_cost.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
-        let cost = self.cost.usd.map(|usd| format!("{}{limit}", Cost::of(usd)));
-        Progress { tasks: self.tasks, cost, left: self.left() }
     }
 
     /// How long the rest takes at the pace of this run.
@@ -229,7 +210,7 @@ mod tests {
         }
         let mut now = Now::default();
         now.take(&event);
-        assert_eq!(now.progress().line(8_000, None, 80), "   19/35 ━━━━╌╌╌╌╌   $39.81   8 s");
+        assert_eq!(now.line(8_000, None, 80), "   19/35 ━━━━╌╌╌╌╌   $39.81   8 s");
         (now.tasks, now.took_ms) = ((22, 35), 3 * 600_000);
         now.max_cost = Some(80.0);
         let keys = Keys::default();
@@ -239,7 +220,7 @@ mod tests {
             (56, "   22/35   $39.81 of $80.00   1 h 44 min, about 2 h left"),
             (20, "   22/35   $39.81 o…"),
         ] {
-            assert_eq!(now.progress().line(104 * 60_000, Some(&keys), room), expected);
+            assert_eq!(now.line(104 * 60_000, Some(&keys), room), expected);
         }
     }
 }

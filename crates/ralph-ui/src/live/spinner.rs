@@ -26,16 +26,15 @@ impl Spinner {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Frame::default())));
         let name = paint.paint(Look::Bold, "{prefix}");
         let time = paint.paint(Look::Dim, "{time}");
-        let (progress, keys) = (now.progress(), keys.cloned());
+        let (at, keys) = (now.clone(), keys.cloned());
         let below = paint.paint(Look::Dim, "{below}");
         let style =
             ProgressStyle::with_template(&format!("  {{spinner}} {name} {time}  {{wide_msg}}\n{below}"))
                 .expect("the template is well formed")
                 .with_key("below", move |_: &ProgressState, line: &mut dyn Write| {
                     let room = usize::from(Frame::default().width()).saturating_sub(1);
-                    let _drawn = line
-                        .write_str(&progress.line(milliseconds(started.elapsed()), keys.as_ref(), room))
-                        .is_ok();
+                    let text = at.line(milliseconds(started.elapsed()), keys.as_ref(), room);
+                    let _drawn = line.write_str(&text).is_ok();
                 })
                 .with_key("time", |state: &ProgressState, line: &mut dyn Write| {
                     // A line that cannot be drawn is drawn again soon.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
 use crate::ending::cut_short_words;
-use crate::evidence::{EvidenceWords, FLAG, compared};
+use crate::evidence::{FLAG, compared, first_flag};
 use crate::left_behind;
 use crate::local_time::clock;
 use crate::style::{Count, brief_duration, cut, duration, grouped, one_line as plain};
@@ -60,14 +60,18 @@ impl Kind {
 /// Returns how an iteration ended; `None` for one in which no agent ran.
 pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Kind> {
     let record = &iteration.record;
-    let is_open =
-        || report.clusters.iter().any(|one| one.is_open && one.iterations.contains(&record.iteration));
     match record.outcome {
         Outcome::Success => Some(Kind::Done),
         Outcome::Interrupted => Some(Kind::CutShort),
-        Outcome::Failure if !is_open() => Some(Kind::Solved),
-        Outcome::Failure if record.failure_class.is_some_and(FailureClass::is_question) => Some(Kind::Asks),
-        Outcome::Failure => Some(Kind::Fails),
+        Outcome::Failure => {
+            let mut open = report.clusters.iter().filter(|cluster| cluster.is_open);
+            let is_question = record.failure_class.is_some_and(FailureClass::is_question);
+            Some(match open.any(|cluster| cluster.iterations.contains(&record.iteration)) {
+                false => Kind::Solved,
+                true if is_question => Kind::Asks,
+                true => Kind::Fails,
+            })
+        }
         Outcome::Skipped | Outcome::Later(_) => None,
     }
 }
@@ -152,18 +156,11 @@ pub(super) fn list(
 ) -> Result<String> {
     let places: HashMap<&TaskName, usize> =
         report.tasks.iter().enumerate().map(|(place, task)| (&task.name, place)).collect();
-    let place = |attempt: &Attempt<'_>| {
-        attempt
-            .iteration
-            .record
-            .task
-            .as_ref()
-            .and_then(|task| places.get(task))
-            .copied()
-            .unwrap_or(usize::MAX)
-    };
     let mut sorted: Vec<&Attempt<'_>> = attempts.iter().collect();
-    sorted.sort_by_key(|attempt| place(attempt));
+    sorted.sort_by_key(|attempt| {
+        let task = attempt.iteration.record.task.as_ref();
+        task.and_then(|task| places.get(task)).copied().unwrap_or(usize::MAX)
+    });
     let mut html = String::new();
     for group in sorted.chunk_by(|one, other| one.iteration.record.task == other.iteration.record.task) {
         let rows: String =
@@ -172,14 +169,14 @@ pub(super) fn list(
             html.push_str(&rows);
             continue;
         }
-        let records = || group.iter().map(|attempt| &attempt.iteration.record);
-        let attempts =
-            Count(records().filter(|record| record.is_run()).count() as u64, "attempt").to_string();
-        let usd = records().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
+        let records: Vec<&Iteration> = group.iter().map(|attempt| &attempt.iteration.record).collect();
+        let runs = records.iter().filter(|record| record.is_run()).count();
+        let attempts = Count(runs as u64, "attempt").to_string();
+        let usd = records.iter().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
         let cost = Cost { usd, is_partial: false }.shown();
         let ms = group.iter().map(|attempt| time(attempt.iteration)).sum();
         let spent: Vec<String> = [Some(attempts), cost, Some(duration(ms))].into_iter().flatten().collect();
-        let record = &group[0].iteration.record;
+        let record = records[0];
         let values = context! {
             task => record.task.as_deref(),
             text => if record.task.is_some() { title(record) } else { "Attempts".to_owned() },
@@ -216,8 +213,7 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool)
     let beside = record.closed_beside().cloned().collect::<Vec<_>>();
     let beside = (!beside.is_empty()).then(|| format!("closed {}", beside.join(", ")));
     let undone = given_up(report, record).map(str::to_owned);
-    let evidence = Some(EvidenceWords::of_record(record).flag).filter(|flag| !flag.is_empty());
-    let parts = [Some(cut(&one_line(&words), MAX_ROW_CHARS)), beside, undone, evidence];
+    let parts = [Some(cut(&one_line(&words), MAX_ROW_CHARS)), beside, undone, first_flag(record.flags())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -263,21 +259,19 @@ fn facts(record: &Iteration) -> String {
 }
 
 fn warnings(record: &Iteration) -> Vec<String> {
-    let said = |words: &str| cut(&one_line(words), MAX_ITEM_CHARS);
     let mut warnings = Vec::new();
     if record.false_claim.contains(&Claim::Ticked) {
-        warnings
-            .push(format!("Said done, and was not: {}. Reopened.", said(&record.claims.ticked.join(", "))));
+        let ticked = quote(&record.claims.ticked.join(", "));
+        warnings.push(format!("Said done, and was not: {ticked}. Reopened."));
     }
     if record.false_claim.contains(&Claim::Promise) {
         warnings.push("Said that all is done, and it was not.".to_owned());
     }
-    warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", said(words))));
-    let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
-    warnings.extend(flags.map(|flag| format!("{FLAG} {}", said(&flag.text))));
+    warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", quote(words))));
+    warnings.extend(record.flags().iter().map(|flag| format!("{FLAG} {}", quote(&flag.text))));
     warnings.extend(left_behind::lines(record).iter().map(|line| one_line(line)));
     if !record.reopened.is_empty() {
-        warnings.push(format!("Reopened: {}.", said(&record.reopened.join(", "))));
+        warnings.push(format!("Reopened: {}.", quote(&record.reopened.join(", "))));
     }
     warnings.extend(record.stream.and_then(StreamCounts::complaint));
     let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
@@ -287,16 +281,20 @@ fn warnings(record: &Iteration) -> Vec<String> {
     warnings
 }
 
+fn quote(words: &str) -> String {
+    cut(&one_line(words), MAX_ITEM_CHARS)
+}
+
 /// Titles and lines. An agent's own words are in its answer, where there is one.
 fn lists(iteration: &ReportIteration) -> Vec<(&'static str, Vec<String>)> {
     let record = &iteration.record;
     let own = [("Learned", &record.learnings), ("Decided", &record.decisions), ("Tried", &record.approaches)];
     let own = own.into_iter().filter(|_| iteration.answer.is_none());
     let lists = [("Your hints", &record.hints)].into_iter().chain(own).filter(|(_, items)| !items.is_empty());
-    let shown = |items: &[String]| {
-        items.iter().take(MAX_ITEMS).map(|item| cut(&plain(item), MAX_ITEM_CHARS)).collect()
-    };
-    lists.map(|(title, items)| (title, shown(items))).collect()
+    let shown = lists.map(|(title, items)| {
+        (title, items.iter().take(MAX_ITEMS).map(|item| cut(&plain(item), MAX_ITEM_CHARS)).collect())
+    });
+    shown.collect()
 }
 
 /// A fold below an attempt.
@@ -354,27 +352,14 @@ impl Part<'_> {
 fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
-    let mut add = |class, title, note, flag: &str, is_open, body| {
-        let command = format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name);
-        let is_long = matches!(body, Body::Patch(_)) || class == "tools";
-        let is_packed = class == "prompt" || kind == Kind::Done && is_long;
-        let (html, place, is_cut) = (String::new(), None, false);
-        parts.push(Part { class, title, note, command, is_open, body, html, is_packed, place, is_cut });
-    };
     if let Some(text) = &iteration.answer {
-        add("answer", "What the agent said last", String::new(), "--agent", true, Body::Markdown(text));
+        let title = "What the agent said last";
+        parts.push(("answer", title, String::new(), "--agent", Body::Markdown(text)));
     }
     if let Some(text) = &iteration.validation {
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
-        let is_open = kind != Kind::Done;
-        add(
-            "validation",
-            "Validation",
-            cut(&command, MAX_ROW_CHARS),
-            "--stdout",
-            is_open,
-            Body::Output(text),
-        );
+        let command = cut(&command, MAX_ROW_CHARS);
+        parts.push(("validation", "Validation", command, "--stdout", Body::Output(text)));
     }
     let files = &record.files_changed;
     let count = Count(files.len() as u64, "file");
@@ -383,12 +368,12 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
             let (added, removed) = patch::counts(&text.text);
             let least = if text.is_cut { " at least" } else { "" };
             let note = format!("{count},{least} +{} −{}", grouped(added), grouped(removed));
-            add("changes", "Changes", note, "--patch", false, Body::Patch(text));
+            parts.push(("changes", "Changes", note, "--patch", Body::Patch(text)));
         }
         Diff::Nothing => {}
         Diff::Missing(why) => {
             let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));
-            add("changes", "Changes", count.to_string(), "--patch", false, Body::Lines(text));
+            parts.push(("changes", "Changes", count.to_string(), "--patch", Body::Lines(text)));
         }
     }
     if !record.tool_calls.is_empty() {
@@ -401,10 +386,25 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
             format!("{sign}{} {}{result}{}", call.tool_name, call.arguments_summary, call.result_summary)
         });
         let lines = Body::Lines(lines.collect::<Vec<_>>().join("\n"));
-        add("tools", "Tool calls", note, "--json", false, lines);
+        parts.push(("tools", "Tool calls", note, "--json", lines));
     }
     if let Some(text) = &iteration.prompt {
-        add("prompt", "Prompt", String::new(), "--prompt", false, Body::Plain(text));
+        parts.push(("prompt", "Prompt", String::new(), "--prompt", Body::Plain(text)));
     }
-    parts
+    let parts = parts.into_iter().map(|(class, title, note, flag, body)| {
+        let is_long = matches!(body, Body::Patch(_)) || class == "tools";
+        Part {
+            class,
+            title,
+            note,
+            command: format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
+            is_open: class == "answer" || class == "validation" && kind != Kind::Done,
+            body,
+            html: String::new(),
+            is_packed: class == "prompt" || kind == Kind::Done && is_long,
+            place: None,
+            is_cut: false,
+        }
+    });
+    parts.collect()
 }

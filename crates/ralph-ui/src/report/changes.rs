@@ -49,15 +49,13 @@ impl Changes {
         Self { files: files.collect(), patch }
     }
 
+    /// Lines that were added and removed, of text files.
     pub fn lines(&self) -> (u64, u64) {
-        lines(&self.files)
+        let counts = self.files.iter().map(|file| (file.change.added, file.change.removed));
+        counts.fold((0, 0), |(all, gone), (added, removed)| {
+            (all + added.unwrap_or_default(), gone + removed.unwrap_or_default())
+        })
     }
-}
-
-/// Lines that were added and removed, of text files.
-pub(super) fn lines(files: &[ChangedFile]) -> (u64, u64) {
-    let sum = |of: fn(&FileChange) -> Option<u64>| files.iter().filter_map(|file| of(&file.change)).sum();
-    (sum(|file| file.added), sum(|file| file.removed))
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use minijinja::{Value, context};
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
 use crate::status::waiting_words;
-use crate::style::{Count, brief_duration, cut, grouped, minutes, phase_title, short};
+use crate::style::{Count, brief_duration, cut, dollars, grouped, minutes, phase_title, short};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
-    Cost, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
+    Cost, FailureClass, Iteration, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
     hint_command, join_truncated,
 };
 
@@ -60,10 +60,10 @@ pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> Strin
 
 /// What needs somebody, and why it stopped otherwise, in sentences.
 fn more(report: &Report, needs: &[&Need]) -> String {
-    let count = |why: NeedKind| needs.iter().filter(|need| need.why == why).count();
-    let asks = (count(NeedKind::Asks) > 0)
-        .then(|| format!("{} to answer", counted(count(NeedKind::Asks), "question")));
-    let fails = match count(NeedKind::Fails) {
+    let [asking, failing] =
+        [NeedKind::Asks, NeedKind::Fails].map(|why| needs.iter().filter(|need| need.why == why).count());
+    let asks = (asking > 0).then(|| format!("{} to answer", counted(asking, "question")));
+    let fails = match failing {
         0 => None,
         1 => {
             let need = needs.iter().find(|need| need.why == NeedKind::Fails);
@@ -84,7 +84,7 @@ fn more(report: &Report, needs: &[&Need]) -> String {
         sentences.push(format!("{}.", capital(&parts.join(", "))));
     }
     let waiting = report.summary.waiting.len();
-    if report.is_latest && waiting > 0 && count(NeedKind::Fails) + count(NeedKind::Asks) > 0 {
+    if report.is_latest && waiting > 0 && asking + failing > 0 {
         let for_one =
             report.summary.waiting.iter().all(|one| one.dependency == report.summary.waiting[0].dependency);
         let (wait, it) = (if waiting == 1 { "waits" } else { "wait" }, if for_one { "it" } else { "them" });
@@ -109,7 +109,6 @@ pub(super) fn verdict(report: &Report) -> Value {
 /// Cost, changes, time and attempts: what it is, the figure, and more of it with classes of the style.
 pub(super) fn facts(report: &Report) -> Vec<Value> {
     let totals = report.session_totals();
-    let dollars = |usd: f64| format!("${usd:.2}");
     let mut notes: Vec<(&str, String)> = Vec::new();
     notes.extend(totals.cost.failed_usd.map(|usd| ("", format!("{} in failed attempts", dollars(usd)))));
     if let Some(lost) = totals.cost.not_done_usd.filter(|usd| *usd > 0.0) {
@@ -183,7 +182,7 @@ pub(super) fn needs(report: &Report) -> Vec<Value> {
 }
 
 fn card(report: &Report, need: &Need) -> Value {
-    let cause = need.cause.as_deref().map(|cause| cut(&one_line(cause), MAX_CHARS)).unwrap_or_default();
+    let cause = need.cause.as_deref().map(words).unwrap_or_default();
     let resume = resume(report);
     let Some(task) = &need.task else {
         let command = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
@@ -193,7 +192,7 @@ fn card(report: &Report, need: &Need) -> Value {
         };
     };
     let attempts = attempts_of(report, need);
-    let cost = report.summary.totals.task_costs.get(task).map(|usd| format!("${usd:.2}"));
+    let cost = report.summary.totals.task_costs.get(task).map(|usd| dollars(*usd));
     let blocked = report.summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
     let blocked: Vec<String> = blocked.map(|waiting| one_line(&waiting.task)).collect();
     let waits = (!blocked.is_empty()).then(|| {
@@ -230,7 +229,7 @@ fn card(report: &Report, need: &Need) -> Value {
         let said = first_sentence(&one.record.facts.final_message).unwrap_or_else(|| message(&one.record));
         let tried = one.record.approaches.join(", ");
         let what = if tried.is_empty() { said } else { format!("{tried} — {said}") };
-        context! { n => one.record.iteration, spent, what => cut(&one_line(&what), MAX_CHARS) }
+        context! { n => one.record.iteration, spent, what => words(&what) }
     });
     context! {
         class => if is_question { "ask" } else { "bad" },
@@ -275,11 +274,11 @@ fn error(last: Option<&ReportIteration>, cause: String) -> Value {
     let Some(error) = first else {
         return context! { id => cause, file => "", lines => Vec::<String>::new() };
     };
-    let line = |text: &String| cut(&one_line(text), MAX_CHARS);
     // The cause has the line, too.
     let place = cause.rsplit_once('(').map(|(_, place)| place.trim_end_matches(')'));
     let file = place.filter(|place| place.starts_with(&error.file)).unwrap_or(&error.file);
-    context! { id => line(&error.id), file => one_line(file), lines => [&error.message].into_iter().chain(&error.values).map(line).collect::<Vec<_>>() }
+    let lines = [&error.message].into_iter().chain(&error.values).map(|line| words(line));
+    context! { id => words(&error.id), file => one_line(file), lines => lines.collect::<Vec<_>>() }
 }
 
 /// How to go on; `None` while it runs, and where all is done.
@@ -306,7 +305,7 @@ pub(super) fn now(report: &Report) -> Option<Value> {
             1 => "failed once".to_owned(),
             count => format!("failed {count} times"),
         };
-        cut(&one_line(&format!("{times}: {}", message(&last.record))), MAX_CHARS)
+        words(&format!("{times}: {}", message(&last.record)))
     });
     Some(context! {
         task, last,
@@ -324,17 +323,20 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
     needs.extend(report.needs().into_iter().filter_map(|need| Some((need.task.as_deref()?, need.why))));
     let waiting: HashMap<&str, &str> =
         report.summary.waiting.iter().map(|one| (one.task.as_str(), one.dependency.as_str())).collect();
-    let state = |task: &TaskRow| match (needs.get(task.name.as_str()), waiting.get(task.name.as_str())) {
-        _ if is_done(task) => ("", String::new()),
-        (Some(NeedKind::Asks), _) => ("q", format!("{} asks", task.name)),
-        (Some(_), _) => ("x", format!("{} fails", task.name)),
-        (None, Some(dependency)) => ("w", format!("{} waits for {dependency}", task.name)),
-        (None, None) => ("o", format!("{} is open", task.name)),
-    };
     let mut room = MAX_CELLS;
     let phases = report.tasks.chunk_by(|one, other| one.phase == other.phase).map(|tasks| {
         let done = tasks.iter().filter(|task| is_done(task)).count();
-        let cells: Vec<_> = if tasks.len() <= room { tasks.iter().map(state).collect() } else { Vec::new() };
+        let shown = tasks.iter().filter(|_| tasks.len() <= room).map(|task| {
+            let name = &task.name;
+            match (needs.get(name.as_str()), waiting.get(name.as_str())) {
+                _ if is_done(task) => ("", String::new()),
+                (Some(NeedKind::Asks), _) => ("q", format!("{name} asks")),
+                (Some(_), _) => ("x", format!("{name} fails")),
+                (None, Some(dependency)) => ("w", format!("{name} waits for {dependency}")),
+                (None, None) => ("o", format!("{name} is open")),
+            }
+        });
+        let cells: Vec<_> = shown.collect();
         room -= cells.len();
         let open: Vec<&str> =
             cells.iter().map(|(_, words)| words.as_str()).filter(|words| !words.is_empty()).collect();
@@ -349,44 +351,44 @@ fn is_done(task: &TaskRow) -> bool {
     matches!(task.state, State::Done | State::DoneBefore)
 }
 
+/// Words from outside, on a line of a card.
+fn words(text: &str) -> String {
+    cut(&one_line(text), MAX_CHARS)
+}
+
+fn numbers(report: &Report, is_meant: fn(&Iteration) -> bool) -> Vec<u32> {
+    let records = report.iterations.iter().map(|one| &one.record);
+    records.filter(|record| is_meant(record)).map(|record| record.iteration).collect()
+}
+
+fn item(what: String, more: &str, links: &[u32]) -> Value {
+    let newest = links.len().saturating_sub(MAX_LINKS);
+    context! { what, more, links => links[newest..].to_vec(), href => "", link => "" }
+}
+
 /// What else is worth a look.
 pub(super) fn also(report: &Report) -> Vec<Value> {
     let mut items = Vec::new();
-    let numbers = |is_meant: fn(&ReportIteration) -> bool| -> Vec<u32> {
-        report.iterations.iter().filter(|one| is_meant(one)).map(|one| one.record.iteration).collect()
-    };
-    let mut add = |what: String, more: &str, links: &[u32]| {
-        let older = links.len().saturating_sub(MAX_LINKS);
-        items.push(context! { what, more, links => links[older..].to_vec(), href => "", link => "" });
-    };
-    let claims = numbers(|one| !one.record.false_claim.is_empty());
+    let claims = numbers(report, |record| !record.false_claim.is_empty());
     if !claims.is_empty() {
-        add(
-            format!("{} wrong “done”", claims.len()),
-            if claims.len() == 1 { "was caught and reopened:" } else { "were caught and reopened:" },
-            &claims,
-        );
+        let were = if claims.len() == 1 { "was" } else { "were" };
+        let what = format!("{} wrong “done”", claims.len());
+        items.push(item(what, &format!("{were} caught and reopened:"), &claims));
     }
     for task in report.summary.flagged.iter().take(MAX_NAMES) {
         let links: Vec<u32> =
             task.iteration.filter(|_| task.session == report.session.id).into_iter().collect();
-        let text = task.text.as_deref().unwrap_or("flagged");
-        add(
-            format!("⚑ {}", one_line(&task.task)),
-            &format!("is done, but look: {}", cut(&one_line(text), MAX_CHARS)),
-            &links,
-        );
+        let look = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
+        items.push(item(format!("⚑ {}", one_line(&task.task)), &look, &links));
     }
-    let secrets = numbers(|one| !one.record.redactions.is_empty());
+    let secrets = numbers(report, |record| !record.redactions.is_empty());
     if !secrets.is_empty() {
-        add(
-            Count(secrets.len() as u64, "attempt").to_string(),
-            "had secrets, which were taken out of the record:",
-            &secrets,
-        );
+        let what = Count(secrets.len() as u64, "attempt").to_string();
+        items.push(item(what, "had secrets, which were taken out of the record:", &secrets));
     }
     if !report.session.hints.is_empty() {
-        add(Count(report.session.hints.len() as u64, "hint").to_string(), "of yours: no prompt took it", &[]);
+        let what = Count(report.session.hints.len() as u64, "hint").to_string();
+        items.push(item(what, "of yours: no prompt took it", &[]));
     }
     let files = report.changes.iter().flat_map(|changes| &changes.files);
     let tests = files.filter(|file| is_test_file(&file.change.path)).count();

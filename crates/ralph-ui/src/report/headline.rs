@@ -10,8 +10,7 @@ use crate::local_time::is_overnight;
 use crate::status::InFlight;
 use crate::style::Count;
 use ralph_core::record::{
-    FlaggedTask, Iteration, NotDone, Outcome, Session, SessionId, Status, StopReason, Summary, TaskName,
-    Timestamp,
+    FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
 };
 use ralph_store::RemoteRun;
 
@@ -71,33 +70,24 @@ pub struct Attention {
     pub iterations: Vec<u32>,
 }
 
-/// What is known of a session beside its record, and when.
-#[derive(Debug, Clone, Copy)]
-pub struct Now<'a> {
-    pub in_flight: Option<&'a InFlight>,
-    pub elsewhere: Option<&'a RemoteRun>,
-    pub at: Timestamp,
-}
-
 pub fn of(
     session: &Session,
     iterations: &[ReportIteration],
     not_done: &[NotDone],
     flagged: &[FlaggedTask],
-    now: Now<'_>,
+    in_flight: Option<&InFlight>,
+    elsewhere: Option<&RemoteRun>,
+    now: Timestamp,
 ) -> Headline {
     let done = ending::done(session);
     let level = Level::of(session.status, session.stop_reason);
-    let end = session.ended_at.or_else(|| {
-        let last = iterations.last().map(|iteration| iteration.record.ended_at);
-        match now.elsewhere {
-            Some(elsewhere) => Some(elsewhere.as_of),
-            None if session.status == Status::Running => Some(now.at),
-            None => last,
-        }
-    });
-    let ended_at = end.unwrap_or(session.started_at);
-    let stop = match (session.status, now.elsewhere, now.in_flight) {
+    let ended_at = match (session.ended_at, elsewhere, iterations.last()) {
+        (Some(at), ..) => at,
+        (None, Some(elsewhere), _) => elsewhere.as_of,
+        (None, None, _) if session.status == Status::Running => now,
+        (None, None, last) => last.map_or(session.started_at, |last| last.record.ended_at),
+    };
+    let stop = match (session.status, elsewhere, in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
         _ => ending::stop(session, ending::stuck(not_done).as_deref()),
@@ -149,27 +139,30 @@ pub fn attention(
 ) -> Vec<Attention> {
     type IsMeant = fn(&Iteration) -> bool;
     let mut found = Vec::new();
-    let mut add = |level, task: Option<&TaskName>, what: String, quote: Option<&String>, iterations| {
-        found.push(Attention { level, task: task.cloned(), what, quote: quote.cloned(), iterations });
-    };
-    let own =
-        |of: &SessionId, number: Option<u32>| number.filter(|_| *of == session.id).into_iter().collect();
     for task in not_done.iter().take(MAX_FINDINGS - 4) {
         let row = tasks.iter().find(|row| row.name == task.task);
         let after = Count(u64::from(task.attempts), "attempt");
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
-        let numbers = row.map(|row| row.iterations.clone()).unwrap_or_default();
-        add(level, Some(&task.task), format!("is not done after {after}."), task.cause.as_ref(), numbers);
+        found.push(Attention {
+            level,
+            task: Some(task.task.clone()),
+            what: format!("is not done after {after}."),
+            quote: task.cause.clone(),
+            iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
+        });
     }
     for need in summary.needs_you.iter().filter(|need| need.task.is_none()) {
         let what = format!("{}.", capital(&need.subject()));
-        add(Level::Bad, None, what, need.cause.as_ref(), own(&need.session, need.iteration));
+        let own = need.iteration.filter(|_| need.session == session.id);
+        found.push(attention_to(Level::Bad, what, need.cause.clone(), own.into_iter().collect()));
     }
     for task in &summary.flagged {
         let more = task.flags.len().saturating_sub(1);
         let more = if more > 0 { format!(" (+{more})") } else { String::new() };
         let what = format!("is done, but flagged{more}.");
-        add(Level::Warning, Some(&task.task), what, task.text.as_ref(), own(&task.session, task.iteration));
+        let own = task.iteration.filter(|_| task.session == session.id);
+        let about = attention_to(Level::Warning, what, task.text.clone(), own.into_iter().collect());
+        found.push(Attention { task: Some(task.task.clone()), ..about });
     }
     let kinds: [(Level, IsMeant, &str); 3] = [
         (
@@ -188,15 +181,21 @@ pub fn attention(
         let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
         let numbers: Vec<u32> = meant.map(|record| record.iteration).collect();
         if !numbers.is_empty() {
-            add(level, None, format!("{} {what}", Count(numbers.len() as u64, "attempt")), None, numbers);
+            let what = format!("{} {what}", Count(numbers.len() as u64, "attempt"));
+            found.push(attention_to(level, what, None, numbers));
         }
     }
     if !session.hints.is_empty() {
         let what = format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint"));
-        add(Level::Note, None, what, session.hints.first(), Vec::new());
+        found.push(attention_to(Level::Note, what, session.hints.first().cloned(), Vec::new()));
     }
     found.truncate(MAX_FINDINGS);
     found
+}
+
+/// About no task.
+fn attention_to(level: Level, what: String, quote: Option<String>, iterations: Vec<u32>) -> Attention {
+    Attention { level, task: None, what, quote, iterations }
 }
 
 #[cfg(test)]
@@ -237,8 +236,7 @@ mod tests {
         ] {
             let not_done = report(iterations("T1- T1! T2-"), "").not_done;
             let session = session(status, reason, counts);
-            let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
-            let headline = of(&session, &[], &not_done, &[], now);
+            let headline = of(&session, &[], &not_done, &[], None, None, Timestamp::from_seconds(0));
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
         }
     }
@@ -253,8 +251,8 @@ mod tests {
             flags: vec![FlagCode::NoTests, FlagCode::Idle],
             text: Some("no test ran".to_owned()),
         }];
-        let now = Now { in_flight: None, elsewhere: None, at: Timestamp::from_seconds(0) };
-        assert_eq!(of(&session, &[], &[], &flagged, now).verdict, "All 2 tasks done, 1 flagged");
+        let headline = of(&session, &[], &[], &flagged, None, None, Timestamp::from_seconds(0));
+        assert_eq!(headline.verdict, "All 2 tasks done, 1 flagged");
         let left = |why, cause: &str, session: &Session, iteration| Need {
             why,
             task: None,

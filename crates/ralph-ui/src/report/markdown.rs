@@ -64,9 +64,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
 
 /// A line for each task, and how many there are beside the first.
 fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
-    let line =
-        |task: &TaskRow| format!("{}{}", code(&format!("{} {}", task.name, task.text)), attempts_at(task));
-    let mut lines: Vec<String> = tasks.map(line).collect();
+    let mut lines: Vec<String> =
+        tasks.map(|task| code(&format!("{} {}", task.name, task.text)) + &attempts_at(task)).collect();
     let more = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);
     (lines, more)

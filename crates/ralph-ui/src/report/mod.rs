@@ -172,12 +172,15 @@ impl Report {
         }
         let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
         let tasks = task_rows::of(&found.tasks, &iterations);
-        let now = headline::Now {
-            in_flight: in_flight.as_ref(),
-            elsewhere: found.elsewhere.as_ref(),
-            at: found.made_at,
-        };
-        let headline = headline::of(&session, &iterations, &not_done, &summary.flagged, now);
+        let headline = headline::of(
+            &session,
+            &iterations,
+            &not_done,
+            &summary.flagged,
+            in_flight.as_ref(),
+            found.elsewhere.as_ref(),
+            found.made_at,
+        );
         let attention = headline::attention(&session, &iterations, &not_done, &summary, &tasks);
         Self {
             schema: REPORT_SCHEMA,
@@ -209,8 +212,8 @@ impl Report {
 
     /// Returns what needs somebody: of the newest session, all of the feature; of an older one, what it left.
     fn needs(&self) -> Vec<&Need> {
-        let is_meant = |need: &&Need| self.is_latest || need.session == self.session.id;
-        self.summary.needs_you.iter().filter(is_meant).collect()
+        let needs = self.summary.needs_you.iter();
+        needs.filter(|need| self.is_latest || need.session == self.session.id).collect()
     }
 
     /// Returns where the tasks stand by now; of an older session, how many were done at its end.

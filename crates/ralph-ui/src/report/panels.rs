@@ -10,7 +10,7 @@ use crate::style::{Count, cut, grouped, size, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
-    CANONICAL, FailureClass, FileStatus, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
+    CANONICAL, FailureClass, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
 };
 
 use super::fit::{Omissions, head};
@@ -40,40 +40,36 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     let (tests, others): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
         changes.files.iter().take(MAX_FILES).partition(|file| is_test_file(&file.change.path));
     let mut room = max_patches;
-    let mut row = |file: &ChangedFile| {
-        let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
-        let patch = html(head(whole, room.min(MAX_PATCH_BYTES)));
-        room = room.saturating_sub(patch.len());
-        let notes = [
-            (file.change.status == FileStatus::Deleted).then(|| "deleted".to_owned()),
-            file.is_unfinished.then(|| "unfinished".to_owned()),
-            (!file.tasks.is_empty()).then(|| one_line(&join_truncated(&file.tasks, MAX_NAMES))),
-        ];
-        context! {
-            path => one_line(&file.change.path),
-            note => notes.into_iter().flatten().collect::<Vec<_>>().join(" · "),
-            added => file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines))),
-            removed => file.change.removed.filter(|lines| *lines > 0).map(|lines| format!("−{}", grouped(lines))),
-            patch => Value::from_safe_string(patch),
-        }
-    };
     let mut groups = Vec::new();
     for (id, title, files) in [("tests", "Tests: review them first", tests), ("files", "Files", others)] {
-        let files: Vec<Value> = files.into_iter().map(&mut row).collect();
+        let files = files.into_iter().map(|file| {
+            let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
+            let patch = html(head(whole, room.min(MAX_PATCH_BYTES)));
+            room = room.saturating_sub(patch.len());
+            let notes = [
+                (file.change.status == FileStatus::Deleted).then(|| "deleted".to_owned()),
+                file.is_unfinished.then(|| "unfinished".to_owned()),
+                (!file.tasks.is_empty()).then(|| one_line(&join_truncated(&file.tasks, MAX_NAMES))),
+            ];
+            context! {
+                path => one_line(&file.change.path),
+                note => notes.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+                added => file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines))),
+                removed => file.change.removed.filter(|lines| *lines > 0).map(|lines| format!("−{}", grouped(lines))),
+                patch => Value::from_safe_string(patch),
+            }
+        });
+        let files: Vec<Value> = files.collect();
         if !files.is_empty() {
             groups.push(context! { id, title, files });
         }
     }
     let more = changes.files.len().saturating_sub(MAX_FILES);
-    let id = if report.is_latest {
-        [String::new(), String::new()]
-    } else {
-        [format!("{}:", report.session.id), format!("{}:@", report.session.id)]
-    };
-    let [from, to] = id;
+    let id = &report.session.id;
+    let moments = if report.is_latest { "0 ..".to_owned() } else { format!("{id}:0 {id}:@") };
     Some(context! {
         count => Count(changes.files.len() as u64, "file").to_string(),
-        command => format!("{RALPH_ELSEWHERE} diff {from}0 {}", if to.is_empty() { ".." } else { &to }),
+        command => format!("{RALPH_ELSEWHERE} diff {moments}"),
         more => (more > 0).then(|| Count(more as u64, "more file").to_string()),
         groups,
     })
@@ -116,12 +112,14 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
 /// What is known of the session, by its name.
 pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
     let session = &report.session;
-    let of = |name: fn(&super::ReportIteration) -> Option<&str>| -> String {
-        let names: BTreeSet<&str> = report.iterations.iter().filter_map(name).collect();
-        join_truncated(&names.into_iter().collect::<Vec<_>>(), MAX_NAMES)
-    };
-    let agents = of(|one| Some(&one.record.agent));
-    let agents = if agents.is_empty() { session.agent.clone() } else { agents };
+    let records = report.iterations.iter().map(|one| &one.record);
+    let models: BTreeSet<&str> = records.clone().filter_map(|record| record.model.as_deref()).collect();
+    let mut agents: BTreeSet<&str> = records.map(|record| &*record.agent).collect();
+    if agents.is_empty() {
+        agents.insert(&session.agent);
+    }
+    let [agents, models] =
+        [agents, models].map(|names| join_truncated(&names.into_iter().collect::<Vec<_>>(), MAX_NAMES));
     let facts = [
         ("Session", session.id.to_string()),
         ("Started", local(session.started_at)),
@@ -132,7 +130,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
         ),
         ("Lane", session.lane.map_or_else(String::new, |lane| lane.to_string())),
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
-        ("Model", of(|one| one.record.model.as_deref())),
+        ("Model", models),
         ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),
         ("Tokens", tokens_told(&report.totals.tokens)),
         ("Machine", session.host.clone()),
@@ -143,31 +141,27 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
 
 /// What the agents learned and decided, each once with the attempt that said it first.
 pub(super) fn lists(report: &Report) -> Value {
-    let of = |list: fn(&super::ReportIteration) -> &[String]| {
-        let mut seen = BTreeSet::new();
-        let items = report
-            .iterations
-            .iter()
-            .flat_map(|one| list(one).iter().map(|item| (one.record.iteration, item)));
-        items
-            .filter(|(_, item)| seen.insert(*item))
-            .map(|(n, item)| (n, quote(item)))
-            .take(MAX_CAUSES)
-            .collect::<Vec<_>>()
-    };
-    let lists = [
-        ("Learned", "learned", of(|one| &one.record.learnings)),
-        ("Decided", "decided", of(|one| &one.record.decisions)),
-    ];
-    Value::from(Serde(lists))
+    Value::from(Serde([
+        ("Learned", "learned", said_first(report, |record| &record.learnings)),
+        ("Decided", "decided", said_first(report, |record| &record.decisions)),
+    ]))
+}
+
+fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32, String)> {
+    let mut seen = BTreeSet::new();
+    let records = report.iterations.iter().map(|one| &one.record);
+    let all = records.flat_map(|record| list(record).iter().map(|item| (record.iteration, item)));
+    let first = all.filter(|(_, item)| seen.insert(*item)).map(|(number, item)| (number, quote(item)));
+    first.take(MAX_CAUSES).collect()
 }
 
 /// The settings that say something.
 pub(super) fn settings(report: &Report) -> Vec<(String, String)> {
     let settings = report.session.configuration.as_object().into_iter().flatten();
-    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let settings = settings.filter(|(_, value)| !value.is_null());
-    settings.map(|(key, value)| (quote(key), quote(&text(value)))).collect()
+    let settings = settings
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (quote(key), value.as_str().map_or_else(|| quote(&value.to_string()), quote)));
+    settings.collect()
 }
 
 /// What the reader must know to judge the page. What stands in backticks is code.

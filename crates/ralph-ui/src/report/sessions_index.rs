@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
 use crate::needs::{changed_and_committed, files_and_lines};
-use crate::style::{Count, grouped};
+use crate::style::{Count, dollars, grouped};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    CANONICAL, Changes, Cost, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
-    hint_command,
+    CANONICAL, Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName,
+    Timestamp, hint_command,
 };
 
 use super::environment::{Medium, environment};
@@ -75,13 +75,15 @@ impl SessionsIndex {
         unreadable: Vec<String>,
         made_at: Timestamp,
     ) -> Self {
-        let entries = || recorded.iter().flat_map(|session| &session.iterations);
-        let failures = entries().filter(|entry| entry.outcome == Some(Outcome::Failure));
+        let entries: Vec<&LogEntry> = recorded.iter().flat_map(|session| &session.iterations).collect();
+        let failures = entries.iter().filter(|entry| entry.outcome == Some(Outcome::Failure));
         let asked_at =
             failures.filter_map(|entry| Some(((entry.feature.clone(), entry.task.clone()?), entry.ended_at)));
-        let titles: HashMap<_, _> =
-            entries().map(|entry| ((&entry.feature, entry.task.as_ref()), entry.title.clone())).collect();
-        let mut tasks: Vec<CostlyTask> = Stats::of(entries())
+        let titles: HashMap<_, _> = entries
+            .iter()
+            .map(|entry| ((&entry.feature, entry.task.as_ref()), entry.title.clone()))
+            .collect();
+        let mut tasks: Vec<CostlyTask> = Stats::of(entries.iter().copied())
             .tasks
             .into_iter()
             .filter(|task| task.counts.runs > 0)
@@ -91,9 +93,9 @@ impl SessionsIndex {
             })
             .collect();
         tasks.sort_by(|one, other| {
-            let usd = |task: &CostlyTask| task.figures.cost.usd.unwrap_or(-1.0);
-            let time = |task: &CostlyTask| task.figures.duration_ms.total();
-            usd(other).total_cmp(&usd(one)).then_with(|| time(other).cmp(&time(one)))
+            let [(usd, time), (other_usd, other_time)] = [one, other]
+                .map(|task| (task.figures.cost.usd.unwrap_or(-1.0), task.figures.duration_ms.total()));
+            other_usd.total_cmp(&usd).then_with(|| other_time.cmp(&time))
         });
         tasks.truncate(MAX_TASKS);
         let mut recurring = causes(recorded);
@@ -124,13 +126,12 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         .take(MAX_ROWS)
         .collect();
     let states = summary.tasks;
-    let usd = |usd: f64| format!("${usd:.2}");
     let count = Count(summary.sessions as u64, "night");
     let cost = summary
         .totals
         .cost
         .usd
-        .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", usd(cost)));
+        .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", dollars(cost)));
     let need = summary.needs_you.first().map(|need| {
         let since =
             need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
@@ -162,7 +163,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         let spent = summary.totals.task_costs.get(task).zip(summary.totals.cost.usd);
         let spent = spent.map_or_else(
             || task.clone(),
-            |(part, all)| format!("{} of {} went into {task}", usd(*part), usd(all)),
+            |(part, all)| format!("{} of {} went into {task}", dollars(*part), dollars(all)),
         );
         let causes = summary.causes.list.iter().filter(|cause| cause.tasks.contains(task));
         let times: usize = causes.map(|cause| cause.times).sum();

@@ -68,10 +68,9 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         .collect();
     let chunks: Vec<&[(&ReportIteration, Kind)]> =
         attempts.chunks(attempts.len().div_ceil(MAX_CELLS).max(1)).collect();
-    let ms = |chunk: &[(&ReportIteration, Kind)]| float(chunk.iter().map(|(one, _)| time(one)).sum());
     let room =
         WIDTH - GAP_WIDTH * float(drawn.len() as u64) - (BETWEEN + MIN_WIDTH) * float(chunks.len() as u64);
-    let scale = room.max(0.0) / chunks.iter().map(|chunk| ms(chunk)).sum::<f64>().max(1.0);
+    let scale = room.max(0.0) / chunks.iter().map(|chunk| took(chunk)).sum::<f64>().max(1.0);
     let mut picture = Picture { svg: String::new(), x: 0.0, hour: String::new(), label_end: -LABEL_WIDTH };
     let mut last = 0;
     for chunk in &chunks {
@@ -84,7 +83,7 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         picture.hour(first.started_at);
         // What is worst is seen.
         let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Kind::Done);
-        picture.cell(kind, first.iteration, (ms(chunk) * scale + MIN_WIDTH).min(MAX_WIDTH));
+        picture.cell(kind, first.iteration, (took(chunk) * scale + MIN_WIDTH).min(MAX_WIDTH));
     }
     let legend = [Kind::Done, Kind::Solved, Kind::Asks, Kind::Fails].into_iter();
     let legend = legend
@@ -95,6 +94,11 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
     (!attempts.is_empty()).then(|| {
         context! { svg => Value::from_safe_string(picture.svg), legend => legend.chain(waiting).collect::<Vec<_>>(), label }
     })
+}
+
+/// In milliseconds.
+fn took(chunk: &[(&ReportIteration, Kind)]) -> f64 {
+    float(chunk.iter().map(|(one, _)| time(one)).sum())
 }
 
 struct Picture {

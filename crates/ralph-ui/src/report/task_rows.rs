@@ -43,22 +43,26 @@ pub struct TaskRow {
 
 /// The tasks of the list in its order, and behind them what was worked on and is not in it.
 pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
-    let row = |name: &str, text: &str, phase: &Option<String>, is_done: bool| TaskRow {
-        name: name.to_owned(),
-        text: text.to_owned(),
-        phase: phase.clone(),
-        state: if is_done { State::DoneBefore } else { State::Open },
+    let items = list.items.iter().filter(|item| item.is_task()).map(|item| TaskRow {
+        name: item.name.clone(),
+        text: item.text.clone(),
+        phase: item.phase.clone(),
+        state: if item.done { State::DoneBefore } else { State::Open },
         ..TaskRow::default()
-    };
-    let items = list.items.iter().filter(|item| item.is_task());
-    let mut rows: Vec<TaskRow> =
-        items.map(|item| row(&item.name, &item.text, &item.phase, item.done)).collect();
+    });
+    let mut rows: Vec<TaskRow> = items.collect();
     let mut places: HashMap<String, usize> =
         rows.iter().enumerate().map(|(place, row)| (row.name.clone(), place)).collect();
     for ReportIteration { record, .. } in iterations {
         let Some(task) = &record.task else { continue };
         let place = *places.entry(task.clone()).or_insert_with(|| {
-            rows.push(row(task, record.task_text.as_deref().unwrap_or_default(), &record.phase, false));
+            let text = record.task_text.clone().unwrap_or_default();
+            rows.push(TaskRow {
+                name: task.clone(),
+                text,
+                phase: record.phase.clone(),
+                ..TaskRow::default()
+            });
             rows.len() - 1
         });
         let row = &mut rows[place];

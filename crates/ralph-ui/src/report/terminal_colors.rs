@@ -41,12 +41,6 @@ fn classes(style: Style) -> Vec<String> {
     if front.is_none() && effects.contains(Effects::DIMMED) {
         front = Some(Tone::Soft);
     }
-    let class = |prefix: char, tone: Tone| match tone {
-        Tone::Plain if prefix == 'g' && is_inverse => Some("gi".to_owned()),
-        Tone::Plain => None,
-        Tone::Soft => Some(format!("{prefix}s")),
-        Tone::Hue(hue) => Some(format!("{prefix}{hue}")),
-    };
     let kept = [
         (Effects::BOLD, "tb"),
         (Effects::ITALIC, "ti"),
@@ -54,12 +48,24 @@ fn classes(style: Style) -> Vec<String> {
         (Effects::STRIKETHROUGH, "ts"),
     ];
     let kept = kept.into_iter().filter(|(effect, _)| effects.contains(*effect));
-    let back = back.and_then(|tone| class('g', tone));
+    let back = match back {
+        Some(Tone::Plain) if is_inverse => Some("gi".to_owned()),
+        back => back.and_then(|tone| class('g', tone)),
+    };
     // On text in reverse no other colour can be read.
     let front = front.filter(|_| back.as_deref() != Some("gi")).and_then(|tone| class('f', tone));
     front.into_iter().chain(back).chain(kept.map(|(_, class)| class.to_owned())).collect()
 }
 
+fn class(prefix: char, tone: Tone) -> Option<String> {
+    match tone {
+        Tone::Plain => None,
+        Tone::Soft => Some(format!("{prefix}s")),
+        Tone::Hue(hue) => Some(format!("{prefix}{hue}")),
+    }
+}
+
+#[derive(Clone, Copy)]
 enum Tone {
     Plain,
     Soft,
@@ -74,14 +80,14 @@ fn tone(color: Color) -> Tone {
     if most - least < MAX_GREY_DIFFERENCE {
         return if SOFT_GREYS.contains(&most) { Tone::Soft } else { Tone::Plain };
     }
-    let part = |one: u8, other: u8| (i32::from(one) - i32::from(other)) * 60 / i32::from(most - least);
-    let degrees = if most == red {
-        part(green, blue)
+    let (start, one, other) = if most == red {
+        (0, green, blue)
     } else if most == green {
-        part(blue, red) + 120
+        (120, blue, red)
     } else {
-        part(red, green) + 240
+        (240, red, green)
     };
+    let degrees = start + (i32::from(one) - i32::from(other)) * 60 / i32::from(most - least);
     Tone::Hue((degrees + 360 + 15) % 360 / 30)
 }
 

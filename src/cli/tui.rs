@@ -17,7 +17,7 @@ use ralph_os::process::{Detached, ShutdownSignal, Tool};
 use ralph_os::terminal::is_in_foreground;
 use ralph_store::{Scratch, SessionQuery, Spool, Store, folders};
 use ralph_ui::style::inert;
-use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Palette, Place, Program};
+use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Place, Program};
 
 use super::own_command::own_program;
 use super::resume::{ResumeArgs, Resumption};
@@ -152,8 +152,8 @@ fn show(host: &mut TuiHost, wanted: SessionQuery) -> Result<Left> {
     )))) as Arc<dyn Backend>;
     // The console of Linux writes the address, too.
     let has_links = host.context.environment.value("TERM").is_some_and(|term| term != "linux");
-    let palette = Palette { paint: host.context.paint, has_links };
-    ralph_ui::tui::run(&backend, host, palette)
+    let paint = host.context.paint;
+    ralph_ui::tui::run(&backend, host, paint, has_links)
 }
 
 /// What the screen has on hand: the time, signals, the loop, and the user's programs.

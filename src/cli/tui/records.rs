@@ -426,9 +426,8 @@ impl Backend for Records {
 
     fn read(&self, request: &Request) -> Result<Answer> {
         Ok(match request {
-            Request::Part(part) => {
-                let file = &part.file;
-                let read = self.part(file, part.ask)?;
+            Request::Part(file, ask) => {
+                let read = self.part(file, *ask)?;
                 let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
                 let events = author.and_then(|author| self.events(author, &read.bytes));
                 Answer::Part(rows_of_part(file, &read, events.as_deref()))

@@ -10,13 +10,12 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
+use ralph_store::Ask;
 
 use super::contents::{self, Cache, Scene, Subject, View};
 use super::layout::{Areas, Panel, Shape};
-use super::model::{
-    Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PartRequest, Request, Stream,
-};
-use super::page::Page;
+use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request, Stream};
+use super::page::{Page, top_to_show};
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
 
@@ -37,15 +36,11 @@ pub enum Mode {
     /// How the session shall stop.
     Stop,
     /// Something that is done by a command if the user says yes.
-    Confirm(Question),
-}
-
-/// A question to the user, and what is done if the answer is yes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    pub title: String,
-    pub yes: String,
-    pub effect: Box<Effect>,
+    Confirm {
+        title: String,
+        yes: &'static str,
+        effect: Box<Effect>,
+    },
 }
 
 /// A program for reading or writing.
@@ -139,7 +134,7 @@ pub struct App {
     /// True if the loop that was started here was ever seen to run a session.
     pub has_begun: bool,
     /// What could not be read, so that it is not asked for again and again.
-    failed: HashSet<PartRequest>,
+    failed: HashSet<(File, Ask)>,
     /// For what turns.
     pub ticks: usize,
 }
@@ -261,16 +256,11 @@ impl App {
 
     /// The session to follow: of the loop that was started here, else one that runs, else the newest.
     fn followed(&self) -> Option<SessionId> {
-        let newest = || self.overview.nights().first().map(|(_, night)| night.id.clone());
-        self.own_session()
-            .or_else(|| {
-                self.overview
-                    .nights()
-                    .into_iter()
-                    .find(|(_, night)| self.overview.live.contains_key(&night.id))
-                    .map(|(_, night)| night.id.clone())
-            })
-            .or_else(newest)
+        self.own_session().or_else(|| {
+            let nights = self.overview.nights();
+            let live = nights.iter().find(|(_, night)| self.overview.live.contains_key(&night.id));
+            live.or(nights.first()).map(|(_, night)| night.id.clone())
+        })
     }
 
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
@@ -375,13 +365,13 @@ impl App {
     /// Takes in what was read.
     pub fn answered(&mut self, request: Request, answer: anyhow::Result<Answer>) {
         match (request, answer) {
-            (Request::Part(part), Ok(Answer::Part(rows))) => {
-                self.page.take(&part, rows);
+            (Request::Part(file, ask), Ok(Answer::Part(part))) => {
+                self.page.take(&file, ask, part);
                 self.fit();
             }
-            (Request::Part(part), Err(error)) => {
+            (Request::Part(file, ask), Err(error)) => {
                 self.message = Row::failure(&error);
-                self.failed.insert(part);
+                self.failed.insert((file, ask));
             }
             (request, answer) => {
                 if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_))) {
@@ -396,9 +386,10 @@ impl App {
     /// What to read next. The screen is laid out first.
     pub fn requests(&mut self) -> Vec<Request> {
         self.fit();
-        let height = usize::from(self.areas().detail.height);
+        let height = usize::from(self.areas().area(Panel::Detail).height);
         let part = self.page.request(height).filter(|part| !self.failed.contains(part));
-        part.map(Request::Part).into_iter().chain(self.cache.wanted()).collect()
+        let part = part.map(|(file, ask)| Request::Part(file, ask));
+        part.into_iter().chain(self.cache.wanted()).collect()
     }
 
     /// Time has passed.
@@ -417,11 +408,6 @@ impl App {
         !self.overview.live.is_empty()
     }
 
-    /// Returns true if something on the right is on its way.
-    pub fn is_reading(&self) -> bool {
-        self.page.sections.is_empty()
-    }
-
     pub fn areas(&self) -> Areas {
         let needs = self.needs().len();
         let is_wide = Shape::of(self.size) == Shape::Wide;
@@ -438,8 +424,9 @@ impl App {
     /// Puts on the screen what the cursors are on.
     pub fn fit(&mut self) {
         let areas = self.areas();
-        self.tree.keep_in_view(usize::from(areas.tasks.height.saturating_sub(2)));
-        let height = usize::from(areas.detail.height.saturating_sub(2));
+        let [tasks, height] = [Panel::Tasks, Panel::Detail]
+            .map(|panel| usize::from(areas.area(panel).height.saturating_sub(2)));
+        self.tree.top = top_to_show(self.tree.place, self.tree.top, self.tree.lines.len(), tasks);
         self.page.keep_in_view(height);
         // Wrapped lines take more room than one each.
         if height > 0 {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
-use crate::style::{brief_duration, columns, grouped, rough};
+use crate::style::{Count, brief_duration, columns, grouped, rough};
 
 use super::app::{App, Mode, OwnLoop};
 use super::contents::{Subject, View, brief, state_of, usd};
@@ -61,10 +61,9 @@ fn line(app: &App) -> Row {
     if is_narrow {
         return row;
     }
-    let label = |row: Row, name: &str| if is_wide { row.and(Look::Dim, format!("{name} ")) } else { row };
     let mut right = Row::new();
     if let Some(cost) = night.totals.cost.usd {
-        right = label(right, "cost").and(Look::Bold, usd(Some(cost)));
+        right = right.and(Look::Dim, if is_wide { "cost " } else { "" }).and(Look::Bold, usd(Some(cost)));
         if let Some(limit) = super::contents::max_cost(&scene).filter(|_| live.is_some()) {
             right = right.and(Look::Dim, format!(" of ${limit:.0}"));
         }
@@ -73,8 +72,8 @@ fn line(app: &App) -> Row {
     if let Some(running) = app.in_flight() {
         let failed = night.totals.failed;
         right = if is_wide {
-            let right = label(right, "attempt").and(Look::Bold, running.number.to_string());
-            label(right.and(Look::Plain, gap), "failed").and(Look::Bold, failed.to_string())
+            let right = right.and(Look::Dim, "attempt ").and(Look::Bold, running.number.to_string());
+            right.and(Look::Dim, format!("{gap}failed ")).and(Look::Bold, failed.to_string())
         } else {
             right
                 .and(Look::Bold, format!("#{}", running.number))
@@ -82,13 +81,12 @@ fn line(app: &App) -> Row {
         };
     } else {
         if live.is_none() {
-            right = label(right, "time").and(Look::Bold, time);
+            right = right.and(Look::Dim, if is_wide { "time " } else { "" }).and(Look::Bold, time);
         }
         if let Some(stat) = scene.detail().and_then(|detail| detail.changes).filter(|stat| stat.files > 0) {
-            right = label(right.and(Look::Plain, gap), "changed");
-            let files = if stat.files == 1 { "file" } else { "files" };
             right = right
-                .and(Look::Bold, format!("{} {files}", grouped(stat.files as u64)))
+                .and(Look::Dim, format!("{gap}{}", if is_wide { "changed " } else { "" }))
+                .and(Look::Bold, Count(stat.files as u64, "file").to_string())
                 .and(Look::Plain, format!(" +{} −{}", grouped(stat.added), grouped(stat.removed)));
         }
     }
@@ -132,7 +130,7 @@ fn right_of_keys(app: &App) -> Row {
         return ended.and(Look::Accent, "following");
     }
     let (page, length) = (&app.page, app.page.len());
-    let height = usize::from(app.areas().detail.height.saturating_sub(2));
+    let height = usize::from(app.areas().area(Panel::Detail).height.saturating_sub(2));
     if app.panel == Panel::Detail && length > height {
         return ended.and(Look::Dim, format!("{} %", (page.cursor + 1) * 100 / length.max(1)));
     }
@@ -188,7 +186,7 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
         (Mode::Hint(None, ..), ..) => &[("⏎", "for the next prompt"), ("Esc", "none")],
         (Mode::Help, ..) if help::last_top(app.size) > 0 => &[("j k", "more"), ("any other key", "back")],
         (Mode::Help, ..) => &[("any key", "back")],
-        (Mode::Leave | Mode::Stop | Mode::Confirm(_), ..) => &[],
+        (Mode::Leave | Mode::Stop | Mode::Confirm { .. }, ..) => &[],
         (Mode::Browse, Panel::Detail, View::Log) => LOG_KEYS,
         (Mode::Browse, Panel::Detail, View::Nights) => &[("⏎", "open"), ("Esc", "back")],
         (Mode::Browse, Panel::Detail, _) => DETAIL_KEYS,
@@ -196,11 +194,12 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
         (Mode::Browse, ..) => LIST_KEYS,
     };
     let is_task = matches!(app.subject, Subject::Task(_));
-    let words = |(key, does): &(&'static str, &str)| match (*key, app.in_flight()) {
+    let keys = keys.iter().filter(|(key, _)| *key != "a" || is_task);
+    let keys = keys.map(|(key, does)| match (*key, app.in_flight()) {
         ("h", Some(running)) => ("h", format!("hint for {}", shown(&running.task.name))),
         _ => (*key, (*does).to_owned()),
-    };
-    let mut keys: Vec<_> = keys.iter().filter(|(key, _)| *key != "a" || is_task).map(words).collect();
+    });
+    let mut keys: Vec<_> = keys.collect();
     if app.mode == Mode::Browse {
         // These two are never without room.
         let at = if app.size.width < 100 { keys.len().min(3) } else { keys.len() };

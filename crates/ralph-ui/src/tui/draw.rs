@@ -1,7 +1,7 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::{Constraint, Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{
@@ -21,47 +21,31 @@ use super::panels;
 use super::row::{Look, Row, style};
 use super::widgets::{CURSOR, panel, scrollbar, text};
 
-/// Whether the screen has colours, and whether paths in it are links.
-#[derive(Debug, Clone, Copy)]
-pub struct Palette {
-    pub paint: Paint,
-    pub has_links: bool,
-}
-
-/// A path on the screen that leads to a file.
-#[derive(Debug, PartialEq)]
-pub struct Link {
-    pub x: u16,
-    pub y: u16,
-    pub text: String,
-    pub path: String,
-    pub style: Style,
-}
-
 /// Draws all of it.
-pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
+pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
     let areas = app.areas();
     bars::header(frame, app, areas.header);
     if app.mode == Mode::Help {
         draw_help(frame, app);
     } else if app.night().is_none() {
-        nothing(frame, app, areas.needs.union(areas.detail).union(areas.tasks));
+        let [needs, tasks, body] = [Panel::Needs, Panel::Tasks, Panel::Detail].map(|panel| areas.area(panel));
+        nothing(frame, app, needs.union(body).union(tasks));
     } else {
-        panels::now(frame, app, areas.now);
-        panels::needs(frame, app, areas.needs);
+        panels::now(frame, app, areas.area(Panel::Now));
+        panels::needs(frame, app, areas.area(Panel::Needs));
         if areas.is_summary {
-            panels::summary(frame, app, areas.tasks);
+            panels::summary(frame, app, areas.area(Panel::Tasks));
         } else {
-            panels::tasks(frame, app, areas.tasks);
+            panels::tasks(frame, app, areas.area(Panel::Tasks));
         }
-        panels::night(frame, app, areas.night);
-        detail(frame, app, areas.detail);
+        panels::night(frame, app, areas.area(Panel::Night));
+        detail(frame, app, areas.area(Panel::Detail));
     }
     bars::footer(frame, app, areas.keys);
     if let Some(question) = help::question(&app.mode, usize::from(frame.area().width.saturating_sub(6))) {
         ask(frame, question);
     }
-    if palette.paint == Paint::Plain {
+    if paint == Paint::Plain {
         for cell in &mut frame.buffer_mut().content {
             (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
         }
@@ -71,8 +55,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
 /// A question over everything else.
 fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
     let inner = rows.iter().map(Row::width).max().unwrap_or(0);
-    let length = |length: usize| Constraint::Length(u16::try_from(length).unwrap_or(u16::MAX));
-    let area = frame.area().centered(length(inner + 6), length(rows.len() + 2));
+    let [width, height] = [inner + 6, rows.len() + 2]
+        .map(|length| Constraint::Length(u16::try_from(length).unwrap_or(u16::MAX)));
+    let area = frame.area().centered(width, height);
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(style(Look::Accent))
@@ -107,7 +92,7 @@ fn detail(frame: &mut Frame<'_>, app: &App, area: Rect) {
     };
     let inner = panel(frame, area, app.panel == Panel::Detail, title, right);
     let mut rows = app.screen();
-    if app.page.sections.is_empty() && (app.is_reading() || !app.is_known) {
+    if app.page.sections.is_empty() {
         rows.push((0, reading()));
     }
     if app.page.is_silent() {
@@ -165,7 +150,7 @@ fn draw_help(frame: &mut Frame<'_>, app: &App) {
 impl App {
     /// The rows of the page as they stand on the screen, each with the line that it is of.
     pub fn screen(&self) -> Vec<(usize, Row)> {
-        let area = self.areas().detail;
+        let area = self.areas().area(Panel::Detail);
         let height = usize::from(area.height.saturating_sub(2));
         let width = usize::from(area.width.saturating_sub(4));
         let is_wrapped = self.is_wrapped();
@@ -188,25 +173,24 @@ impl App {
     }
 
     fn line(&self, at: At) -> Row {
-        let section = |place: usize| &self.page.sections[place];
         match at {
             At::Title(place) => {
                 let title = self.page.row(at).cloned().unwrap_or_default();
                 if self.view == View::Nights {
                     return title;
                 }
-                Row::of(Look::Dim, section(place).mark()).then(title)
+                Row::of(Look::Dim, self.page.sections[place].mark()).then(title)
             }
             At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
-            At::More(place) => Row::of(Look::Dim, section(place).more()),
+            At::More(place) => Row::of(Look::Dim, self.page.sections[place].more()),
             At::Reading(_) => reading(),
             At::Gap => Row::new(),
         }
     }
 
-    /// Returns the paths in the detail that lead to files, where they stand on the screen.
-    pub fn links(&self) -> Vec<Link> {
-        let area = self.areas().detail;
+    /// Returns the paths in the detail that lead to files, with their places on the screen and their styles.
+    pub fn links(&self) -> Vec<(Position, String, Style)> {
+        let area = self.areas().area(Panel::Detail);
         if area.is_empty() || self.mode == Mode::Help || help::question(&self.mode, 80).is_some() {
             return Vec::new();
         }
@@ -218,13 +202,8 @@ impl App {
                 if let Some(at) = span.content.find(path.as_str()) {
                     let start = x + columns(&span.content[..at]);
                     if start + columns(path) < usize::from(area.right()) {
-                        links.push(Link {
-                            x: u16::try_from(start).unwrap_or(u16::MAX),
-                            y,
-                            text: path.clone(),
-                            path: path.clone(),
-                            style: span.style,
-                        });
+                        let x = u16::try_from(start).unwrap_or(u16::MAX);
+                        links.push((Position { x, y }, path.clone(), span.style));
                     }
                     break;
                 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::app::Mode;
 use super::keys::KEY_HELP;
 use super::row::{Look, Row};
-use crate::style::columns;
+use crate::style::padded;
 
 /// Columns that two columns of keys take.
 const TWO_COLUMNS: usize = 80;
@@ -15,23 +15,23 @@ const KEY: usize = 9;
 
 /// The keys, one column below the other where they do not fit beside each other.
 pub fn rows(width: usize) -> Vec<Row> {
-    let one = |(key, does): &(&str, &str)| {
-        let padding = " ".repeat(KEY.saturating_sub(columns(key)));
-        Row::of(Look::Accent, format!("  {key}{padding}")).and(Look::Plain, *does).indented(2 + KEY)
-    };
     let [acts, moving] = KEY_HELP;
     if width < TWO_COLUMNS {
-        let rows = acts.iter().chain([&("", "")]).chain(moving).map(one);
+        let rows = acts.iter().chain([&("", "")]).chain(moving).map(key);
         return rows.flat_map(|row| row.wrapped(width)).collect();
     }
     let half = (width / 2).min(48);
     (0..acts.len().max(moving.len()))
         .map(|place| {
-            let left = acts.get(place).map(one).unwrap_or_default();
+            let left = acts.get(place).map(key).unwrap_or_default();
             let blank = " ".repeat(half.saturating_sub(left.width()));
-            left.and(Look::Plain, blank).then(moving.get(place).map(one).unwrap_or_default())
+            left.and(Look::Plain, blank).then(moving.get(place).map(key).unwrap_or_default())
         })
         .collect()
+}
+
+fn key((key, does): &(&str, &str)) -> Row {
+    Row::of(Look::Accent, format!("  {}", padded(key, KEY))).and(Look::Plain, *does).indented(2 + KEY)
 }
 
 /// Lines of the keys that are on the screen at once: where they do not all fit, the last line says that there are more.
@@ -56,9 +56,7 @@ pub fn question(mode: &Mode, width: usize) -> Option<Vec<Row>> {
             ("The loop is still running", vec![leave, AFTER, NOW, ("Esc", "stay")])
         }
         Mode::Stop => ("Stop this session?", vec![AFTER, NOW, ("Esc", "let it run")]),
-        Mode::Confirm(question) => {
-            (question.title.as_str(), vec![("y", question.yes.as_str()), ("Esc", "change nothing")])
-        }
+        Mode::Confirm { title, yes, .. } => (title.as_str(), vec![("y", *yes), ("Esc", "change nothing")]),
         Mode::Browse | Mode::Find(_) | Mode::Help | Mode::Search(_) | Mode::Hint(..) => return None,
     };
     let title = [Row::of(Look::Bold, title), Row::new()];

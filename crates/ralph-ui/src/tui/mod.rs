@@ -26,7 +26,6 @@ mod window;
 
 pub use app::{Opened, OwnLoop, Program};
 pub use contents::rows_of_part;
-pub use draw::Palette;
 pub use keys::KEY_HELP;
 pub use model::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Patch, Place,

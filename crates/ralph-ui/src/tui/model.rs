@@ -26,7 +26,8 @@ pub trait Backend: Send + Sync {
 /// What is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
-    Part(PartRequest),
+    /// A part of a file.
+    Part(File, Ask),
     /// `iteration.json` of a record.
     Iteration(ObjectId),
     Session(SessionId),
@@ -55,13 +56,6 @@ pub enum Answer {
     Session(Box<SessionDetail>),
     Diff(Patch),
     Unfinished(Unfinished),
-}
-
-/// A part of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PartRequest {
-    pub file: File,
-    pub ask: Ask,
 }
 
 /// A part of a file in rows.
@@ -332,11 +326,13 @@ impl Feature {
             return TaskState::Done;
         }
         let need = self.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
-        let waiting = || self.summary.waiting.iter().find(|waiting| waiting.task == item.name);
         match need.map(|need| need.why) {
             Some(NeedKind::Asks) => TaskState::Asks,
             Some(_) => TaskState::Fails,
-            None => waiting().map_or(TaskState::Open, |waiting| TaskState::Waits(&waiting.dependency)),
+            None => {
+                let waiting = self.summary.waiting.iter().find(|waiting| waiting.task == item.name);
+                waiting.map_or(TaskState::Open, |waiting| TaskState::Waits(&waiting.dependency))
+            }
         }
     }
 
@@ -366,6 +362,11 @@ impl Feature {
 }
 
 impl Night {
+    /// Returns the newest attempt that is wanted; none was made at a task that was given up.
+    pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
+        self.attempts.iter().rfind(|one| one.outcome() != Outcome::Skipped && is_wanted(one))
+    }
+
     pub fn attempt(&self, number: u32) -> Option<&Attempt> {
         let found = self.attempts.binary_search_by_key(&number, Attempt::number);
         found.ok().map(|place| &self.attempts[place])
@@ -375,23 +376,17 @@ impl Night {
 impl Overview {
     /// Returns a session with its feature.
     pub fn night(&self, id: &SessionId) -> Option<(&Arc<Feature>, &Night)> {
-        let find = |feature: &'_ Arc<Feature>| feature.nights.iter().position(|night| night.id == *id);
-        let (feature, place) = self.features.iter().find_map(|feature| Some((feature, find(feature)?)))?;
-        Some((feature, &feature.nights[place]))
+        self.all_nights().find(|(_, night)| night.id == *id)
+    }
+
+    fn all_nights(&self) -> impl Iterator<Item = (&Arc<Feature>, &Night)> {
+        self.features.iter().flat_map(|feature| feature.nights.iter().map(move |night| (feature, night)))
     }
 
     /// Returns all sessions, newest first.
     pub fn nights(&self) -> Vec<(&Arc<Feature>, &Night)> {
-        let mut nights = Vec::new();
-        for feature in &self.features {
-            nights.extend(feature.nights.iter().map(|night| (feature, night)));
-        }
+        let mut nights: Vec<_> = self.all_nights().collect();
         nights.sort_by(|(_, one), (_, other)| other.id.as_str().cmp(one.id.as_str()));
         nights
-    }
-
-    /// Returns the iteration that a session is at.
-    pub fn in_flight(&self, id: &SessionId) -> Option<&InFlight> {
-        self.live.get(id)?.in_flight.as_ref()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::style::size;
 use ralph_store::Ask;
 
-use super::model::{File, PartRequest, WindowPart};
+use super::model::{File, WindowPart};
 use super::row::{Look, Row};
 use super::window::{PART, Window, signed};
 
@@ -79,6 +79,13 @@ impl Section {
         Self { key, title: Some(title), fold: Fold::Closed(0), body: Body::Rows(rows) }
     }
 
+    pub fn window(&self) -> Option<&Window> {
+        match &self.body {
+            Body::Window(window) => Some(window),
+            Body::Rows(_) => None,
+        }
+    }
+
     /// In front of its title: whether it can be folded, and is.
     pub fn mark(&self) -> &'static str {
         match self.fold {
@@ -95,16 +102,9 @@ impl Section {
         }
     }
 
-    fn is_being_read(&self) -> bool {
-        match &self.body {
-            Body::Rows(_) => false,
-            Body::Window(window) => window.jump.is_some(),
-        }
-    }
-
     /// A file that holds nothing: neither it nor its title is shown.
     fn is_hidden(&self) -> bool {
-        matches!(&self.body, Body::Window(window) if window.total == Some(0) && window.jump.is_none())
+        self.window().is_some_and(|window| window.total == Some(0) && window.jump.is_none())
     }
 
     fn shown_rows(&self) -> usize {
@@ -116,7 +116,7 @@ impl Section {
 
     fn has_more(&self) -> bool {
         let Fold::Closed(preview) = self.fold else { return false };
-        let is_long = matches!(&self.body, Body::Window(window) if !window.is_at_end() || window.start > 0);
+        let is_long = self.window().is_some_and(Window::is_part);
         preview > 0 && (self.rows() > preview || (is_long && self.rows() > 0))
     }
 
@@ -125,7 +125,8 @@ impl Section {
         if self.is_hidden() {
             return 0;
         }
-        let reading = usize::from(self.is_being_read() && self.shown_rows() == 0);
+        let is_being_read = self.window().is_some_and(|window| window.jump.is_some());
+        let reading = usize::from(is_being_read && self.shown_rows() == 0);
         usize::from(self.title.is_some()) + self.shown_rows() + usize::from(self.has_more()) + reading
     }
 
@@ -142,32 +143,23 @@ impl Section {
         }
     }
 
-    /// Returns true if a blank line stands behind it.
-    fn is_apart(&self) -> bool {
-        !matches!(self.fold, Fold::Closed(0)) || matches!(self.body, Body::Window(_))
-    }
-
+    /// The blank line behind it.
     fn gap(&self) -> usize {
-        usize::from(self.is_apart() && self.len() > 0)
+        let is_apart = self.fold != Fold::Closed(0) || self.window().is_some();
+        usize::from(is_apart && self.len() > 0)
     }
 
     /// What its last line says where more of it is folded away.
     pub fn more(&self) -> String {
-        match &self.body {
-            Body::Window(window) if !window.is_at_end() || window.start > 0 => {
-                let shown: u64 = self.parts_shown(window);
-                format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)))
-            }
-            Body::Window(_) | Body::Rows(_) => match self.rows() - self.shown_rows() {
-                1 => "… 1 more line".to_owned(),
-                count => format!("… {count} more lines"),
-            },
+        if let Some(window) = self.window().filter(|window| window.is_part()) {
+            let rows = window.rows.iter().take(self.shown_rows());
+            let shown: u64 = rows.map(|row| row.text().len() as u64 + 1).sum();
+            return format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)));
         }
-    }
-
-    fn parts_shown(&self, window: &Window) -> u64 {
-        let rows = window.rows.iter().take(self.shown_rows());
-        rows.map(|row| row.text().len() as u64 + 1).sum()
+        match self.rows() - self.shown_rows() {
+            1 => "… 1 more line".to_owned(),
+            count => format!("… {count} more lines"),
+        }
     }
 }
 
@@ -302,25 +294,21 @@ impl Page {
             self.cursor = length.saturating_sub(1);
         }
         self.cursor = self.cursor.min(length.saturating_sub(1));
-        let lowest = self.cursor.saturating_sub(height.saturating_sub(1));
-        self.top = self.top.clamp(lowest, self.cursor);
-        self.top = self.top.min(length.saturating_sub(height).max(lowest));
+        self.top = top_to_show(self.cursor, self.top, length, height);
     }
 
     /// What the files on the screen need, the first that needs something.
-    pub fn request(&self, height: usize) -> Option<PartRequest> {
+    pub fn request(&self, height: usize) -> Option<(File, Ask)> {
         // What is not there at all comes before what there might be more of.
-        let jump = self.sections.iter().find_map(|section| match &section.body {
-            Body::Window(window) => window.jump.map(|ask| PartRequest { file: window.file.clone(), ask }),
-            Body::Rows(_) => None,
-        });
+        let mut windows = self.sections.iter().filter_map(Section::window);
+        let jump = windows.find_map(|window| Some((window.file.clone(), window.jump?)));
         if jump.is_some() {
             return jump;
         }
         let mut start = 0;
         for section in &self.sections {
             let length = section.len() + section.gap();
-            if let Body::Window(window) = &section.body {
+            if let Some(window) = section.window() {
                 let is_near = start <= self.top + height && start + length >= self.top;
                 let title = start + usize::from(section.title.is_some());
                 let first = self.top.saturating_sub(title);
@@ -330,7 +318,7 @@ impl Page {
                     && is_open
                     && let Some(ask) = window.request(first, last)
                 {
-                    return Some(PartRequest { file: window.file.clone(), ask });
+                    return Some((window.file.clone(), ask));
                 }
             }
             start += length;
@@ -339,15 +327,15 @@ impl Page {
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
-    pub fn take(&mut self, request: &PartRequest, part: WindowPart) {
-        let is_it =
-            |section: &Section| matches!(&section.body, Body::Window(window) if window.file == request.file);
-        let Some(place) = self.sections.iter().position(is_it) else { return };
+    pub fn take(&mut self, file: &File, ask: Ask, part: WindowPart) {
+        let mut windows = self.sections.iter().map(Section::window);
+        let place = windows.position(|window| window.is_some_and(|window| window.file == *file));
+        let Some(place) = place else { return };
         let start = self.start_of(place);
         let is_below = self.section_at(self.cursor).is_some_and(|at| at > place);
         let before = signed(self.sections[place].len());
         let Body::Window(window) = &mut self.sections[place].body else { return };
-        let moved = window.take(request.ask, part);
+        let moved = window.take(ask, part);
         let moved = if is_below { signed(self.sections[place].len()) - before } else { moved };
         for line in [&mut self.cursor, &mut self.top] {
             if *line > start {
@@ -396,8 +384,7 @@ impl Page {
 
     /// Returns true if it has windows, and all of their files hold nothing.
     pub fn is_silent(&self) -> bool {
-        let mut windows =
-            self.sections.iter().filter(|section| matches!(section.body, Body::Window(_))).peekable();
+        let mut windows = self.sections.iter().filter(|section| section.window().is_some()).peekable();
         windows.peek().is_some() && windows.all(Section::is_hidden)
     }
 
@@ -416,6 +403,12 @@ impl Page {
             }
         }
     }
+}
+
+/// The first line on a screen of a number of lines, moved as little as possible to show the cursor.
+pub fn top_to_show(cursor: usize, top: usize, length: usize, height: usize) -> usize {
+    let lowest = cursor.saturating_sub(height.saturating_sub(1));
+    top.clamp(lowest, cursor).min(length.saturating_sub(height).max(lowest))
 }
 
 /// The line in place of what is on its way.

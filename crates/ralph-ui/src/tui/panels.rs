@@ -51,16 +51,18 @@ pub fn now(frame: &mut Frame<'_>, app: &App, area: Rect) {
         let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
         let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms.validation);
         let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
-        let words = brief(running.doing.as_ref().unwrap_or(&running.agent));
-        let is_validating = running.is_validating();
-        let second =
-            |name: &str, words: String| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words);
-        if is_validating {
-            rows.push(second("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took));
+        let below = if running.is_validating() {
+            vec![("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took)]
         } else {
-            rows.push(second("agent", words));
-            rows.extend(command.map(|command| second("then", command + &took)));
-        }
+            let doing = brief(running.doing.as_ref().unwrap_or(&running.agent));
+            let then = command.map(|command| ("then", command + &took));
+            [("agent", doing)].into_iter().chain(then).collect()
+        };
+        rows.extend(
+            below
+                .into_iter()
+                .map(|(name, words)| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words)),
+        );
     } else {
         rows.push(Row::of(Look::Dim, "the next attempt is being prepared"));
     }
@@ -113,12 +115,12 @@ fn need_rows(scene: &Scene<'_>, need: &Need, shape: Shape) -> Vec<Row> {
     let row = Row::of(look, sign).and(Look::Bold, format!("{} ", brief(task)));
     let waiting: Vec<String> = feature.waiting_for(task).map(|name| brief(name)).collect();
     let wait = if waiting.len() == 1 { "waits" } else { "wait" };
-    let crosses =
-        |row: Row| if is_asking { row } else { row.and(Look::Bad, "✘".repeat(failures.min(MAX_CROSSES))) };
+    let crosses = "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) });
     match shape {
         Shape::Wide => {
             let words = if is_asking { format!(" asks: {cause}") } else { format!(" {cause}") };
-            let right = crosses(Row::of(Look::Plain, " ")).and(Look::Plain, format!("{cost:>7}"));
+            let right = Row::of(Look::Plain, " ").and(Look::Bad, crosses);
+            let right = right.and(Look::Plain, format!("{cost:>7}"));
             let mut rows = vec![row.and(Look::Plain, words).with_right(right)];
             if !waiting.is_empty() {
                 let words = format!("  {} {wait} for {}", and(&waiting), brief(task));
@@ -137,7 +139,7 @@ fn need_rows(scene: &Scene<'_>, need: &Need, shape: Shape) -> Vec<Row> {
             } else {
                 Row::of(Look::Dim, format!("{} {wait}  ", join_truncated(&waiting, 3)))
             };
-            let right = crosses(about).and(Look::Plain, format!("{cost:>8}"));
+            let right = about.and(Look::Bad, crosses).and(Look::Plain, format!("{cost:>8}"));
             vec![row.and(Look::Plain, format!(" {title}")).with_right(right)]
         }
         Shape::Narrow => {
@@ -342,14 +344,11 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
         ];
     }
     let [line, hours] = strip::rows(night, width, now, chosen);
-    let mut rows = vec![line, hours, Row::new()];
-    let dim = |words: String| Row::of(Look::Dim, format!(" {words}")).cut(0, width);
-    rows.push(dim(attempts + &failed));
-    if let Some(cost) = totals.cost.failed_usd.filter(|_| totals.failed > 0) {
-        rows.push(dim(format!("${cost:.2} went into failed attempts")));
-    }
-    rows.extend(pauses(night).map(dim));
-    rows
+    let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
+    let cost = cost.map(|cost| format!("${cost:.2} went into failed attempts"));
+    let words = [attempts + &failed].into_iter().chain(cost).chain(pauses(night));
+    let words = words.map(|words| Row::of(Look::Dim, format!(" {words}")).cut(0, width));
+    [line, hours, Row::new()].into_iter().chain(words).collect()
 }
 
 /// `quota 42 min, down 20 min`: how long the session waited for a limit, and for somebody to resume it.

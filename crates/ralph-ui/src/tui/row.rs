@@ -387,8 +387,7 @@ fn escapes(text: &str) -> Vec<(bool, &str)> {
         let behind = &rest[at + '\u{241b}'.len_utf8()..];
         let length = match behind.strip_prefix('[') {
             Some(sequence) => {
-                let is_inside = |c: char| matches!(c, '0'..='?' | ' '..='/');
-                let end = sequence.find(|c| !is_inside(c)).unwrap_or(sequence.len());
+                let end = sequence.find(|c| !matches!(c, '0'..='?' | ' '..='/')).unwrap_or(sequence.len());
                 1 + end + sequence[end..].chars().next().filter(char::is_ascii).map_or(0, char::len_utf8)
             }
             None => 0,

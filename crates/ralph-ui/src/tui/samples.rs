@@ -247,13 +247,13 @@ impl Backend for Sample {
 
     fn read(&self, request: &Request) -> Result<Answer> {
         Ok(match request {
-            Request::Part(part) => {
-                let read = self.part(&part.file, part.ask);
+            Request::Part(file, ask) => {
+                let read = self.part(file, *ask);
                 self.read.fetch_add(read.bytes.len() as u64, Ordering::Relaxed);
-                let is_agent = part.file.stream == Stream::AgentStdout
-                    && (matches!(part.file.place, Place::Record(_)) || !self.overview.live.is_empty());
+                let is_agent = file.stream == Stream::AgentStdout
+                    && (matches!(file.place, Place::Record(_)) || !self.overview.live.is_empty());
                 let events = is_agent.then(|| events(&String::from_utf8_lossy(&read.bytes)));
-                Answer::Part(rows_of_part(&part.file, &read, events.as_deref()))
+                Answer::Part(rows_of_part(file, &read, events.as_deref()))
             }
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.record(commit)?)),
             Request::Session(id) => {

@@ -67,33 +67,32 @@ pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<
     let longest = (worked / MAX_PAUSE_PART).max(1);
     // Every attempt takes some time, so that none is without a column where there is room.
     let least = (worked / (width.max(1) as u64 * 2)).max(1);
-    let weigh = |(from, to, cell, _): &(Timestamp, Timestamp, Cell, u32)| match cell {
-        Cell::Pause if from.ms_until(*to) < worked / MIN_PAUSE_PART => 0,
-        Cell::Pause => from.ms_until(*to).min(longest),
-        _ => from.ms_until(*to).max(least),
-    };
-    let total: u64 = pieces.iter().map(weigh).sum::<u64>().max(1);
+    let weights = pieces.iter().map(|(from, to, cell, _)| match (cell, from.ms_until(*to)) {
+        (Cell::Pause, ms) if ms < worked / MIN_PAUSE_PART => 0,
+        (Cell::Pause, ms) => ms.min(longest),
+        (_, ms) => ms.max(least),
+    });
+    let weights: Vec<u64> = weights.collect();
+    let total = weights.iter().sum::<u64>().max(1);
     // Of each column the piece that takes most of it, and when it begins.
     let mut columns: Vec<(u64, Cell, Timestamp, bool)> =
         vec![(0, Cell::Pause, night.started_at, false); width];
     let mut start = 0;
-    for piece in &pieces {
-        let (from, to, cell, number) = piece;
-        let end = start + weigh(piece);
-        if start == end {
+    for ((from, to, cell, number), weight) in pieces.iter().zip(weights) {
+        if weight == 0 {
             continue;
         }
-        let column = |at: u64| usize::try_from(at.saturating_mul(width as u64) / total).unwrap_or(width);
-        let reached = column(end.saturating_sub(1)) + 1 - column(start);
-        for (place, shown) in columns.iter_mut().enumerate().skip(column(start)).take(reached) {
+        let end = start + weight;
+        let [first, last] = [start, end - 1]
+            .map(|at| usize::try_from(at.saturating_mul(width as u64) / total).unwrap_or(width));
+        for (place, shown) in columns.iter_mut().enumerate().take(last + 1).skip(first) {
             let [left, right] = [place, place + 1].map(|edge| edge as u64 * total / width as u64);
             let share = right.min(end).saturating_sub(left.max(start));
             // What still fails is not covered by what lasted longer.
             let share = if *cell == Cell::Failed { share * 3 } else { share };
             if share >= shown.0 {
                 let into = left.max(start) - start;
-                let ms =
-                    if end > start { from.ms_until(*to).saturating_mul(into) / (end - start) } else { 0 };
+                let ms = from.ms_until(*to).saturating_mul(into) / weight;
                 let when = Timestamp::from_ms(from.ms() + i64::try_from(ms).unwrap_or(0));
                 *shown = (share, *cell, when, chosen.is_some() && chosen == Some(*number));
             }

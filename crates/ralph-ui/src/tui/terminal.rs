@@ -22,9 +22,10 @@ use ratatui::layout::Rect;
 use ralph_core::record::Timestamp;
 
 use super::app::{App, Effect, Opened, OwnLoop, Program};
-use super::draw::{Palette, draw};
+use super::draw::draw;
 use super::model::{Answer, Backend, Overview, Request};
 use super::row::{Look, Row, shown};
+use crate::style::Paint;
 
 /// Between two looks at the refs and the spool.
 const LOOK: Duration = Duration::from_millis(250);
@@ -105,26 +106,20 @@ impl Screen {
         Ok(result)
     }
 
-    fn draw(&mut self, app: &App, palette: Palette, address: Address<'_>) -> Result<()> {
-        self.terminal.draw(|frame| draw(frame, app, palette)).context("draw on the terminal")?;
-        if palette.has_links {
-            self.write_links(app, address).context("draw on the terminal")?;
-        }
-        Ok(())
+    /// Paths become links where there are addresses for them.
+    fn draw(&mut self, app: &App, paint: Paint, address: Option<Address<'_>>) -> Result<()> {
+        self.terminal.draw(|frame| draw(frame, app, paint)).context("draw on the terminal")?;
+        address.map_or(Ok(()), |address| self.write_links(app, address)).context("draw on the terminal")
     }
 
     /// Writes the paths on the screen once more, as links (OSC 8): a cell of a buffer cannot hold one.
     fn write_links(&mut self, app: &App, address: Address<'_>) -> io::Result<()> {
         let out = self.terminal.backend_mut();
-        for link in app.links() {
-            let Some(address) = address(&link.path) else { continue };
-            queue!(out, MoveTo(link.x, link.y))?;
-            let style = PrintStyledContent(
-                link.style
-                    .into_crossterm()
-                    .apply(format!("\x1b]8;;{address}\x1b\\{}\x1b]8;;\x1b\\", shown(&link.text))),
-            );
-            queue!(out, style)?;
+        for (place, path, style) in app.links() {
+            let Some(address) = address(&path) else { continue };
+            let link = format!("\x1b]8;;{address}\x1b\\{}\x1b]8;;\x1b\\", shown(&path));
+            let link = PrintStyledContent(style.into_crossterm().apply(link));
+            queue!(out, MoveTo(place.x, place.y), link)?;
         }
         out.flush()
     }
@@ -223,7 +218,7 @@ fn watch(backend: &Arc<dyn Backend>) -> Result<Receiver<Result<Overview>>> {
 }
 
 /// Shows the screen until the user leaves it.
-pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) -> Result<Left> {
+pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_links: bool) -> Result<Left> {
     let looks = watch(backend)?;
     let mut readers = [Reader::start(backend, "reads")?, Reader::start(backend, "reads slowly")?];
     let mut screen = Screen::take()?;
@@ -239,15 +234,11 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) ->
         if app.own_loop != own_loop {
             (app.own_loop, app.message) = (own_loop, Vec::new());
             is_stale = true;
-            match own_loop {
-                OwnLoop::Ended { code, is_beside: true } if !app.has_begun && app.is_known => {
-                    return Ok(Left::NothingBegun(code));
-                }
-                OwnLoop::Ended { is_beside: false, .. } if !app.has_begun => {
-                    let words = shown(&host.last_words().replace('\n', "; "));
-                    app.message = vec![Row::of(Look::Bad, format!("it did not start: {words}"))];
-                }
-                _ => {}
+            if let OwnLoop::Ended { is_beside: false, .. } = own_loop
+                && !app.has_begun
+            {
+                let words = shown(&host.last_words().replace('\n', "; "));
+                app.message = vec![Row::of(Look::Bad, format!("it did not start: {words}"))];
             }
         }
         match looks.try_recv() {
@@ -287,7 +278,8 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, palette: Palette) ->
             readers[usize::from(request.is_slow())].ask(request)?;
         }
         if is_stale {
-            screen.draw(&app, palette, &|path| host.address(path))?;
+            let address: Address<'_> = &|path| host.address(path);
+            screen.draw(&app, paint, has_links.then_some(address))?;
             is_stale = false;
         }
         let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
@@ -352,7 +344,6 @@ mod tests {
     use nix::sys::termios::tcgetattr;
 
     use super::*;
-    use crate::style::Paint;
 
     /// What stands on a terminal behind a program that took it and ended in this way, and whether its settings are
     /// as they were.
@@ -391,8 +382,7 @@ mod tests {
         if let Some((_, how)) = std::env::vars().find(|(name, _)| name == "RALPH_TEST_ENDING") {
             let mut screen = Screen::take().unwrap();
             let app = App::new(Rect::new(0, 0, 80, 24), Timestamp::from_seconds(0), OwnLoop::None);
-            let palette = Palette { paint: Paint::Colour, has_links: true };
-            screen.draw(&app, palette, &|_| None).unwrap();
+            screen.draw(&app, Paint::Colour, Some(&|_| None)).unwrap();
             assert!(how == "quit", "on purpose");
             return;
         }

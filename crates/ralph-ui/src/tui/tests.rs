@@ -16,7 +16,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::app::{App, Effect, Mode, Opened, OwnLoop, Program};
 use super::contents::{Subject, View, is_match};
-use super::draw::{Palette, draw};
+use super::draw::draw;
 use super::keys::{KEY_HELP, act};
 use super::layout::Panel;
 use super::model::{Backend, Request};
@@ -89,8 +89,7 @@ impl Scene {
     fn buffer(&self, paint: Paint) -> Buffer {
         let Rect { width, height, .. } = self.app.size;
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let palette = Palette { paint, has_links: false };
-        terminal.draw(|frame| draw(frame, &self.app, palette)).unwrap();
+        terminal.draw(|frame| draw(frame, &self.app, paint)).unwrap();
         terminal.backend().buffer().clone()
     }
 
@@ -505,14 +504,14 @@ fn a_new_size_keeps_what_is_chosen_on_the_screen() {
 fn paths_that_lead_to_files_are_known_by_their_places() {
     let scene = Scene::new(morning(), (120, 36));
     let links = scene.app.links();
-    let paths: Vec<&str> = links.iter().map(|link| link.path.as_str()).collect();
+    let paths: Vec<&str> = links.iter().map(|(_, path, _)| path.as_str()).collect();
     assert_eq!(paths, ["src/export/csv.ts", "src/export/csv.test.ts", "specs/004-boards/spec.md"]);
     let buffer = scene.buffer(Paint::Plain);
-    for link in &links {
-        let shown: String = (0..u16::try_from(link.path.len()).unwrap())
-            .map(|x| buffer[(link.x + x, link.y)].symbol().to_owned())
+    for (place, path, _) in &links {
+        let shown: String = (0..u16::try_from(path.len()).unwrap())
+            .map(|x| buffer[(place.x + x, place.y)].symbol().to_owned())
             .collect();
-        assert_eq!(shown, link.path);
+        assert_eq!(shown, *path);
     }
 }
 

@@ -54,18 +54,13 @@ impl Tree {
         }
         self.phases.retain(|phase| items[phase.items.clone()].iter().any(Item::is_task));
         // What matters now is open: what runs, else what fails, else what asks, else where the next task is.
-        let has = |phase: &&Phase, wanted: fn(TaskState<'_>) -> bool| {
-            items[phase.items.clone()]
-                .iter()
-                .any(|item| item.is_task() && wanted(feature.state(item, running)))
-        };
-        let kinds: [fn(TaskState<'_>) -> bool; 4] = [
-            |state| state == TaskState::Runs,
-            |state| state == TaskState::Fails,
-            |state| state == TaskState::Asks,
-            |state| state == TaskState::Open,
-        ];
-        let found = kinds.into_iter().find_map(|kind| self.phases.iter().find(|phase| has(phase, kind)));
+        let wanted = [TaskState::Runs, TaskState::Fails, TaskState::Asks, TaskState::Open].into_iter();
+        let found = { wanted }.find_map(|wanted| {
+            self.phases.iter().find(|phase| {
+                let mut tasks = items[phase.items.clone()].iter().filter(|item| item.is_task());
+                tasks.any(|item| feature.state(item, running) == wanted)
+            })
+        });
         self.open = found.map(|phase| phase.name.clone()).into_iter().collect();
         self.list(feature);
     }
@@ -126,12 +121,5 @@ impl Tree {
             self.toggled.insert(name);
         }
         self.list(feature);
-    }
-
-    /// Scrolls to show the selection on a screen of a number of lines.
-    pub fn keep_in_view(&mut self, height: usize) {
-        let lowest = self.place.saturating_sub(height.saturating_sub(1));
-        self.top = self.top.clamp(lowest, self.place.max(lowest));
-        self.top = self.top.min(self.lines.len().saturating_sub(height).max(lowest));
     }
 }

@@ -48,6 +48,11 @@ impl Window {
         self.total.is_some_and(|total| self.end >= total)
     }
 
+    /// Returns true if there is more of the file than it has.
+    pub fn is_part(&self) -> bool {
+        !self.is_at_end() || self.start > 0
+    }
+
     /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
     pub fn take(&mut self, ask: Ask, part: WindowPart) -> isize {
         let WindowPart { start, end, total, rows } = part;

@@ -11,11 +11,11 @@ use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
 use crate::tui::model::{Attempt, Feature};
-use crate::tui::page::{At, Body};
+use crate::tui::page::{At, Body, Section};
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::{Line, Tree};
 
-use super::{App, Effect, Mode, Opened, OwnLoop, Program, Question};
+use super::{App, Effect, Mode, Opened, OwnLoop, Program};
 
 /// Lines that a turn of the mouse's wheel moves.
 const WHEEL: isize = 3;
@@ -35,19 +35,15 @@ impl App {
                 self.read_help(key);
                 None
             }
-            Mode::Find(before) => {
-                self.type_words(key, false, before);
-                None
-            }
-            Mode::Search(before) => {
-                self.type_words(key, true, before);
+            Mode::Find(before) | Mode::Search(before) => {
+                self.type_words(key, before);
                 None
             }
             Mode::Hint(task, text, is_answer) => self.type_hint(key, task, text, is_answer),
             Mode::Leave | Mode::Stop => self.answer(key),
-            Mode::Confirm(question) => {
+            Mode::Confirm { effect, .. } => {
                 self.mode = Mode::Browse;
-                matches!(key.code, KeyCode::Char('y') | KeyCode::Enter).then_some(*question.effect)
+                matches!(key.code, KeyCode::Char('y') | KeyCode::Enter).then_some(*effect)
             }
         }
     }
@@ -72,7 +68,7 @@ impl App {
     }
 
     fn act(&mut self, act: Act) -> Option<Effect> {
-        let area = self.area_of(self.panel);
+        let area = self.areas().area(self.panel);
         let height = isize::try_from(area.height.saturating_sub(2)).unwrap_or(1).max(1);
         match act {
             Act::Down => self.move_by(1),
@@ -92,9 +88,10 @@ impl App {
             Act::Left | Act::Back => self.back(),
             Act::NextPanel | Act::PreviousPanel => self.other_panel(act == Act::NextPanel),
             Act::Panel(number) => {
-                if let Some(panel) = Panel::lists(self.live().is_some()).get(number) {
+                let panel = Panel::all(self.live().is_some()).get(number).copied();
+                if let Some(panel) = panel.filter(|panel| *panel != Panel::Detail) {
                     self.view = View::Detail;
-                    self.focus(*panel);
+                    self.focus(panel);
                 }
             }
             Act::Show(view) => self.show(view),
@@ -165,17 +162,6 @@ impl App {
         self.message = vec![Row::of(look, words)];
     }
 
-    fn area_of(&self, panel: Panel) -> ratatui::layout::Rect {
-        let areas = self.areas();
-        match panel {
-            Panel::Now => areas.now,
-            Panel::Needs => areas.needs,
-            Panel::Tasks => areas.tasks,
-            Panel::Night => areas.night,
-            Panel::Detail => areas.detail,
-        }
-    }
-
     /// Shows a view; the same key again leads back.
     fn show(&mut self, view: View) {
         let is_again = self.view == view && self.panel == Panel::Detail && view != View::Log;
@@ -187,8 +173,7 @@ impl App {
     }
 
     fn other_panel(&mut self, is_next: bool) {
-        let lists = Panel::lists(self.live().is_some());
-        let all: Vec<Panel> = lists.iter().copied().chain([Panel::Detail]).collect();
+        let all = Panel::all(self.live().is_some());
         let at = all.iter().position(|panel| *panel == self.panel).unwrap_or(0);
         let step = if is_next { 1 } else { all.len() - 1 };
         self.focus(all[(at + step) % all.len()]);
@@ -243,13 +228,12 @@ impl App {
             (subject, Some(scene)) => scene.attempt(subject).map(|(_, one)| one.number()),
         };
         let Some((_, night)) = self.night() else { return false };
-        let is_wanted = |one: &&Attempt| one.outcome() != Outcome::Skipped && is_wanted(one);
-        let mut all = night.attempts.iter();
+        let mut all = night.attempts.iter().filter(|one| one.outcome() != Outcome::Skipped && is_wanted(one));
         let found = match (number, step > 0) {
-            (Some(number), true) => all.filter(|one| one.number() > number).find(is_wanted),
-            (Some(number), false) => all.rfind(|one| one.number() < number && is_wanted(one)),
-            (None, true) => all.find(is_wanted),
-            (None, false) => all.rfind(is_wanted),
+            (Some(number), true) => all.find(|one| one.number() > number),
+            (Some(number), false) => all.rfind(|one| one.number() < number),
+            (None, true) => all.next(),
+            (None, false) => all.next_back(),
         };
         let Some(found) = found.map(Attempt::number) else { return false };
         self.subject = Subject::Attempt(found);
@@ -349,10 +333,8 @@ impl App {
             }
             Subject::Night | Subject::Need(_) => None,
         };
-        let is_open = |(feature, _): (&Arc<Feature>, _)| {
-            task.as_ref().and_then(|task| feature.list.find(task)).is_some_and(|item| !item.done)
-        };
-        let task = task.clone().filter(|_| self.night().is_some_and(is_open));
+        let list = self.night().map(|(feature, _)| &feature.list);
+        let task = task.filter(|task| list.and_then(|list| list.find(task)).is_some_and(|item| !item.done));
         match (task, is_answer) {
             (None, true) => {
                 self.say(Look::Dim, "choose a task that is not done: its next prompt has the answer");
@@ -373,11 +355,11 @@ impl App {
         if night.status == Status::Completed {
             return self.say(Look::Dim, "nothing to resume: the session is completed");
         }
-        self.mode = Mode::Confirm(Question {
+        self.mode = Mode::Confirm {
             title: "Resume this session?".to_owned(),
-            yes: "start the loop; it goes on when the screen is left".to_owned(),
+            yes: "start the loop; it goes on when the screen is left",
             effect: Box::new(Effect::Start(vec!["resume".to_owned(), id])),
-        });
+        };
     }
 
     /// Of a task, takes back what it left unfinished; of an attempt, restores the files as they were after it.
@@ -412,11 +394,11 @@ impl App {
                 "nothing of this is left in your work tree; choose another task or an attempt",
             ),
             Some((title, arguments)) => {
-                self.mode = Mode::Confirm(Question {
+                self.mode = Mode::Confirm {
                     title,
-                    yes: "yes; the files as they are now are saved first".to_owned(),
+                    yes: "yes; the files as they are now are saved first",
                     effect: Box::new(Effect::Run(arguments, None)),
-                });
+                };
             }
         }
     }
@@ -432,47 +414,34 @@ impl App {
 
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.
     fn opened(&self, program: Program) -> Opened {
-        let files = || {
-            self.page.sections.iter().filter_map(|section| match &section.body {
-                Body::Window(window) if window.total != Some(0) => Some(&window.file),
-                Body::Window(_) | Body::Rows(_) => None,
-            })
-        };
-        let section = self.page.section_at(self.page.cursor);
-        let at_cursor = section.and_then(|place| match &self.page.sections[place].body {
-            Body::Window(window) => Some(&window.file),
-            Body::Rows(_) => None,
+        let section = self.page.section_at(self.page.cursor).map(|place| &self.page.sections[place]);
+        let mut windows = self.page.sections.iter().filter_map(Section::window);
+        let first = windows.find(|window| window.total != Some(0));
+        if let Some(window) = section.and_then(Section::window).or(first) {
+            return Opened::File(window.file.clone());
+        }
+        // What is at the cursor, else the last that the view names.
+        let at_cursor = self.page.at(self.page.cursor).and_then(|at| self.page.row(at));
+        let here = at_cursor.into_iter().chain(section.and_then(|section| section.title.as_ref()));
+        let here = here.filter(|_| self.panel == Panel::Detail);
+        let all = self.page.sections.iter().rev().flat_map(|section| {
+            match &section.body {
+                Body::Rows(rows) => rows.as_slice(),
+                Body::Window(_) => &[],
+            }
+            .iter()
+            .rev()
         });
-        if let Some(file) = at_cursor.or_else(|| files().next()) {
-            return Opened::File(file.clone());
-        }
-        let link = || {
-            let at_cursor = self.page.at(self.page.cursor).and_then(|at| self.page.row(at));
-            let of_section = section.and_then(|place| self.page.sections[place].title.as_ref());
-            let linked = |row: &Row| row.link.clone();
-            let is_on_it = self.panel == Panel::Detail;
-            let here = at_cursor.into_iter().chain(of_section).find_map(linked).filter(|_| is_on_it);
-            here.or_else(|| {
-                self.page.sections.iter().rev().find_map(|section| match &section.body {
-                    Body::Rows(rows) => rows.iter().rev().find_map(linked),
-                    Body::Window(_) => None,
-                })
-            })
-        };
-        match (program, self.view) {
-            (Program::Editor, View::Detail | View::Diff) if link().is_some() => {
-                return Opened::Own(link().unwrap_or_default());
+        let target = self.scene().and_then(|scene| scene.diff_target(&self.subject));
+        match (program, self.view, here.chain(all).find_map(|row| row.link.clone()), target) {
+            (Program::Editor, View::Detail | View::Diff, Some(path), _) => Opened::Own(path),
+            (_, View::Diff, _, Some(target)) => Opened::Diff(target),
+            _ => {
+                let lines = self.page.lines(0, self.page.len());
+                let texts = lines.iter().map(|at| self.page.row(*at).map_or(String::new(), Row::text));
+                Opened::Text(texts.map(|text| text + "\n").collect())
             }
-            (_, View::Diff) => {
-                if let Some(target) = self.scene().and_then(|scene| scene.diff_target(&self.subject)) {
-                    return Opened::Diff(target);
-                }
-            }
-            _ => {}
         }
-        let lines = self.page.lines(0, self.page.len());
-        let text = |at: &At| self.page.row(*at).map_or(String::new(), Row::text);
-        Opened::Text(lines.iter().map(|at| text(at) + "\n").collect())
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) {
@@ -501,7 +470,7 @@ impl App {
                 self.page.move_by(lines);
                 self.follows &= lines > 0;
                 self.page.top = self.page.top.saturating_add_signed(lines);
-                let height = usize::from(areas.detail.height.saturating_sub(2));
+                let height = usize::from(areas.area(Panel::Detail).height.saturating_sub(2));
                 self.page.cursor = if lines > 0 {
                     self.page.cursor.max(self.page.top)
                 } else {

@@ -58,7 +58,8 @@ impl App {
     }
 
     /// Types what is looked for in a view, or what the log is filtered by. Esc brings back what it was before.
-    pub(super) fn type_words(&mut self, key: KeyEvent, is_search: bool, before: String) {
+    pub(super) fn type_words(&mut self, key: KeyEvent, before: String) {
+        let is_search = matches!(self.mode, Mode::Search(_));
         let words = if is_search { &mut self.search } else { &mut self.filter };
         match key.code {
             KeyCode::Enter => {}
@@ -77,19 +78,20 @@ impl App {
     /// The next line of the view that has what is looked for, or the one before; behind the last comes the first.
     pub(super) fn go_to_hit(&mut self, is_next: bool) {
         let wanted = self.search.to_lowercase();
-        let lines = self.page.lines(0, self.page.len());
-        let is_hit = |line: &usize| {
-            let row = self.page.row(lines[*line]);
-            !wanted.is_empty() && row.is_some_and(|row| row.text().to_lowercase().contains(&wanted))
-        };
-        let cursor = self.page.cursor.min(lines.len());
+        let lines = self.page.lines(0, self.page.len()).into_iter().enumerate();
+        let hits = lines.filter(|(_, at)| {
+            let row = self.page.row(*at).filter(|_| !wanted.is_empty());
+            row.is_some_and(|row| row.text().to_lowercase().contains(&wanted))
+        });
+        let hits: Vec<usize> = hits.map(|(line, _)| line).collect();
+        let cursor = self.page.cursor;
         let found = if is_next {
-            (cursor + 1..lines.len()).chain(0..lines.len().min(cursor + 1)).find(is_hit)
+            hits.iter().find(|line| **line > cursor).or(hits.first())
         } else {
-            (0..cursor).rev().chain((cursor..lines.len()).rev()).find(is_hit)
+            hits.iter().rfind(|line| **line < cursor).or(hits.last())
         };
         match found {
-            Some(line) => (self.page.cursor, self.page.sticks, self.follows) = (line, false, false),
+            Some(line) => (self.page.cursor, self.page.sticks, self.follows) = (*line, false, false),
             None if self.search.is_empty() => {
                 self.say(Look::Dim, "nothing is searched for: / in an output, a diff or a prompt");
             }

@@ -10,7 +10,7 @@ use ralph_core::record::{FailureClass, Iteration, Outcome};
 use super::Scene;
 use super::output::{call, markdown, result_of};
 use super::task::{changed_files, excerpt};
-use super::words::{brief, fact, look_of_exit, outcome_of, took, validation};
+use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validation};
 
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
     let entry = &attempt.entry;
@@ -38,19 +38,12 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
     let mut sections = vec![Section::plain(rows)];
-    let record = scene.cache.iteration(&entry.commit);
     if attempt.is_failed() {
-        let excerpt = excerpt(scene, Some(attempt));
-        if !excerpt.is_empty() {
-            sections.push(Section::plain(excerpt));
-        }
+        sections.push(Section::plain(excerpt(scene, Some(attempt))));
     }
-    let Some(record) = record else { return sections };
+    let Some(record) = scene.cache.iteration(&entry.commit) else { return sections };
     sections.push(Section::plain(facts(attempt, record)));
-    let files = changed_files(scene, attempt);
-    if !files.is_empty() {
-        sections.push(Section::plain(files));
-    }
+    sections.push(Section::plain(changed_files(scene, attempt)));
     let said = record.facts.final_message.trim();
     if !said.is_empty() {
         sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), Fold::Open, prose(said)));
@@ -104,9 +97,8 @@ fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
     if let Some(code) = record.exit.agent {
         let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", brief(model)));
         let time = record.duration_ms.agent.map_or(String::new(), |ms| format!(", {}", duration(ms)));
-        let how = if code < 0 { "was stopped".to_owned() } else { format!("exit {code}") };
         let row = Row::of(Look::Plain, format!("{}{model}  ", brief(&record.agent)));
-        rows.push(fact("Agent", row.and(look_of_exit(code), how).and(Look::Plain, time)));
+        rows.push(fact("Agent", row.and(look_of_exit(code), exit(code)).and(Look::Plain, time)));
     }
     if let Some(error) = record.error.as_deref() {
         rows.push(fact("Error", Row::of(Look::Bad, brief(error))));

@@ -8,27 +8,17 @@ use super::words::brief;
 
 /// A section for each file of a patch.
 pub fn sections(patch: &Patch) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
-    let mut head = Vec::new();
-    head.extend(patch.left_out.iter().map(|why| Row::of(Look::Warn, brief(why))));
-    let mut file: Option<(Row, Vec<Row>, [usize; 2])> = None;
+    let mut head: Vec<Row> = patch.left_out.iter().map(|why| Row::of(Look::Warn, brief(why))).collect();
+    let mut files: Vec<(Row, Vec<Row>, [usize; 2])> = Vec::new();
     let mut is_in_hunk = false;
-    let close = |file: Option<(Row, Vec<Row>, [usize; 2])>, sections: &mut Vec<Section>| {
-        if let Some((name, rows, [added, removed])) = file {
-            let counts = Row::of(Look::Good, format!("+{added}")).and(Look::Bad, format!(" −{removed}"));
-            let name = name.with_right(counts);
-            sections.push(Section::titled(name, Fold::Open, rows));
-        }
-    };
     for line in patch.text.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            close(file.take(), &mut sections);
             let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
-            file = Some((Row::of(Look::Bold, shown(name)).linked(name), Vec::new(), [0; 2]));
+            files.push((Row::of(Look::Bold, shown(name)).linked(name), Vec::new(), [0; 2]));
             is_in_hunk = false;
             continue;
         }
-        let Some((_, rows, counts)) = &mut file else {
+        let Some((_, rows, counts)) = files.last_mut() else {
             head.extend(Row::lines(line, Look::Plain));
             continue;
         };
@@ -52,12 +42,12 @@ pub fn sections(patch: &Patch) -> Vec<Section> {
         };
         Row::line(line, look, rows);
     }
-    close(file, &mut sections);
-    if sections.is_empty() && head.is_empty() {
+    if files.is_empty() && head.is_empty() {
         head.push(Row::of(Look::Dim, "it changed nothing"));
     }
-    if !head.is_empty() {
-        sections.insert(0, Section::plain(head));
-    }
-    sections
+    let files = files.into_iter().map(|(name, rows, [added, removed])| {
+        let counts = Row::of(Look::Good, format!("+{added}")).and(Look::Bad, format!(" −{removed}"));
+        Section::titled(name.with_right(counts), Fold::Open, rows)
+    });
+    [Section::plain(head)].into_iter().chain(files).collect()
 }

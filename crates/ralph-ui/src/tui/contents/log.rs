@@ -122,16 +122,6 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
 pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
     let entry = &attempt.entry;
-    let is_exit = |word: &str| {
-        let (which, code) = word.split_once('=').unwrap_or(("", word));
-        let code = code.parse().ok();
-        code.is_some()
-            && match which {
-                "agent" => entry.exit.agent == code,
-                "validation" => entry.exit.validation == code,
-                _ => entry.exit.agent == code || entry.exit.validation == code,
-            }
-    };
     let outcome = match attempt.outcome() {
         Outcome::Success => "success done",
         Outcome::Failure if entry.failure_class.is_some_and(FailureClass::is_question) => {
@@ -157,7 +147,12 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
         entry.model.as_deref().unwrap_or_default(),
     ];
     filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
-        Some(exit) => is_exit(exit),
+        Some(exit) => {
+            let (which, code) = exit.split_once('=').unwrap_or(("", exit));
+            let code = code.parse().ok();
+            let is_agents = which != "validation" && entry.exit.agent == code;
+            code.is_some() && (is_agents || which != "agent" && entry.exit.validation == code)
+        }
         None => texts.iter().any(|text| text.to_lowercase().contains(word)),
     })
 }

@@ -10,9 +10,9 @@ mod task;
 mod words;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use ralph_core::record::{Iteration, ObjectId, Outcome, SessionId, TaskName, Timestamp};
+use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 
 use super::model::{
     Answer, Attempt, DiffTarget, Feature, InFlight, Night, Overview, Patch, Place, Request, SessionDetail,
@@ -62,14 +62,10 @@ impl View {
 /// What was read so far, and what is wanted.
 #[derive(Debug, Default)]
 pub struct Cache {
-    known: HashMap<Request, Known>,
+    known: HashMap<Request, Result<Answer, String>>,
+    /// What of it may have changed.
+    stale: HashSet<Request>,
     wanted: RefCell<Vec<Request>>,
-}
-
-#[derive(Debug)]
-struct Known {
-    answer: Result<Answer, String>,
-    is_stale: bool,
 }
 
 /// Most answers that are kept.
@@ -79,22 +75,19 @@ impl Cache {
     /// Returns an answer, or orders it.
     fn get(&self, request: Request) -> Option<Result<&Answer, &str>> {
         let known = self.known.get(&request);
-        if known.is_none_or(|known| known.is_stale) && !self.wanted.borrow().contains(&request) {
+        if self.is_needed(&request) && !self.wanted.borrow().contains(&request) {
             self.wanted.borrow_mut().push(request);
         }
-        known.map(|known| known.answer.as_ref().map_err(String::as_str))
+        known.map(|answer| answer.as_ref().map_err(String::as_str))
+    }
+
+    fn is_needed(&self, request: &Request) -> bool {
+        !self.known.contains_key(request) || self.stale.contains(request)
     }
 
     pub fn iteration(&self, commit: &ObjectId) -> Option<&Iteration> {
         match self.get(Request::Iteration(commit.clone()))? {
             Ok(Answer::Iteration(iteration)) => Some(iteration),
-            _ => None,
-        }
-    }
-
-    pub fn session(&self, id: &SessionId) -> Option<&SessionDetail> {
-        match self.get(Request::Session(id.clone()))? {
-            Ok(Answer::Session(detail)) => Some(detail),
             _ => None,
         }
     }
@@ -118,14 +111,13 @@ impl Cache {
         if self.known.len() >= MAX_KNOWN {
             self.known.retain(|request, _| request.is_volatile());
         }
-        self.known.insert(request, Known { answer, is_stale: false });
+        self.stale.remove(&request);
+        self.known.insert(request, answer);
     }
 
     /// Has everything read again that may have changed.
     pub fn invalidate(&mut self) {
-        for (_, known) in self.known.iter_mut().filter(|(request, _)| request.is_volatile()) {
-            known.is_stale = true;
-        }
+        self.stale.extend(self.known.keys().filter(|request| request.is_volatile()).cloned());
     }
 
     /// Forgets what is wanted, before a page says anew what it needs.
@@ -134,12 +126,7 @@ impl Cache {
     }
 
     pub fn wanted(&self) -> Vec<Request> {
-        self.wanted
-            .borrow()
-            .iter()
-            .filter(|request| self.known.get(request).is_none_or(|known| known.is_stale))
-            .cloned()
-            .collect()
+        self.wanted.borrow().iter().filter(|request| self.is_needed(request)).cloned().collect()
     }
 }
 
@@ -162,11 +149,14 @@ pub struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     pub fn in_flight(&self) -> Option<&'a InFlight> {
-        self.overview.in_flight(&self.night.id)
+        self.overview.live.get(&self.night.id)?.in_flight.as_ref()
     }
 
     pub fn detail(&self) -> Option<&'a SessionDetail> {
-        self.cache.session(&self.night.id)
+        match self.cache.get(Request::Session(self.night.id.clone()))? {
+            Ok(Answer::Session(detail)) => Some(detail),
+            _ => None,
+        }
     }
 
     /// Returns the task that an agent works on.
@@ -176,12 +166,8 @@ impl<'a> Scene<'a> {
 
     /// Returns the attempt that a view of a subject shows: of a task the last one, of a session the newest.
     pub fn attempt(&self, subject: &Subject) -> Option<(&'a Night, &'a Attempt)> {
-        let is_run = |one: &&Attempt| one.outcome() != Outcome::Skipped;
         match subject {
-            Subject::Night | Subject::Running => {
-                let last = self.night.attempts.iter().rfind(is_run)?;
-                Some((self.night, last))
-            }
+            Subject::Night | Subject::Running => Some((self.night, self.night.last_run(|_| true)?)),
             Subject::Attempt(number) => Some((self.night, self.night.attempt(*number)?)),
             Subject::Need(place) => {
                 let need = self.feature.summary.needs_you.get(*place)?;
@@ -190,9 +176,7 @@ impl<'a> Scene<'a> {
             }
             Subject::Task(task) => {
                 let mut all = self.feature.nights.iter().rev();
-                all.find_map(|night| {
-                    Some((night, night.attempts.iter().rfind(|one| one.is_of(task) && is_run(one))?))
-                })
+                all.find_map(|night| Some((night, night.last_run(|one| one.is_of(task))?)))
             }
         }
     }
@@ -221,8 +205,8 @@ impl<'a> Scene<'a> {
             }
             Subject::Task(task) => {
                 let (night, last) = self.attempt(subject)?;
-                let is_done = |one: &&Attempt| one.is_of(task) && one.outcome() == Outcome::Success;
-                let done = night.attempts.iter().rfind(|one| is_done(one) && one.number() < last.number());
+                let mut before = night.attempts.iter().filter(|one| one.number() < last.number());
+                let done = before.rfind(|one| one.is_of(task) && one.outcome() == Outcome::Success);
                 let after = done.map_or(0, Attempt::number);
                 let is_success = last.outcome() == Outcome::Success;
                 let number = last.number();
@@ -264,21 +248,18 @@ impl<'a> Scene<'a> {
 
     /// Returns the title of the detail.
     pub fn title(&self, subject: &Subject, view: View) -> Row {
-        let of_task = |task: &str| {
-            let text = self.feature.list.find(task).map_or(String::new(), |item| item.text.clone());
-            Row::of(Look::Bold, brief(task)).and(Look::Plain, format!(" {}", brief(&text)))
-        };
         let title = match (view, subject) {
             (View::Log, _) => Row::of(Look::Bold, "Log"),
             (View::Nights, _) => Row::of(Look::Bold, "Nights"),
             (_, Subject::Running) if self.in_flight().is_some() => {
-                self.running_task().map(of_task).unwrap_or_default()
+                self.running_task().map(|task| self.task_title(task)).unwrap_or_default()
             }
             (_, Subject::Night | Subject::Running) => Row::of(Look::Bold, brief(self.feature.name())),
-            (_, Subject::Task(task)) => of_task(task),
+            (_, Subject::Task(task)) => self.task_title(task),
             (_, Subject::Attempt(number)) => {
                 let task = self.night.attempt(*number).and_then(|one| one.entry.task.as_deref());
-                Row::of(Look::Bold, format!("#{number} ")).then(task.map(of_task).unwrap_or_default())
+                let title = task.map(|task| self.task_title(task)).unwrap_or_default();
+                Row::of(Look::Bold, format!("#{number} ")).then(title)
             }
             (_, Subject::Need(place)) => {
                 let need = self.feature.summary.needs_you.get(*place);
@@ -295,12 +276,20 @@ impl<'a> Scene<'a> {
         };
         if of_which.is_empty() { title } else { title.and(Look::Accent, format!("  {of_which}")) }
     }
+
+    fn task_title(&self, task: &str) -> Row {
+        let text = self.feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
+        Row::of(Look::Bold, brief(task)).and(Look::Plain, format!(" {text}"))
+    }
+}
+
+fn nothing(words: &str) -> Page {
+    Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])])
 }
 
 /// Makes the page of a subject in a view.
 pub fn page(scene: &Scene<'_>, subject: &Subject, view: View) -> Page {
     let attempt = scene.attempt(subject);
-    let nothing = |words: &str| Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words.to_owned())])]);
     let running = scene.in_flight().filter(|_| scene.is_live(subject));
     match view {
         View::Log => Page::new(log::sections(scene)),

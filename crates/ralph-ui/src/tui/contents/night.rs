@@ -4,7 +4,7 @@ use crate::ending;
 use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
 use crate::style::{Count, duration, grouped, tokens_told};
-use crate::tui::model::{Attempt, Night};
+use crate::tui::model::Attempt;
 use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{ArtifactStatus, NeedKind, RALPH, Tokens};
@@ -137,20 +137,17 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
         sections.push(Section::plain(vec![Row::of(Look::Dim, what).indented(2)]));
     }
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
-        let words = super::task::said(scene, Some(attempt), None);
-        sections.push(Section::plain(
-            [Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))]
-                .into_iter()
-                .chain(words)
-                .collect(),
-        ));
+        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))];
+        rows.extend(super::task::said(scene, Some(attempt), None));
+        sections.push(Section::plain(rows));
     }
     sections
 }
 
 /// All sessions, newest first.
 pub fn list(scene: &Scene<'_>) -> Vec<Section> {
-    let section = |(feature, night): (&std::sync::Arc<crate::tui::model::Feature>, &Night)| {
+    let nights = scene.overview.nights().into_iter();
+    let sections = nights.map(|(feature, night)| {
         let live = scene.overview.live.get(&night.id);
         let totals = &night.totals;
         let left = Row::of(Look::Dim, format!(" {}  ", local_minute(night.started_at)))
@@ -163,6 +160,6 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
             usd(totals.cost.usd)
         );
         Section::folded(night.id.to_string(), left.with_right(Row::of(Look::Dim, words)), Vec::new())
-    };
-    scene.overview.nights().into_iter().map(section).collect()
+    });
+    sections.collect()
 }

@@ -8,7 +8,7 @@ use crate::tui::window::Window;
 use ralph_core::record::AgentEvent;
 use ralph_store::{Ask, FilePart};
 
-use super::words::{brief, look_of_exit};
+use super::words::{brief, exit, look_of_exit};
 
 /// Longest result of a tool call in its row.
 const MAX_RESULT: usize = 32;
@@ -27,14 +27,11 @@ pub fn rows_of_part(file: &File, part: &FilePart, events: Option<&[AgentEvent]>)
 /// What an attempt printed, the validation first if that is what failed.
 pub fn sections(night: &Night, attempt: &Attempt) -> Vec<Section> {
     let entry = &attempt.entry;
-    let exit = |name: &str, code: Option<i32>| match code {
-        None => Row::of(Look::Dim, format!("{name} did not run  ")),
-        Some(code) => Row::of(Look::Plain, format!("{name} ")).and(
-            look_of_exit(code),
-            if code < 0 { "was stopped  ".to_owned() } else { format!("exit {code}  ") },
-        ),
-    };
-    let head = exit("validation", entry.exit.validation).then(exit("agent", entry.exit.agent));
+    let codes = [("validation", entry.exit.validation), ("agent", entry.exit.agent)];
+    let head = codes.into_iter().fold(Row::new(), |row, (name, code)| match code {
+        None => row.and(Look::Dim, format!("{name} did not run  ")),
+        Some(code) => row.and(Look::Plain, format!("{name} ")).and(look_of_exit(code), exit(code) + "  "),
+    });
     let mut sections = vec![Section::plain(vec![head])];
     let agent = entry.agent.as_ref();
     let author = agent.map(|agent| (night.id.clone(), agent.clone()));

@@ -23,13 +23,15 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let task = item.name.as_str();
     let state = feature.state(item, scene.running_task());
     let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
-    let attempts = || tried.iter().flat_map(|(_, attempts)| attempts.iter().copied());
-    let times = attempts().filter(|one| one.outcome().is_attempt()).count();
-    let cost: Option<f64> = attempts().filter_map(|one| one.entry.cost_usd).reduce(|one, other| one + other);
-    let spent = [Count(times as u64, "attempt").to_string(), usd(cost)];
-    let spent: Vec<String> = spent.into_iter().filter(|words| !words.is_empty()).collect();
-    let spent = if times > 0 { Row::of(Look::Dim, spent.join(", ")) } else { Row::new() };
-    let mut rows = head(scene, item, state, &spent);
+    let attempts: Vec<&Attempt> = tried.iter().flat_map(|(_, attempts)| attempts.iter().copied()).collect();
+    let times = attempts.iter().filter(|one| one.outcome().is_attempt()).count();
+    let mut rows = head(scene, item, state);
+    if times > 0 {
+        let cost = attempts.iter().filter_map(|one| one.entry.cost_usd).reduce(|one, other| one + other);
+        let cost = cost.map_or(String::new(), |cost| format!(", {}", usd(Some(cost))));
+        let spent = Row::of(Look::Dim, format!("{}{cost}", Count(times as u64, "attempt")));
+        rows[0] = std::mem::take(&mut rows[0]).with_right(spent);
+    }
     let mut waiting = feature.waiting_for(task).map(|name| brief(name)).collect::<Vec<_>>();
     waiting.dedup();
     if !waiting.is_empty() && state != TaskState::Done {
@@ -43,17 +45,13 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
         sections.push(Section::plain(rows));
     }
     if !tried.is_empty() {
-        sections.push(Section::plain(list_of_attempts(scene, &tried)));
+        sections.push(Section::plain(list_of_attempts(scene, &tried, &attempts)));
     }
     let last = scene.attempt(&Subject::Task(task.to_owned()));
-    let mut files = Vec::new();
     if !item.done {
-        files = unfinished(scene, task);
+        sections.push(Section::plain(unfinished(scene, task)));
     } else if let Some((_, last)) = last {
-        files = changed_files(scene, last);
-    }
-    if !files.is_empty() {
-        sections.push(Section::plain(files));
+        sections.push(Section::plain(changed_files(scene, last)));
     }
     let mut facts: Vec<Row> = Vec::new();
     facts.extend(last.and_then(|(_, last)| validation(last)).map(|words| fact("Validation", words)));
@@ -66,18 +64,17 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     sections
 }
 
-/// What is to be known first.
-fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Vec<Row> {
+/// What is to be known first, in a row or more.
+fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
     let feature = scene.feature;
     let need = feature.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
     let last = scene.attempt(&Subject::Task(item.name.clone())).map(|(_, last)| last);
     let failures = feature.failures_of(&item.name) as u64;
     let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry.cause.as_deref());
-    let title = |look, words: String| Row::of(look, words).with_right(spent.clone());
     match state {
         TaskState::Asks => {
             let question = cause.unwrap_or_default();
-            let mut rows = vec![title(Look::Warn, "The agent asks".to_owned()), Row::new()];
+            let mut rows = vec![Row::of(Look::Warn, "The agent asks"), Row::new()];
             // What follows the question may be several sentences.
             let end = question.find('?').map_or(question.len(), |at| at + 1);
             let (question, more) = question.split_at(end);
@@ -96,7 +93,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Ve
             let undone = record.is_some_and(|record| record.restored_to.is_some());
             let words = format!("Given up after {}", Count(failures, "attempt"));
             let words = if undone { format!("{words}; changes undone") } else { words };
-            let mut rows = vec![title(Look::Bad, words), Row::new()];
+            let mut rows = vec![Row::of(Look::Bad, words), Row::new()];
             rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
             rows.extend(excerpt(scene, last));
             rows
@@ -104,7 +101,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Ve
         TaskState::Done => {
             let done = last.filter(|last| last.outcome() == Outcome::Success);
             let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number()));
-            let mut rows = vec![title(Look::Good, words)];
+            let mut rows = vec![Row::of(Look::Good, words)];
             let flagged = feature.summary.flagged.iter().find(|flagged| flagged.task == item.name);
             let text = flagged.map(|flagged| flagged.text.as_deref().unwrap_or("look at it"));
             rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(text))).indented(4)));
@@ -119,16 +116,16 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Ve
                 .any(|need| need.task.as_deref() == Some(other) && need.why == NeedKind::Fails);
             let times = Count(feature.failures_of(other) as u64, "time");
             let why = if gave_up { format!(", which failed {times}") } else { String::new() };
-            vec![title(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
+            vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
         TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
             let words = format!("Failed {}; the loop tries it again", Count(failures, "time"));
-            let mut rows = vec![title(Look::Plain, words)];
+            let mut rows = vec![Row::of(Look::Plain, words)];
             rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
             rows.extend(excerpt(scene, last));
             rows
         }
-        TaskState::Open | TaskState::Runs => vec![title(Look::Dim, "Not attempted".to_owned())],
+        TaskState::Open | TaskState::Runs => vec![Row::of(Look::Dim, "Not attempted")],
     }
 }
 
@@ -136,16 +133,12 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>, spent: &Row) -> Ve
 pub fn said(scene: &Scene<'_>, attempt: Option<&Attempt>, known: Option<&str>) -> Vec<Row> {
     let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
     let Some(record) = record else { return Vec::new() };
-    let is_told = |text: &str| {
-        let plain = |text: &str| text.to_lowercase().replace([' ', '`', '*'], "");
-        known.is_some_and(|known| !known.is_empty() && plain(text).contains(&plain(known)))
-    };
     let mut rows = Vec::new();
     for line in record.facts.final_message.lines().filter(|line| !line.trim().is_empty()) {
         // What follows the question on its line is worth reading.
         let line = match line.find('?') {
-            Some(at) if is_told(&line[..=at]) => line[at + 1..].trim(),
-            _ if is_told(line) => continue,
+            Some(at) if says(&line[..=at], known) => line[at + 1..].trim(),
+            _ if says(line, known) => continue,
             _ => line,
         };
         if line.is_empty() || line.starts_with("<promise>") {
@@ -157,6 +150,13 @@ pub fn said(scene: &Scene<'_>, attempt: Option<&Attempt>, known: Option<&str>) -
         }
     }
     rows
+}
+
+/// Returns true if a text says what is known already, whatever the signs and blanks in it.
+fn says(text: &str, known: Option<&str>) -> bool {
+    let [text, known] =
+        [text, known.unwrap_or_default()].map(|text| text.to_lowercase().replace([' ', '`', '*'], ""));
+    !known.is_empty() && text.contains(&known)
 }
 
 /// The decisive lines of a failure.
@@ -183,18 +183,17 @@ fn acts(task: &str, state: TaskState<'_>) -> Row {
 }
 
 /// The attempts of each session, oldest first.
-fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec<Row> {
+fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &[&Attempt]) -> Vec<Row> {
     if scene.is_compact {
-        let one = |row: Row, attempt: &&Attempt| {
+        let row = all.iter().fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(attempt);
             let time = attempt.entry.duration_ms.total().map_or(String::new(), brief_duration);
             let cost = usd(attempt.entry.cost_usd);
             row.and(Look::Dim, format!("{} ", attempt.number()))
                 .and(look, mark)
                 .and(Look::Plain, format!(" {time} {cost}   "))
-        };
-        let all: Vec<&Attempt> = tried.iter().flat_map(|(_, attempts)| attempts.iter().copied()).collect();
-        return vec![all.iter().fold(Row::of(Look::Bold, "Attempts  "), one).indented(10)];
+        });
+        return vec![row.indented(10)];
     }
     let mut rows = vec![Row::of(Look::Bold, "Attempts")];
     for (night, attempts) in tried {
@@ -234,24 +233,23 @@ fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
     if found.files.is_empty() {
         return Vec::new();
     }
-    let keys = [("d", " diff"), ("R", " take it back")];
-    let key = |(key, does): (&str, &str)| Row::of(Look::Accent, key).and(Look::Dim, does);
+    let keys = [("d", " diff"), ("R", " take it back")]
+        .map(|(key, does)| Row::of(Look::Accent, key).and(Look::Dim, does));
     if scene.is_compact {
         let names: Vec<String> =
             found.files.iter().map(|(path, added, _)| format!("{} +{added}", brief(path))).collect();
         let row = Row::of(Look::Bold, "Left in your work tree, ").and(Look::Warn, "unfinished: ");
         let row = row.and(Look::Plain, join_truncated(&names, 2));
-        return vec![row.with_right(key(keys[0]).and(Look::Plain, "  ").then(key(keys[1])))];
+        let [diff, take_back] = keys;
+        return vec![row.with_right(diff.and(Look::Plain, "  ").then(take_back))];
     }
     let mut rows = vec![Row::of(Look::Bold, "Left in your work tree  ").and(Look::Warn, "unfinished")];
     rows.extend(rows_of_files(
         found.files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed)),
     ));
-    for (place, one) in keys.into_iter().enumerate() {
-        match rows.get_mut(place + 1) {
-            Some(row) => *row = std::mem::take(row).with_right(key(one)),
-            None => rows.push(Row::new().with_right(key(one))),
-        }
+    rows.resize_with(rows.len().max(3), Row::new);
+    for (row, key) in rows[1..].iter_mut().zip(keys) {
+        *row = std::mem::take(row).with_right(key);
     }
     rows
 }

@@ -2,7 +2,7 @@
 
 use crate::ending::{state, why_cut_short};
 use crate::local_time::{clock, describe_remote_run};
-use crate::style::{brief_duration, cut, sign};
+use crate::style::{Count, brief_duration, cut, duration, sign};
 use crate::tui::model::{Attempt, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
@@ -82,6 +82,11 @@ pub fn fact(name: &str, value: impl Into<Row>) -> Row {
     Row::of(Look::Bold, format!("{name:<13}")).then(value.into()).indented(13)
 }
 
+/// `exit 1`; a signal is none.
+pub fn exit(code: i32) -> String {
+    if code < 0 { "was stopped".to_owned() } else { format!("exit {code}") }
+}
+
 /// Returns how an exit code is shown: a signal, which has no code, is neither good nor bad.
 pub fn look_of_exit(code: i32) -> Look {
     match code {
@@ -93,13 +98,12 @@ pub fn look_of_exit(code: i32) -> Look {
 
 /// Returns how the validation of an attempt went: `passed: 74 tests, 39 s`; `None` if none ran.
 pub fn validation(attempt: &Attempt) -> Option<Row> {
-    use crate::style::{Count, duration};
     let entry = &attempt.entry;
     let code = entry.exit.validation?;
     let words = match code {
         0 => "passed".to_owned(),
         ..0 => "did not end by itself".to_owned(),
-        _ => format!("exit {code}"),
+        _ => exit(code),
     };
     let tests = entry.evidence.tests.and_then(|tests| {
         Some(match (tests.passed?, tests.failed.unwrap_or_default()) {

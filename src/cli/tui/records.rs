@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Task,
+    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionFacts,
+    SessionId, SessionTotals, Task,
 };
+use ralph_core::summary::summarize;
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
@@ -19,8 +21,8 @@ use ralph_store::{
     Store,
 };
 use ralph_ui::tui::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place, Request,
-    SessionDetail, Stream, Unfinished, rows_of_part,
+    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place,
+    Request, SessionDetail, Stream, Unfinished, rows_of_part,
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
@@ -190,33 +192,64 @@ impl Records {
         seen.ends.clear();
         (seen.features, seen.inputs) = (Vec::new(), Vec::new());
         for (path, sessions) in by_feature {
-            let (mut all, mut elsewhere) = (Vec::new(), Vec::new());
-            for rows in sessions {
-                let entries = match rows.entries() {
-                    Ok(entries) if !entries.is_empty() => entries,
-                    Ok(_) => continue,
-                    Err(error) => {
-                        unreadable.push(error);
-                        continue;
-                    }
-                };
-                let (first, tip) = (&entries[0], &entries[entries.len() - 1]);
-                let begin = entries.iter().rfind(|entry| entry.kind.begins());
-                elsewhere.push(begin.and_then(|begin| self.store.elsewhere_since(rows.refs, begin, tip)));
-                seen.ends.insert(first.session.clone(), (first.clone(), tip.clone()));
-                all.push(entries);
-            }
             let stamp = self.list_stamp(&path);
-            let commits = all.iter().flatten().rev().map(|entry: &LogEntry| entry.commit.clone());
-            let list = summary::list(&self.context, &self.store, &path, commits);
+            let commits = sessions.iter().rev().flat_map(|rows| rows.rows().rev());
+            let list = summary::list(
+                &self.context,
+                &self.store,
+                &path,
+                commits.filter_map(|row| row.commit.parse().ok()),
+            );
             let hints = summary::hints(&self.store, &path);
-            let summary = summary::of_entries(&self.context, &self.store, &path, &all, &list, &hints, None);
-            seen.features.push(Arc::new(Feature::new(path, all, elsewhere, list, summary)));
+            let (mut nights, mut all_facts) = (Vec::new(), Vec::new());
+            for rows in sessions {
+                let facts = rows.facts();
+                match self.night(&rows, &facts) {
+                    Ok(Some((first, tip, night))) => {
+                        seen.ends.insert(night.id.clone(), (first, tip));
+                        nights.push(night);
+                        all_facts.push(facts);
+                    }
+                    Ok(None) => {}
+                    Err(error) => unreadable.push(error),
+                }
+            }
+            let newest =
+                nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.entry.has_run()));
+            let newest = newest.map(|attempt| &attempt.entry);
+            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), newest);
+            let summary = summarize(&path, &all_facts, &list, &hints, remains.as_ref(), None);
+            seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
             seen.inputs.push((stamp, hints));
         }
         seen.warnings =
             unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
         Ok(())
+    }
+
+    /// Returns what a session's records say, with the oldest and the newest of them; `None` without any.
+    fn night(
+        &self,
+        rows: &SessionRows<'_>,
+        facts: &SessionFacts<'_>,
+    ) -> Result<Option<(LogEntry, LogEntry, Night)>> {
+        let (Some(first), Some(tip)) = (rows.first(), rows.tip()) else { return Ok(None) };
+        let (first, tip) = (first.entry()?, tip.entry()?);
+        let mut begin = None;
+        // Each entry is large, so none is moved once it is made.
+        let mut attempts = Vec::with_capacity(facts.iterations.len());
+        for row in rows.rows() {
+            if row.is_iteration() {
+                attempts.push(Attempt::new(row.entry()?));
+            } else if row.kind.begins() {
+                begin = Some(row);
+            }
+        }
+        let begin = begin.map(|row| row.entry()).transpose()?;
+        let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, &begin, &tip));
+        let totals = SessionTotals::fold(&first.session, &facts.iterations);
+        let night = Night::new(&first, &tip, attempts, totals, elsewhere);
+        Ok(Some((first, tip, night)))
     }
 
     /// Returns when the list in the work tree was written, and its length, by which a change is seen.
@@ -447,7 +480,6 @@ mod tests {
 
     use super::*;
     use crate::cli::Environment;
-    use ralph_ui::tui::Attempt;
 
     const FEATURE: &str = "specs/001-login";
 

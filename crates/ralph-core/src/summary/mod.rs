@@ -30,10 +30,7 @@ pub fn summarize(
 ) -> Summary {
     let mut summary = Summary { feature: feature.to_owned(), sessions: sessions.len(), ..Summary::default() };
     for SessionFacts { id, iterations, .. } in sessions {
-        let mut totals = SessionTotals::default();
-        for facts in iterations {
-            totals.count(id, facts);
-        }
+        let mut totals = SessionTotals::fold(id, iterations);
         totals.settle(list);
         summary.totals.add(&totals);
         if shown == Some(id) {

@@ -1,15 +1,20 @@
 //! What iterations come to, wherever they are listed.
 
+use std::borrow::Borrow;
+
 use tasklist::TaskList;
 
-use crate::record::{CutShort, Interruption, IterationFacts, LogEntry, Outcome, SessionId, SessionTotals};
+use crate::record::{CutShort, Interruption, IterationFacts, Outcome, SessionId, SessionTotals};
 
 impl SessionTotals {
-    /// Counts the records of a session, oldest first.
-    pub fn fold(session: &SessionId, entries: &[LogEntry]) -> Self {
+    /// Counts the iterations of a session, oldest first.
+    pub fn fold<'a>(
+        session: &SessionId,
+        iterations: impl IntoIterator<Item: Borrow<IterationFacts<'a>>>,
+    ) -> Self {
         let mut totals = Self::default();
-        for facts in entries.iter().filter_map(IterationFacts::of_entry) {
-            totals.count(session, &facts);
+        for facts in iterations {
+            totals.count(session, facts.borrow());
         }
         totals
     }

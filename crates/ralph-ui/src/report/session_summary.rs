@@ -8,8 +8,8 @@ use crate::ending;
 use crate::style::Count;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, Limit, LogEntry, Outcome, Session, SessionId, SessionTotals, Status,
-    StopReason, TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, FailureClass, IterationFacts, Limit, LogEntry, Outcome, Session, SessionId,
+    SessionTotals, Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
 };
 
 use super::harmless::one_line;
@@ -76,7 +76,7 @@ pub struct SessionSummary {
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
         let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
-        let totals = SessionTotals::fold(&session.id, iterations);
+        let totals = SessionTotals::fold(&session.id, iterations.iter().filter_map(IterationFacts::of_entry));
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
         let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
         let last = iterations.last().map_or(session.started_at, |entry| entry.ended_at);

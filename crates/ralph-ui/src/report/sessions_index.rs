@@ -237,12 +237,13 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
 mod tests {
     use super::super::samples::recorded;
     use super::*;
-    use ralph_core::record::{Need, SessionTotals, TaskStates};
+    use ralph_core::record::{IterationFacts, Need, SessionTotals, TaskStates};
 
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
         let mut totals = SessionTotals::default();
         for session in sessions {
-            totals.add(&SessionTotals::fold(&session.session.id, &session.iterations));
+            let facts = session.iterations.iter().filter_map(IterationFacts::of_entry);
+            totals.add(&SessionTotals::fold(&session.session.id, facts));
         }
         let need = |session: &RecordedSession| Need {
             why: NeedKind::Asks,

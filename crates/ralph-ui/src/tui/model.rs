@@ -8,8 +8,8 @@ use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
 use ralph_core::record::{
-    DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, RecordKind, Session, SessionId,
-    SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
+    DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, Session, SessionId, SessionTotals, Status,
+    StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::{Ask, RemoteRun, names};
 
@@ -207,6 +207,28 @@ pub struct Night {
     pub elsewhere: Option<RemoteRun>,
 }
 
+impl Night {
+    /// `first` is the oldest record and `tip` the newest, `elsewhere` what is known of it on another machine.
+    pub fn new(
+        first: &LogEntry,
+        tip: &LogEntry,
+        attempts: Vec<Attempt>,
+        totals: SessionTotals,
+        elsewhere: Option<RemoteRun>,
+    ) -> Self {
+        Self {
+            id: first.session.clone(),
+            totals,
+            attempts,
+            started_at: first.started_at,
+            last_at: tip.ended_at,
+            status: tip.status.unwrap_or(Status::Interrupted),
+            stop_reason: tip.stop_reason,
+            elsewhere,
+        }
+    }
+}
+
 /// The record of an iteration.
 #[derive(Debug, Clone)]
 pub struct Attempt {
@@ -216,6 +238,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether it is solved is found out with the others of its feature.
+    pub fn new(entry: LogEntry) -> Self {
+        Self { entry, is_solved: false }
+    }
+
     pub fn number(&self) -> u32 {
         self.entry.iteration.unwrap_or_default()
     }
@@ -275,34 +302,13 @@ pub enum TaskState<'a> {
 }
 
 impl Feature {
-    /// Puts together what the records of a feature say, each session with its oldest record first. `elsewhere` has what is
-    /// known of each session on another machine.
-    pub fn new(
-        path: String,
-        sessions: Vec<Vec<LogEntry>>,
-        elsewhere: Vec<Option<RemoteRun>>,
-        list: TaskList,
-        summary: Summary,
-    ) -> Self {
-        let mut nights = Vec::with_capacity(sessions.len());
-        for (entries, elsewhere) in sessions.into_iter().zip(elsewhere) {
-            let (Some(first), Some(tip)) = (entries.first(), entries.last()) else { continue };
-            let mut night = Night {
-                id: first.session.clone(),
-                totals: SessionTotals::fold(&first.session, &entries),
-                attempts: Vec::with_capacity(entries.len()),
-                started_at: first.started_at,
-                last_at: tip.ended_at,
-                status: tip.status.unwrap_or(Status::Interrupted),
-                stop_reason: tip.stop_reason,
-                elsewhere,
-            };
-            for entry in entries.into_iter().filter(|entry| entry.kind == RecordKind::Iteration) {
-                let name = (night.id.clone(), entry.iteration.unwrap_or_default());
-                let is_solved = summary.solved_attempts.binary_search(&name).is_ok();
-                night.attempts.push(Attempt { entry, is_solved });
+    /// Puts together what the records of a feature say; sessions are oldest first.
+    pub fn new(path: String, mut nights: Vec<Night>, list: TaskList, summary: Summary) -> Self {
+        for night in &mut nights {
+            for attempt in &mut night.attempts {
+                let name = (night.id.clone(), attempt.number());
+                attempt.is_solved = summary.solved_attempts.binary_search(&name).is_ok();
             }
-            nights.push(night);
         }
         Self { path, nights, list, summary }
     }

@@ -11,16 +11,16 @@ use tasklist::TaskList;
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
     AgentEvent, Claim, DiffStat, Durations, Exits, Facts, FailureClass, FileChange, Iteration, LogEntry,
-    ObjectId, Outcome, RecordKind, SessionFacts, SessionId, Status, StopReason, Task, TestCounts, Timestamp,
-    ToolCall, ToolKind,
+    ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status, StopReason, Task,
+    TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
 use ralph_store::{Ask, FilePart};
 
 use super::contents::rows_of_part;
 use super::model::{
-    Answer, Backend, Feature, File, InFlight, Live, Overview, Patch, Place, Request, SessionDetail, Stream,
-    Unfinished,
+    Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Patch, Place, Request,
+    SessionDetail, Stream, Unfinished,
 };
 use super::window::PART;
 
@@ -134,12 +134,17 @@ fn title(task: &str) -> &'static str {
     }
 }
 
-pub fn feature(path: &str, sessions: Vec<Vec<LogEntry>>, list: &str) -> Arc<Feature> {
+pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Feature> {
     let list = TaskList::parse(list.as_bytes()).unwrap();
     let facts: Vec<_> = sessions.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
     let summary = summarize(path, &facts, &list, &[], None, None);
-    let elsewhere = vec![None; sessions.len()];
-    Arc::new(Feature::new(path.to_owned(), sessions, elsewhere, list, summary))
+    let nights = sessions.iter().zip(&facts).map(|(entries, facts)| {
+        let attempts = entries.iter().filter(|entry| entry.kind == RecordKind::Iteration);
+        let attempts = attempts.cloned().map(Attempt::new).collect();
+        let totals = SessionTotals::fold(&facts.id, &facts.iterations);
+        Night::new(&entries[0], entries.last().unwrap(), attempts, totals, None)
+    });
+    Arc::new(Feature::new(path.to_owned(), nights.collect(), list, summary))
 }
 
 /// A night with a question and a task that was given up.
@@ -147,7 +152,7 @@ pub fn morning() -> Sample {
     let words = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
                  T021+ T022+ T034?:1.32 T035+ T034?:2.02";
     let night = ended(entries(1, "specs/004-boards", words), StopReason::Stuck);
-    Sample::of(vec![feature("specs/004-boards", vec![night], LIST)])
+    Sample::of(vec![feature("specs/004-boards", &[night], LIST)])
 }
 
 /// The same night while T019 is tried a third time.
@@ -156,7 +161,7 @@ pub fn at_work() -> Sample {
     let list =
         LIST.replace("[x] T021", "[ ] T021").replace("[x] T022", "[ ] T022").replace("[x] T035", "[ ] T035");
     let mut sample =
-        Sample::of(vec![feature("specs/004-boards", vec![entries(1, "specs/004-boards", words)], &list)]);
+        Sample::of(vec![feature("specs/004-boards", &[entries(1, "specs/004-boards", words)], &list)]);
     let running = InFlight {
         number: 14,
         task: Task {

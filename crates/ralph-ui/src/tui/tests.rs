@@ -198,7 +198,7 @@ fn awkward_text_is_shown_and_never_obeyed() {
     }
     let list = LIST.replace("Export boards as CSV", "\x1b[31mred\x1b[0m \u{202e}txt 你好");
     let night = || ended(entries(1, "specs/004-boards", "T001+ T034?"), StopReason::Stuck);
-    let hostile = || Sample::of(vec![feature("specs/004-boards", vec![night()], &list)]);
+    let hostile = || Sample::of(vec![feature("specs/004-boards", &[night()], &list)]);
     assert_snapshot!("escapes_in_tasks", pictures(hostile, "", &[(100, 20), (56, 20)]));
 }
 
@@ -208,7 +208,7 @@ fn ten_thousand_attempts_are_a_screen_like_any_other() {
         .map(|number| format!("T{number:05}{}", if number % 7 == 0 { "-a" } else { "+" }))
         .collect();
     let night = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
-    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", vec![night], LIST)]), (120, 36));
+    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[night], LIST)]), (120, 36));
     scene.shows("10,000 attempts, 1,428 failed");
     scene.keys("3<Up>").shows("#10000 T10000");
 }
@@ -404,7 +404,7 @@ fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_wha
     assert_eq!((&scene.app.subject, scene.app.follows), (&subject, false));
     scene.shows("the session has ended: 2 need you");
     let done = || ended(entries(1, "specs/004-boards", "T001+"), StopReason::Completed);
-    scene.backend = Sample::of(vec![feature("specs/004-boards", vec![done()], "- [x] T001 One\n")]);
+    scene.backend = Sample::of(vec![feature("specs/004-boards", &[done()], "- [x] T001 One\n")]);
     scene.keys("F");
     scene.look();
     scene.shows("completed").shows("nothing needs you");

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::list::{Item, Kind};
+
 /// What makes a line the copy of another one. Without an id, the same words elsewhere are another task.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
@@ -10,31 +12,21 @@ enum Key {
     Place(Arc<[String]>, Option<usize>, String),
 }
 
-/// The tasks so far.
-#[derive(Default)]
-pub(super) struct Originals {
-    lines: HashMap<Key, usize>,
-}
-
-impl Originals {
-    /// Returns the line of the task that the one at `line` is a copy of. Without an id, a copy has the same headings and
-    /// parent.
-    pub fn of(
-        &mut self,
-        id: Option<&str>,
-        text: &str,
-        headings: &Arc<[String]>,
-        parent: Option<usize>,
-        line: usize,
-    ) -> Option<usize> {
-        let words = words(text);
-        let key = match id {
-            Some(id) => Key::Id(id.to_owned(), words),
-            None if words.is_empty() => return None,
-            None => Key::Place(Arc::clone(headings), parent, words),
+/// Marks all but the first of the tasks that say the same. Without an id, a copy has the same headings and parent.
+pub(super) fn mark(items: &mut [Item]) {
+    let mut lines: HashMap<Key, usize> = HashMap::new();
+    for item in items.iter_mut().filter(|item| item.is_task() && item.until.is_none()) {
+        let words = words(&item.text);
+        let key = match &item.id {
+            Some(id) => Key::Id(id.clone(), words),
+            None if words.is_empty() => continue,
+            None => Key::Place(Arc::clone(&item.headings), item.parent, words),
         };
-        let original = *self.lines.entry(key).or_insert(line);
-        (original != line).then_some(original)
+        let original = *lines.entry(key).or_insert(item.line);
+        if original != item.line {
+            item.copy_of = Some(original);
+            item.kind = Kind::Copy;
+        }
     }
 }
 

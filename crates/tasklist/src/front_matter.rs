@@ -8,16 +8,16 @@ const BOM: char = '\u{feff}';
 /// takes such blocks anywhere in a file, so that tasks between two rules would vanish.
 pub(super) fn end(source: &str) -> usize {
     let start = if source.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let mut lines = Lines { rest: &source[start..] };
-    if lines.next().is_none_or(|first| first.trim_end() != "---") {
+    let mut rest = &source[start..];
+    if next_line(&mut rest).is_none_or(|first| first.trim_end() != "---") {
         return start;
     }
     let mut has_key = false;
     let mut takes_list = false;
-    while let Some(line) = lines.next() {
+    while let Some(line) = next_line(&mut rest) {
         let line = line.trim_end();
         match line {
-            "---" | "..." => return if has_key { source.len() - lines.rest.len() } else { start },
+            "---" | "..." => return if has_key { source.len() - rest.len() } else { start },
             "" if !has_key => return start,
             "" => {}
             _ if line.starts_with([' ', '\t', '#', '}', ']']) => {}
@@ -46,23 +46,14 @@ fn value_of_key(line: &str) -> Option<&str> {
     (is_key && (value.is_empty() || value.starts_with([' ', '\t']))).then(|| value.trim())
 }
 
-/// Lines without their ends, at LF, CRLF and lone CR alike.
-struct Lines<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
-        let (line, tail) = self.rest.split_at(end);
-        self.rest = tail.strip_prefix("\r\n").or_else(|| tail.strip_prefix(['\n', '\r'])).unwrap_or(tail);
-        Some(line)
+/// Takes the next line, without its end: LF, CRLF or a lone CR.
+fn next_line<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    if rest.is_empty() {
+        return None;
     }
+    let (line, tail) = rest.split_at(rest.find(['\n', '\r']).unwrap_or(rest.len()));
+    *rest = tail.strip_prefix("\r\n").or_else(|| tail.strip_prefix(['\n', '\r'])).unwrap_or(tail);
+    Some(line)
 }
 
 #[cfg(test)]

@@ -79,10 +79,10 @@ pub(super) fn read(text: &str, is_believed: impl Fn(&Id) -> bool) -> Label {
     }
     let front = skip_decoration(rest, &mut tags);
     let mut id = None;
-    if let Some(found) = id_at(front).filter(|found| is_believed(&found.id)) {
-        kept.push_str(&found.reopened);
-        rest = found.rest;
-        id = Some(found.id);
+    if let Some((found, reopened, behind)) = id_at(front).filter(|(id, ..)| is_believed(id)) {
+        kept.push_str(&reopened);
+        rest = behind;
+        id = Some(found);
     } else {
         tags = Tags::default();
     }
@@ -106,18 +106,12 @@ fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
     }
 }
 
-struct FoundId<'a> {
-    id: Id,
-    /// Emphasis that goes on after the id.
-    reopened: String,
-    rest: &'a str,
-}
-
-fn id_at(text: &str) -> Option<FoundId<'_>> {
+/// Returns the id that `text` begins with, the emphasis that goes on after it, and the rest.
+fn id_at(text: &str) -> Option<(Id, String, &str)> {
     let (openers, bare) = openers(text);
     let captures = FIRST_ID.captures(bare)?;
     let written = captures.get(0)?.as_str();
-    let mut rest = &bare[written.len()..];
+    let rest = &bare[written.len()..];
     let mut until = None;
     let mut is_part = false;
     if captures.name("task").is_some() {
@@ -133,8 +127,8 @@ fn id_at(text: &str) -> Option<FoundId<'_>> {
     if !is_part && !ends_id(rest) {
         return None;
     }
-    let closed = close(&openers, rest)?;
-    let is_marked = closed.is_marked || (!openers.is_empty() && closed.reopened.is_empty());
+    let (behind, reopened, has_sign) = close(&openers, rest)?;
+    let is_marked = has_sign || (!openers.is_empty() && reopened.is_empty());
     let (family, is_certain) = if captures.name("task").is_some() {
         let has_space = written.contains(char::is_whitespace);
         if has_space && !is_marked {
@@ -143,7 +137,7 @@ fn id_at(text: &str) -> Option<FoundId<'_>> {
         (Family::Task, true)
     } else if captures.name("number").is_some() {
         let sign = rest.trim_start_matches(['*', '`', ']']).chars().next();
-        let is_numbering = written.contains('.') || closed.is_marked && matches!(sign, Some('.' | ')' | ':'));
+        let is_numbering = written.contains('.') || has_sign && matches!(sign, Some('.' | ')' | ':'));
         if !is_numbering {
             return None;
         }
@@ -153,9 +147,7 @@ fn id_at(text: &str) -> Option<FoundId<'_>> {
     };
     let id = Id { written: written.to_owned(), until, family, is_certain };
     // A range or a suffix says more than the id, so the text keeps all of it.
-    rest = if is_part { text } else { closed.rest };
-    let reopened = if is_part { String::new() } else { closed.reopened };
-    Some(FoundId { id, reopened, rest })
+    Some(if is_part { (id, String::new(), text) } else { (id, reopened, behind) })
 }
 
 /// Maximum number of marks around an id.
@@ -189,21 +181,15 @@ fn ends_id(rest: &str) -> bool {
     }
 }
 
-struct Closed<'a> {
-    rest: &'a str,
-    reopened: String,
-    /// True if a sign sets the id apart from the text.
-    is_marked: bool,
-}
-
-fn close<'a>(openers: &[&str], rest: &'a str) -> Option<Closed<'a>> {
-    let mut rest = rest;
+/// Returns what follows the marks that close an id, the emphasis that goes on after it, and whether a sign sets the id
+/// apart from the text.
+fn close<'a>(openers: &[&str], mut rest: &'a str) -> Option<(&'a str, String, bool)> {
     // A hash of the content: `T020@1f2e3d4c`.
     if let Some(hash) = rest.strip_prefix('@') {
         rest = hash.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
     }
     let mut reopened = String::new();
-    let mut is_marked = false;
+    let mut has_sign = false;
     for opener in openers.iter().rev() {
         let closer = if *opener == "[" { "]" } else { opener };
         if let Some(behind) = rest.strip_prefix(closer) {
@@ -219,7 +205,7 @@ fn close<'a>(openers: &[&str], rest: &'a str) -> Option<Closed<'a>> {
         let behind_sign = rest.trim_start_matches([':', '.']);
         if let Some(behind) = behind_sign.strip_prefix(closer).filter(|_| behind_sign.len() < rest.len()) {
             rest = behind;
-            is_marked = true;
+            has_sign = true;
         } else {
             reopened.insert_str(0, opener);
         }
@@ -229,10 +215,10 @@ fn close<'a>(openers: &[&str], rest: &'a str) -> Option<Closed<'a>> {
     // A dash is a separator only if it is alone.
     let signs = &trimmed[..trimmed.len() - behind.len()];
     if !signs.is_empty() && (signs.ends_with(char::is_whitespace) || !signs.ends_with('-')) {
-        is_marked = true;
+        has_sign = true;
         rest = behind;
     }
-    Some(Closed { rest: rest.trim_start(), reopened, is_marked })
+    Some((rest.trim_start(), reopened, has_sign))
 }
 
 fn word_family(written: &str) -> Option<(Family, bool)> {

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::conflict::Conflict;
-use super::copies::Originals;
 use super::dependencies::{self, Dependency};
 use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
 use super::ranges::Ranges;
-use super::{conflict, failing_tests, front_matter, phase, story, struck};
+use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -200,7 +199,7 @@ impl TaskList {
                 items[parent].is_leaf = false;
             }
         }
-        mark_copies(&mut items);
+        copies::mark(&mut items);
         let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
@@ -334,13 +333,11 @@ impl Names {
 
 /// Reads all labels, with the ids that this file as a whole bears out.
 fn labels(boxes: &[TaskBox]) -> Vec<Label> {
-    let mut families: HashMap<Family, Seen> = HashMap::new();
+    let mut families: HashMap<Family, Vec<&str>> = HashMap::new();
     let texts = boxes.iter().map(|task_box| struck::without_front(&task_box.text));
     let first: Vec<_> = texts.clone().map(|text| label::read(text, |_| true)).collect();
     for id in first.iter().filter_map(|label| label.id.as_ref()) {
-        let seen = families.entry(id.family.clone()).or_default();
-        seen.items += 1;
-        seen.ids.insert(&id.written);
+        families.entry(id.family.clone()).or_default().push(&id.written);
     }
     first
         .iter()
@@ -353,19 +350,13 @@ fn labels(boxes: &[TaskBox]) -> Vec<Label> {
 }
 
 /// `S3` or `2.0` may begin a sentence. A wrong belief would turn all items without an id into criteria.
-fn is_believed(id: &Id, families: &HashMap<Family, Seen<'_>>, box_count: usize) -> bool {
-    let Some(seen) = families.get(&id.family) else { return false };
-    let is_series = id.is_certain || seen.ids.len() > 1;
-    let is_common = seen.items * 4 >= box_count;
+fn is_believed(id: &Id, families: &HashMap<Family, Vec<&str>>, box_count: usize) -> bool {
+    let Some(ids) = families.get(&id.family) else { return false };
+    let is_series = id.is_certain || ids.iter().any(|other| *other != ids[0]);
+    let is_common = ids.len() * 4 >= box_count;
     id.family == Family::Task
         || is_common && (is_series || id.family == Family::Number)
         || is_series && families.contains_key(&Family::Task)
-}
-
-#[derive(Debug, Default)]
-struct Seen<'a> {
-    items: usize,
-    ids: HashSet<&'a str>,
 }
 
 fn kinds(boxes: &[TaskBox], labels: &[Label]) -> Vec<Kind> {
@@ -410,17 +401,6 @@ fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {
         waits.extend(dependencies::read(line, own));
     }
     waits
-}
-
-/// Marks all but the first of the tasks that say the same.
-fn mark_copies(items: &mut [Item]) {
-    let mut originals = Originals::default();
-    for item in items.iter_mut().filter(|item| item.is_task() && item.until.is_none()) {
-        item.copy_of = originals.of(item.id.as_deref(), &item.text, &item.headings, item.parent, item.line);
-        if item.copy_of.is_some() {
-            item.kind = Kind::Copy;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -313,12 +313,13 @@ impl<'a> Walk<'a> {
     fn look_for_near_misses(&mut self, lines: &[RunLine], place: Prefix) {
         for line in lines {
             let Some(at) = line.text_at else { continue };
-            let Some(found) = near_miss::read(&self.source[at..line.range.end], place) else { continue };
+            let found = near_miss::read(&self.source[at..line.range.end], place);
+            let Some((mark, text)) = found else { continue };
             let line = self.line(at);
             self.outline.unrecognised.push(Unrecognised {
                 line,
-                mark: found.mark.to_owned(),
-                text: one_line(found.text.trim_start_matches('\\')),
+                mark: mark.to_owned(),
+                text: one_line(text.trim_start_matches('\\')),
                 written: self.whole_line(line).to_owned(),
             });
         }

@@ -35,12 +35,6 @@ pub(super) enum Prefix {
     Line,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NearMiss<'a> {
-    pub mark: &'a str,
-    pub text: &'a str,
-}
-
 /// A bullet that is none for want of a space after it, or because it may not interrupt a paragraph.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:[-*+•·–—▪◦]|[0-9]{1,9}[.)])[ \t]*").expect("a valid expression"));
@@ -51,15 +45,16 @@ static BOX: LazyLock<Regex> =
 static TASK_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s+[*`\[]{0,3}T-?[0-9]").expect("a valid expression"));
 
-/// Returns the box that `text` begins with. To be asked only for text that is no task-list item.
-pub(super) fn read(text: &str, place: Prefix) -> Option<NearMiss<'_>> {
+/// Returns the mark of the box that `text` begins with, and what follows. To be asked only for text that is no task-list
+/// item.
+pub(super) fn read(text: &str, place: Prefix) -> Option<(&str, &str)> {
     let text = match place {
         Prefix::Bullet => text,
         Prefix::Line => BULLET.find(text).map_or(text, |bullet| &text[bullet.end()..]),
     };
     if let Some(sign) = text.chars().next().filter(|c| matches!(c, '☐' | '☑' | '☒')) {
         let (mark, rest) = text.split_at(sign.len_utf8());
-        return rest.starts_with(char::is_whitespace).then_some(NearMiss { mark, text: rest });
+        return rest.starts_with(char::is_whitespace).then_some((mark, rest));
     }
     let found = BOX.captures(text)?;
     let (whole, mark) = (found.get(0)?, found.get(1)?.as_str());
@@ -83,7 +78,7 @@ pub(super) fn read(text: &str, place: Prefix) -> Option<NearMiss<'_>> {
             is_usual && is_apart && !rest.trim().is_empty()
         }
     };
-    is_box.then_some(NearMiss { mark, text: rest })
+    is_box.then_some((mark, rest))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn case(text: &str, place: Prefix, mark: Option<&str>) {
-        assert_eq!(read(text, place).map(|found| found.mark), mark, "{text}");
+        assert_eq!(read(text, place).map(|(mark, _)| mark), mark, "{text}");
     }
 
     #[test]

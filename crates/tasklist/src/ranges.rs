@@ -5,35 +5,27 @@ use std::collections::HashMap;
 /// The items that stand for ranges of ids, by the letters of these.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ranges {
-    by_letters: HashMap<String, Vec<Range>>,
-}
-
-/// A range of ids, and of all that begin before it the one that goes farthest.
-#[derive(Debug, Clone)]
-struct Range {
-    from: u64,
-    /// Last number and place of that one.
-    farthest: (u64, usize),
+    /// The first number of each range, and of all that begin no later, the last number and the place of the one that goes
+    /// farthest.
+    by_letters: HashMap<String, Vec<(u64, u64, usize)>>,
 }
 
 impl Ranges {
     /// `ends` are the first and the last id of each item, where it has them.
     pub fn of<'a>(ends: impl Iterator<Item = (Option<&'a str>, Option<&'a str>)>) -> Self {
-        let mut by_letters: HashMap<String, Vec<Range>> = HashMap::new();
+        let mut by_letters: HashMap<String, Vec<_>> = HashMap::new();
         for (index, ends) in ends.enumerate() {
             let (Some(from), Some(until)) = ends else { continue };
             if let (Some(first), Some(last)) = (number(from), number(until)) {
-                let range = Range { from: first, farthest: (last, index) };
-                by_letters.entry(letters(from).to_owned()).or_default().push(range);
+                by_letters.entry(letters(from).to_owned()).or_default().push((first, last, index));
             }
         }
         for ranges in by_letters.values_mut() {
-            ranges.sort_by_key(|range| range.from);
+            ranges.sort_by_key(|(first, ..)| *first);
             let mut farthest: Option<(u64, usize)> = None;
-            for range in ranges {
-                let found = farthest.filter(|(last, _)| *last >= range.farthest.0);
-                range.farthest = found.unwrap_or(range.farthest);
-                farthest = Some(range.farthest);
+            for (_, last, index) in ranges {
+                (*last, *index) = farthest.filter(|(end, _)| end >= last).unwrap_or((*last, *index));
+                farthest = Some((*last, *index));
             }
         }
         Self { by_letters }
@@ -42,8 +34,8 @@ impl Ranges {
     /// Returns the place of an item whose range has `id` in it.
     pub fn around(&self, id: &str) -> Option<usize> {
         let (ranges, number) = (self.by_letters.get(letters(id))?, number(id)?);
-        let before = ranges.partition_point(|range| range.from <= number);
-        let (last, index) = ranges[..before].last()?.farthest;
+        let before = ranges.partition_point(|(first, ..)| *first <= number);
+        let &(_, last, index) = ranges[..before].last()?;
         (number <= last).then_some(index)
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use ralph_core::record::{RALPH, Refusal, Session};
-use ralph_engine::LostList;
+use ralph_engine::lost_list;
 use ralph_store::SessionLog;
 
 use super::{Context, iterations, sessions};
@@ -27,10 +27,10 @@ pub fn refuse(context: &Context, log: &SessionLog, begun: Option<&Session>) -> R
     let path = work_tree.top().join(&tasks);
     // A session that is not about tasks needs the folder alone.
     let needs_list = begun.is_none_or(|begun| begun.artifact.path == tasks);
-    match LostList::of(store, work_tree, log, &path) {
+    match lost_list(store, work_tree, log, &path) {
         None => Ok(()),
         Some(_) if !needs_list && path.parent().is_some_and(Utf8Path::is_dir) => Ok(()),
-        Some(LostList { what, restore }) => {
+        Some((what, restore)) => {
             let hint = format!("`{restore}` brings it back; then `{RALPH} resume {}`", log.id());
             Err(Refusal::new(what).with_hint(hint).into())
         }

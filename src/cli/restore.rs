@@ -178,18 +178,18 @@ fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Pain
     } else if planned.changes.is_empty() {
         print(|out| restore::write_done(out, name, &paths, None, paint))
     } else {
-        let done = planned.carry_out(&mut |point| {
+        let (point, out_of_sight) = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
             note(format_args!("the present state is saved as {}", point.refname));
         })?;
         for (deed, path) in &mut paths {
-            if done.out_of_sight.contains(path) {
+            if out_of_sight.contains(path) {
                 *deed = Deed::Leave(Why::OutOfSight.reason());
             }
         }
         // What had to be forced has to be forced back.
         let force = if args.force { " --force" } else { "" };
-        let undo = format!("{RALPH} restore --undo {}{force}", done.point.number);
+        let undo = format!("{RALPH} restore --undo {}{force}", point.number);
         print(|out| restore::write_done(out, name, &paths, Some(&undo), paint))
     }
 }

@@ -10,8 +10,8 @@ use ralph_core::config::{AgentCommand, Config, LoopType, Until};
 use ralph_core::progress::PromptTarget;
 use ralph_core::record::{Refusal, Scope, Session, SessionId, Task};
 use ralph_engine::{
-    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replay, Replayed,
-    progress_strategy,
+    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, progress_strategy,
+    replay,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -93,9 +93,7 @@ impl Settings {
         max_iterations: u32,
     ) -> Result<Vec<Replayed>> {
         self.template.check()?;
-        let assignment = self.assignment(feature);
-        let replay = Replay { store, log, config: &self.config, assignment, max_iterations };
-        replay.prompts()
+        replay(store, log, &self.config, self.assignment(feature), max_iterations)
     }
 
     fn assignment<'a>(&'a self, feature: &'a Feature) -> Assignment<'a> {

@@ -239,10 +239,11 @@ impl History {
 
     /// Returns true if the task was given up, and its work was not found done beside that of another since.
     pub fn is_skipped(&self, task: &str) -> bool {
-        let given_up =
-            |turn: &RunSummary| turn.outcome == Outcome::Skipped && turn.task.as_deref() == Some(task);
-        let is_there = |turn: &RunSummary| turn.reopened.iter().any(|name| name == task);
-        self.turns.iter().rev().find(|turn| given_up(turn) || is_there(turn)).is_some_and(given_up)
+        let newest = self.turns.iter().rev().find_map(|turn| {
+            let is_given_up = turn.outcome == Outcome::Skipped && turn.task.as_deref() == Some(task);
+            (is_given_up || turn.reopened.iter().any(|name| name == task)).then_some(is_given_up)
+        });
+        newest.unwrap_or(false)
     }
 
     /// Returns how many runs in a row changed no box and no file.
@@ -321,8 +322,8 @@ impl History {
 
     /// Returns how many validations of iterations ran into their time limit; `None` if one ended otherwise.
     pub fn only_timeouts(&self) -> Option<u32> {
-        let turns = || self.turns.iter().filter(|turn| turn.validation.is_some());
-        turns().all(|turn| turn.is_timeout).then(|| count(turns()))
+        let turns = self.turns.iter().filter(|turn| turn.validation.is_some());
+        turns.clone().all(|turn| turn.is_timeout).then(|| count(turns))
     }
 
     fn of<'a>(&'a self, task: &'a str) -> impl DoubleEndedIterator<Item = &'a RunSummary> {

@@ -33,13 +33,6 @@ pub struct Accepted {
     pub is_completed: bool,
 }
 
-/// An attempt whose tick was refused.
-struct RefusedAttempt {
-    log: SessionLog,
-    refused: FlagCode,
-    iteration: Iteration,
-}
-
 /// Ticks the box of a task whose last attempt was refused, and records who overruled that.
 ///
 /// # Errors
@@ -56,17 +49,17 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
             .with_hint(format!("`{RALPH} status` lists what is open"))
             .into());
     }
-    let attempt = refused_attempt(plan, item)?;
-    let session = attempt.log.id().clone();
-    let begun = attempt.log.entries.iter().rfind(|entry| entry.kind.begins());
+    let (log, refused, attempt) = refused_attempt(plan, item)?;
+    let session = log.id().clone();
+    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
     let begun = begun.and_then(|entry| plan.store.readable_session(entry));
     let begun = begun.with_context(|| format!("read how session {session} began"))?;
     let place = place(plan, &begun);
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let spool = Spool::create(plan.work_tree, &place)?;
     let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
-    catch_up(&mut recorder, &place, &progress_parts(plan.store, &attempt.log)?, say);
-    resume(plan, &mut recorder, &attempt.log)?;
+    catch_up(&mut recorder, &place, &progress_parts(plan.store, &log)?, say);
+    resume(plan, &mut recorder, &log)?;
     let changes = set_marks(&feature.files, &feature.tasks_path, &list, &[item], Mark::Done)?;
     if !changes.not_found.is_empty() {
         return Err(Refusal::new(format!("the box of {} is no longer there", item.name))
@@ -74,7 +67,8 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
             .into());
     }
     let at = plan.clock.now();
-    let iteration = record(plan, &mut recorder, &attempt, item, Acceptance { by: by.to_owned(), at })?;
+    let accepted = Acceptance { by: by.to_owned(), at };
+    let iteration = record(plan, &mut recorder, &log, &attempt, item, accepted)?;
     let is_completed = end(plan, &mut recorder, &place, at)?;
     note_last_written(plan.work_tree, &place.feature, &session)?;
     let is_settled = recorder.settle_progress();
@@ -85,11 +79,11 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
         spool.remove(plan.store.repository())?;
     }
     Control::of(plan.store.repository(), &session).clear()?;
-    Ok(Accepted { session, iteration, task: item.name.clone(), refused: attempt.refused, is_completed })
+    Ok(Accepted { session, iteration, task: item.name.clone(), refused, is_completed })
 }
 
-/// Finds the last attempt at a task, in all sessions of the feature.
-fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<RefusedAttempt> {
+/// Finds the last attempt at a task, in all sessions of the feature, with its session and why its tick was refused.
+fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<(SessionLog, FlagCode, Iteration)> {
     let feature = &plan.feature.path;
     let sessions = plan.store.sessions(&SessionQuery::of_feature(feature), &mut Vec::new())?;
     for log in sessions.into_iter().rev() {
@@ -104,7 +98,7 @@ fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<RefusedAttempt> {
         };
         let iteration = plan.store.readable_iteration(last);
         let iteration = iteration.with_context(|| format!("read the last attempt at {}", item.name))?;
-        return Ok(RefusedAttempt { log, refused, iteration });
+        return Ok((log, refused, iteration));
     }
     Err(Refusal::new(format!("no attempt at {} is recorded", item.name))
         .with_hint(format!("`{RALPH} --task {}` runs an agent on it", item.name))
@@ -129,7 +123,8 @@ fn resume(plan: &Plan<'_>, recorder: &mut Recorder<'_>, log: &SessionLog) -> Res
 fn record(
     plan: &Plan<'_>,
     recorder: &mut Recorder<'_>,
-    RefusedAttempt { log, iteration: refused, .. }: &RefusedAttempt,
+    log: &SessionLog,
+    refused: &Iteration,
     item: &Item,
     accepted: Acceptance,
 ) -> Result<u32> {

@@ -76,6 +76,6 @@ impl Running<'_> {
         let listing = self.recorder.contents_listing(slot).ok().flatten()?;
         let (host, root) = (host_name(), &self.plan.project_root);
         let value = [host.as_str(), root.as_str(), command.as_str(), listing.as_str()].join("\0");
-        Some(self.local.identity.fingerprint("passing state", &value))
+        Some(self.identity.fingerprint("passing state", &value))
     }
 }

@@ -34,7 +34,7 @@ use super::plan::Plan;
 use super::recorder::Recorder;
 use super::redaction::redacted;
 use super::restoring::last_green::LastGreen;
-use super::running::{LocalState, LoopState, Past, Running};
+use super::running::{LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
 use super::task_watch::{TaskWatch, recorded_losses};
 use super::trusted;
@@ -128,7 +128,9 @@ impl<'a> Running<'a> {
             agents: ActiveAgent::new(plan.agents.len(), settings.max_wait),
             session,
             recorder,
-            local: LocalState { lock, spool, identity },
+            lock,
+            spool,
+            identity,
             steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
             past: Past {
                 history,
@@ -242,10 +244,10 @@ pub(super) fn check_finished<'a>(
     let Some(command) = plan.config.settings.validation_command.clone() else { return Ok(None) };
     // With a spool the next start stops what we leave running if we die.
     let (mut running, _) = Running::new(plan, tasks, None, lock, say)?;
-    let slot = running.local.spool.slot("start");
+    let slot = running.spool.slot("start");
     slot.create()?;
     let validation = running.run_baseline(&command, &slot)?;
-    running.local.spool.remove(running.plan.store.repository())?;
+    running.spool.remove(running.plan.store.repository())?;
     running.steering.control.clear()?;
     Ok(validation)
 }

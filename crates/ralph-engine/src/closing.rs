@@ -88,10 +88,10 @@ impl Running<'_> {
         let records = store.read_iterations(&of_task.cloned().collect::<Vec<_>>())?;
         let mut found = Unfinished { task: task.to_owned(), ..Unfinished::default() };
         found.is_taken_back = records.last().is_some_and(|last| last.restored_to.is_some());
-        let failed = || records.iter().filter(|record| record.outcome == Outcome::Failure);
-        let keys: Vec<_> = failed().map(FailureKey::of).collect();
+        let failed: Vec<_> = records.iter().filter(|record| record.outcome == Outcome::Failure).collect();
+        let keys: Vec<_> = failed.iter().map(|record| FailureKey::of(record)).collect();
         found.is_same = keys.len() > 1 && keys.iter().all(|key| key.is_some() && *key == keys[0]);
-        for item in failed().flat_map(|record| &record.approaches) {
+        for item in failed.iter().flat_map(|record| &record.approaches) {
             if !found.tried.contains(item) {
                 found.tried.push(item.clone());
             }
@@ -102,12 +102,12 @@ impl Running<'_> {
             return Ok(found);
         }
         let (Some(now), None) = self.recorder.last_contents() else { return Ok(found) };
-        let Some(last) = failed().next_back().and_then(|record| record.snapshot.as_ref()) else {
+        let Some(last) = failed.last().and_then(|record| record.snapshot.as_ref()) else {
             return Ok(found);
         };
         let since = self.changed_between(last, now)?;
         let mut added: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        for after in failed().filter_map(|record| record.snapshot.as_ref()) {
+        for after in failed.iter().filter_map(|record| record.snapshot.as_ref()) {
             let Some(before) = store.snapshot_before(after)? else { continue };
             for file in self.changed_between(&before, after)? {
                 *added.entry(file.path).or_default() += file.added.unwrap_or_default();
@@ -122,7 +122,7 @@ impl Running<'_> {
     /// Returns the files in which two trees differ, without what the loop itself writes.
     fn changed_between(&self, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
         let work_tree = self.recorder.work_tree();
-        let scratch = self.local.spool.scratch();
+        let scratch = self.spool.scratch();
         let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
         let feature = self.plan.feature;
         let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));

@@ -1,7 +1,7 @@
 //! One failure for task after task: more likely the validation or its surroundings than the tasks.
 
 use ralph_core::config::Until;
-use ralph_core::record::{Iteration, RALPH, StopReason, TaskName};
+use ralph_core::record::{Iteration, RALPH, TaskName};
 
 use super::running::{Ending, Running};
 
@@ -37,6 +37,6 @@ impl Running<'_> {
             return None;
         }
         let hint = format!("{hint}; with `stop-on-common-failure = false` the loop continues");
-        Some(Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::Stuck) })
+        Some(Ending::stuck(why, hint))
     }
 }

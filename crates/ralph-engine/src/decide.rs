@@ -36,6 +36,18 @@ impl Bounds<'_> {
     fn question(&self, history: &History, task: &str) -> Option<OpenQuestion> {
         question(history, self.hints, task)
     }
+
+    /// Returns the class in which a task is picked: those of a class follow when none of the classes before it can be.
+    /// `None` if it is not picked at all.
+    fn pick_class(&self, history: &History, task: &str) -> Option<u8> {
+        match self.question(history, task) {
+            _ if history.is_skipped(task) => None,
+            Some(OpenQuestion::AskedAgain) => None,
+            _ if self.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
+            Some(OpenQuestion::Asked) => Some(1),
+            Some(OpenQuestion::Answered) | None => Some(0),
+        }
+    }
 }
 
 /// Returns where a task stands whose last run asked, with the hints that wait for tasks.
@@ -118,22 +130,20 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Goal::Part(part) => Some(part),
         Goal::All => None,
     };
-    let question = |name: &str| bounds.question(history, name);
-    let waits = |name: &str| history.is_skipped(name) || question(name) == Some(OpenQuestion::AskedAgain);
-    let is_last = |name: &str| bounds.given_up.iter().any(|task| task == name) && history.attempts(name) == 0;
-    let is_asking = |name: &str| question(name) == Some(OpenQuestion::Asked);
     // What asks is tried once more when nothing else can be done, and what was given up before comes last.
-    let found = match pick(tasks, part, &|name| waits(name) || is_asking(name) || is_last(name)) {
-        Pick::Blocked(_) => match pick(tasks, part, &|name| waits(name) || is_last(name)) {
-            Pick::Blocked(_) => pick(tasks, part, &waits),
-            found => found,
-        },
-        found => found,
-    };
+    let mut found = Pick::Blocked(Vec::new());
+    for last in 0..=2 {
+        if matches!(found, Pick::Blocked(_)) {
+            found =
+                pick(tasks, part, &|name| bounds.pick_class(history, name).is_none_or(|class| class > last));
+        }
+    }
     match found {
         Pick::Task(item) => Decision::Go(item.into()),
         Pick::NoneOpen => stop(StopReason::Completed),
-        Pick::Blocked(blocked) => stuck(why_blocked(&blocked, |name| question(name).is_some())),
+        Pick::Blocked(blocked) => {
+            stuck(why_blocked(&blocked, |name| bounds.question(history, name).is_some()))
+        }
     }
 }
 
@@ -146,15 +156,15 @@ fn pick<'a>(tasks: &'a TaskList, part: Option<&Selection>, is_aside: &dyn Fn(&st
 
 /// Returns which tasks ask, and what keeps each of the others, a line each.
 fn why_blocked(blocked: &[Blocked], asks: impl Fn(&str) -> bool) -> Vec<String> {
-    let is_asking = |blocked: &&Blocked| blocked.obstacle == Obstacle::Skipped && asks(&blocked.task);
-    let asking: Vec<&str> = blocked.iter().filter(is_asking).map(|blocked| blocked.task.as_str()).collect();
-    let others =
-        blocked.iter().filter(|blocked| !is_asking(blocked)).map(|blocked| match &blocked.obstacle {
-            Obstacle::WaitsForSkipped(other) if asks(other) => {
-                format!("{} waits for {other}, which asks", blocked.task)
-            }
-            _ => blocked.to_string(),
-        });
+    let (asking, others): (Vec<&Blocked>, Vec<&Blocked>) =
+        blocked.iter().partition(|blocked| blocked.obstacle == Obstacle::Skipped && asks(&blocked.task));
+    let others = others.into_iter().map(|blocked| match &blocked.obstacle {
+        Obstacle::WaitsForSkipped(other) if asks(other) => {
+            format!("{} waits for {other}, which asks", blocked.task)
+        }
+        _ => blocked.to_string(),
+    });
+    let asking: Vec<&str> = asking.iter().map(|blocked| blocked.task.as_str()).collect();
     let line = match asking.as_slice() {
         [] => None,
         [one] => Some(format!("1 task asks: {one}")),

@@ -91,26 +91,30 @@ impl Earlier {
 /// Returns the files that an iteration changed and that are not again as they were before it. What cannot be compared may
 /// differ.
 pub(super) fn still_changed(store: &Store, files: &ProjectFiles, iteration: &Iteration) -> HashSet<String> {
-    let before = || -> Result<(RecordReader<'_>, ObjectId)> {
-        let reader = store.reader()?;
-        let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
-        let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
-        Ok((reader, before))
-    };
-    let before = before();
-    let is_as_before = |path: &str| -> Result<bool> {
-        let Ok((reader, before)) = &before else { return Ok(false) };
-        let now = files.read(&files.top().join(path), MAX_DOCUMENT_BYTES).if_there()?;
-        Ok(reader.file(before, path)? == now)
-    };
+    let before = tree_before(store, iteration).ok();
     let changes = iteration.facts.changes.iter().map(|change| &change.path);
     let changed = iteration.files_changed.iter().chain(changes);
     changed
         .collect::<HashSet<_>>()
         .into_iter()
-        .filter(|path| !is_as_before(path).unwrap_or(false))
+        .filter(|path| {
+            let Some((reader, before)) = &before else { return true };
+            // What cannot be read counts as changed.
+            match files.read(&files.top().join(path), MAX_DOCUMENT_BYTES).if_there() {
+                Ok(now) => !reader.file(before, path).is_ok_and(|file| file == now),
+                Err(_) => true,
+            }
+        })
         .cloned()
         .collect()
+}
+
+/// Returns the snapshot before that of an iteration, with a reader for it.
+fn tree_before<'s>(store: &'s Store, iteration: &Iteration) -> Result<(RecordReader<'s>, ObjectId)> {
+    let reader = store.reader()?;
+    let snapshot = iteration.snapshot.as_ref().context("no snapshot")?;
+    let before = reader.snapshot_before(snapshot)?.context("it is the first")?;
+    Ok((reader, before))
 }
 
 /// Returns the states of git that the last attempt of a session left, and what it undid, a line each.

@@ -1,5 +1,8 @@
 //! The context of an iteration for later prompts: from the spool right after it, or from the record.
 
+use std::fs::File;
+use std::io;
+
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 use failure_excerpt::{Cut, Output, Tally, examine};
@@ -101,17 +104,16 @@ pub fn validation_cause(
     redactor: &Redactor,
     directory: &Utf8Path,
 ) -> Result<Option<String>> {
-    let redacted = |text: &str| redactor.redact_text(text).0;
     let stdout = window_of(&slot.path(names::VALIDATION_STDOUT))?;
     let stderr = window_of(&slot.path(names::VALIDATION_STDERR))?;
     let examined = examine(&Output {
-        stdout: &redacted(&stdout.text),
-        stderr: &redacted(&stderr.text),
+        stdout: &redactor.redact_text(&stdout.text).0,
+        stderr: &redactor.redact_text(&stderr.text).0,
         exit_code: Some(validation.exit.code),
         cwd: Some(directory.as_str()),
         ..Output::default()
     });
-    Ok(cause::of_validation(validation, &examined).map(|cause| redacted(&cause)))
+    Ok(cause::of_validation(validation, &examined).map(|cause| redactor.redact_text(&cause).0))
 }
 
 /// Returns what a validation printed of its tests into two files of `slot`, with the secrets in their names removed.
@@ -123,12 +125,8 @@ pub fn tally(
     redactor: &Redactor,
     directory: &Utf8Path,
 ) -> Result<Tally> {
-    let read = |name: &str| {
-        let path = slot.path(name);
-        let read = || open_plain(&path)?.map(Window::to_count).transpose();
-        read().with_context(|| format!("read {path}")).map(Option::unwrap_or_default)
-    };
-    let (stdout, stderr) = (read(stdout)?, read(stderr)?);
+    let stdout = window(&slot.path(stdout), Window::to_count)?;
+    let stderr = window(&slot.path(stderr), Window::to_count)?;
     let mut tally = examine(&Output {
         stdout: &stdout.text,
         stderr: &stderr.text,
@@ -181,6 +179,10 @@ pub fn last_words(
 }
 
 fn window_of(path: &Utf8Path) -> Result<Window> {
-    let read = || open_plain(path)?.map(Window::of_file).transpose();
-    Ok(read().with_context(|| format!("read {path}"))?.unwrap_or_default())
+    window(path, Window::of_file)
+}
+
+fn window(path: &Utf8Path, read: fn(File) -> io::Result<Window>) -> Result<Window> {
+    let read = open_plain(path).and_then(|file| file.map(read).transpose());
+    Ok(read.with_context(|| format!("read {path}"))?.unwrap_or_default())
 }

@@ -18,6 +18,16 @@ pub enum Goal<'a> {
     },
 }
 
+impl Goal<'_> {
+    /// Returns true if this asks for an item. Nobody asked for what the agent itself wrote down as done.
+    fn asks_for(&self, item: &Item) -> bool {
+        match self {
+            Self::Boxes(closable) => closable.contains(&item.name),
+            Self::Artifact { .. } => true,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     pub outcome: Outcome,
@@ -76,17 +86,12 @@ pub fn judge(
         let ticked = pairing.ticked().into_iter().filter(|ticked| ticked.before.is_some()).collect();
         (pairing, ticked)
     };
-    // What the agent wrote down as done is no task that anybody asked for.
-    let is_asked_for = |item: &Item| match goal {
-        Goal::Boxes(closable) => closable.contains(&item.name),
-        Goal::Artifact { .. } => true,
-    };
     let done = ticked.iter().filter_map(|ticked| ticked.before);
-    let done = done.filter(|item| item.is_task() && is_asked_for(item));
+    let done = done.filter(|item| item.is_task() && goal.asks_for(item));
     let done: Vec<TaskName> = done.map(|item| item.name.clone()).collect();
-    let is_other =
-        |ticked: &&Ticked<'_>| ticked.before.is_some_and(|item| item.is_task() && !is_asked_for(item));
-    let name = |ticked: &Ticked<'_>| ticked.before.unwrap_or(ticked.after).name.clone();
+    let (others, own): (Vec<&Ticked<'_>>, Vec<&Ticked<'_>>) = ticked
+        .iter()
+        .partition(|ticked| ticked.before.is_some_and(|item| item.is_task() && !goal.asks_for(item)));
     let succeeded = agent.is_some_and(|run| run.succeeded);
     let is_promised = agent.is_some_and(|run| run.succeeded && final_message::promise(&run.final_text));
     let is_there = match goal {
@@ -104,6 +109,7 @@ pub fn judge(
         Outcome::Failure
     };
     let is_success = outcome == Outcome::Success;
+    let ticked_in_vain = if is_success { others.clone() } else { ticked.iter().collect() };
     let is_complete = is_promised && succeeded && completion == Completion::Promise;
     let mut false_claim = Vec::new();
     let is_all_done = matches!(goal, Goal::Artifact { .. }) || after.counts().open == 0;
@@ -115,23 +121,23 @@ pub fn judge(
     }
     Verdict {
         outcome,
-        claims: Claims { promise: is_promised, ticked: ticked.iter().map(name).collect() },
+        claims: Claims { promise: is_promised, ticked: ticked.iter().map(name_of).collect() },
         false_claim,
         closed: if is_success { done } else { Vec::new() },
-        to_open: ticked
-            .iter()
-            .filter(|ticked| !is_success || is_other(ticked))
-            .map(|ticked| ticked.after.clone())
-            .collect(),
-        to_tick: ticked
-            .iter()
-            .filter(|ticked| is_success && !is_other(ticked))
+        to_open: ticked_in_vain.into_iter().map(|ticked| ticked.after.clone()).collect(),
+        to_tick: own
+            .into_iter()
+            .filter(|_| is_success)
             .filter_map(|ticked| after.original(ticked.after))
             .filter(|original| !original.done)
             .cloned()
             .collect(),
-        others: ticked.iter().filter(|ticked| is_success && is_other(ticked)).map(name).collect(),
+        others: others.into_iter().filter(|_| is_success).map(name_of).collect(),
         lost: pairing.lost().into_iter().cloned().collect(),
         is_complete,
     }
+}
+
+fn name_of(ticked: &Ticked<'_>) -> TaskName {
+    ticked.before.unwrap_or(ticked.after).name.clone()
 }

@@ -51,14 +51,13 @@ impl Judging {
         session.validation_files = self.own_files.names(&lookup);
         self.passing_tests = baseline.tests.as_deref().filter(|_| baseline.passes()).cloned();
         let failing = baseline.tests.as_ref().and_then(|tests| tests.failing.as_ref());
-        let mut warn = |message: String| say(&Event::Warning { message });
         match settings.validation_pass {
             Pass::Green => {
                 session.legacy_failures = None;
                 let failing = failing.filter(|failing| !baseline.passes() && !failing.is_empty());
                 self.failing_before = failing.cloned();
-                if let Some(why) = self.why_nothing_can_be_done() {
-                    warn(why);
+                if let Some(message) = self.why_nothing_can_be_done() {
+                    say(&Event::Warning { message });
                 }
             }
             Pass::NoNewFailures => {
@@ -66,15 +65,14 @@ impl Judging {
                     session.legacy_failures =
                         if baseline.passes() { Some(Vec::new()) } else { failing.cloned() };
                 }
-                match &session.legacy_failures {
-                    None => warn(
-                        "the names of the tests that fail before the start are not known: all must pass, as \
-                         with `validation.pass = \"green\"`"
-                            .to_owned(),
-                    ),
-                    Some(failing) if !failing.is_empty() => warn(fails_before(failing)),
-                    Some(_) => {}
-                }
+                let message = match &session.legacy_failures {
+                    None => "the names of the tests that fail before the start are not known: all must \
+                             pass, as with `validation.pass = \"green\"`"
+                        .to_owned(),
+                    Some(failing) if !failing.is_empty() => fails_before(failing),
+                    Some(_) => return,
+                };
+                say(&Event::Warning { message });
             }
         }
     }

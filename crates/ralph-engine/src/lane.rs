@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use failure_excerpt::Tally;
-use tasklist::{Item, Pairing, TaskList};
+use tasklist::{Pairing, TaskList};
 
 use crate::validate;
 use ralph_core::record::{
-    Evidence, FailureClass, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName,
-    join_files, join_truncated,
+    Evidence, FailureClass, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, TaskName, join_files,
+    join_truncated,
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
 use ralph_os::process::create_private_dir;
@@ -34,19 +34,15 @@ impl Running<'_> {
         let work_tree = self.plan.work_tree;
         let Some(lane) = work_tree.lane() else { return Ok(None) };
         let id = &self.session.id;
-        let stuck = |why: String, hint: String| {
-            let ending = Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::Stuck) };
-            Ok(Some(ending))
-        };
         let reference = lane.reference();
         let Some(tip) = self.plan.store.refs().tip(&reference)? else {
             let hint =
                 format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
-            return stuck(format!("the branch {} is gone", lane.branch), hint);
+            return Ok(Some(Ending::stuck(format!("the branch {} is gone", lane.branch), hint)));
         };
         if let Some(place) = work_tree.checked_out_at(&reference)? {
             let hint = format!("switch to another branch there, then `{RALPH} resume {id}`");
-            return stuck(format!("{} is checked out in {place}", lane.branch), hint);
+            return Ok(Some(Ending::stuck(format!("{} is checked out in {place}", lane.branch), hint)));
         }
         if !self.state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
             return Ok(None);
@@ -54,13 +50,11 @@ impl Running<'_> {
         work_tree.take_lane_to(&tip)?;
         self.recorder.settle_progress();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
-        match self.set_up_lane()? {
-            None => Ok(None),
-            Some(why) => stuck(
-                why,
-                format!("set `lanes.setup` to what works on {}, then `{RALPH} resume {id}`", lane.branch),
-            ),
-        }
+        Ok(self.set_up_lane()?.map(|why| {
+            let hint =
+                format!("set `lanes.setup` to what works on {}, then `{RALPH} resume {id}`", lane.branch);
+            Ending::stuck(why, hint)
+        }))
     }
 
     /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed.
@@ -74,11 +68,11 @@ impl Running<'_> {
             let read = self.plan.feature.files.read(&self.plan.project_root.join(name), MAX_DOCUMENT_BYTES);
             state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
         }
-        let state = self.local.identity.fingerprint("lane setup", &state);
+        let state = self.identity.fingerprint("lane setup", &state);
         if lane.setup_note().as_ref() == Some(&state) {
             return Ok(None);
         }
-        let slot = Slot::within(&self.local.spool.scratch());
+        let slot = Slot::within(&self.spool.scratch());
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
         let context = self.plan.validation_context(&slot, &environment, self.marker());
         let ran = validate::run(&command, &context, self.plan.interrupt)?;
@@ -200,7 +194,7 @@ impl Running<'_> {
         let (feature, work_tree) = (self.plan.feature, self.recorder.work_tree());
         let [tasks, progress] =
             [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
-        let index = self.local.spool.scratch().join("result-index");
+        let index = self.spool.scratch().join("result-index");
         let objects = done.slot.objects();
         create_private_dir(&objects)?;
         let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
@@ -296,17 +290,12 @@ fn list_to_publish(mut base: Vec<u8>, after: Option<Vec<u8>>, closed: &[TaskName
         }
         return base;
     }
-    let own = |item: &Item| {
-        let mut around = Some(item);
-        while let Some(item) = around {
-            if pairing.earlier_of(item).is_some_and(|earlier| closed.contains(&earlier.name)) {
-                return true;
-            }
-            around = item.parent.and_then(|parent| after.items.get(parent));
-        }
-        false
-    };
-    let foreign = after.items.iter().filter(|item| item.odd_box.is_none() && !own(item));
+    let foreign = after.items.iter().filter(|item| {
+        let mut around = std::iter::successors(Some(*item), |item| after.items.get(item.parent?));
+        let is_closed =
+            around.any(|item| pairing.earlier_of(item).is_some_and(|earlier| closed.contains(&earlier.name)));
+        item.odd_box.is_none() && !is_closed
+    });
     for item in foreign {
         let was = pairing.earlier_of(item).filter(|earlier| earlier.odd_box.is_none());
         let mark = was.filter(|earlier| earlier.mark.is_ascii()).map_or(' ', |earlier| earlier.mark);

@@ -72,15 +72,15 @@ pub use commits::committing::check_commits;
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
-pub use left_behind::{LostList, remains};
+pub use left_behind::{lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
-pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecallQuery, RecalledHistory};
+pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::recover;
 pub use redaction::redacted;
-pub use replay::{Replay, Replayed};
+pub use replay::{Replayed, replay};
 pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
 pub use settings::{
     capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
@@ -231,9 +231,9 @@ impl Running<'_> {
         let refs = SessionRefs::new(&self.session.feature, id.clone());
         let log = self.plan.store.session(&refs).ok().flatten();
         let gone = log.and_then(|log| {
-            LostList::of(self.plan.store, self.plan.work_tree, &log, self.plan.feature.tasks_path.as_path())
+            lost_list(self.plan.store, self.plan.work_tree, &log, self.plan.feature.tasks_path.as_path())
         });
-        if let Some(LostList { what, restore }) = gone {
+        if let Some((what, restore)) = gone {
             return Ending {
                 why: Some(what),
                 hint: Some(format!("`{restore}` brings it back; then `{RALPH} resume {id}`")),
@@ -343,9 +343,8 @@ impl Running<'_> {
     /// Returns the ending of a session whose validation ran into its time limit twice in a row, and never ended otherwise.
     fn endless_validation(&self) -> Option<Ending> {
         let baseline = self.session.baseline.as_ref();
-        let is_endless = |baseline: &Baseline| baseline.exit_reason == Some(ExitReason::Timeout);
         if self.past.last_green.last_passing.is_some()
-            || baseline.is_some_and(|baseline| !is_endless(baseline))
+            || baseline.is_some_and(|baseline| baseline.exit_reason != Some(ExitReason::Timeout))
         {
             return None;
         }
@@ -421,7 +420,7 @@ impl Running<'_> {
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {
-            self.local.spool.remove(self.plan.store.repository())?;
+            self.spool.remove(self.plan.store.repository())?;
         }
         self.steering.control.clear()?;
         Ok(self.session)

@@ -73,18 +73,6 @@ impl Reason {
     }
 }
 
-/// What is to be remembered.
-#[derive(Debug, Clone, Copy)]
-pub struct RecallQuery<'a> {
-    pub task: &'a Task,
-    /// Its iterations are called by their number alone.
-    pub session: Option<&'a SessionId>,
-    /// In tokens.
-    pub budget: usize,
-    /// What the prompt says elsewhere.
-    pub told: &'a AlreadyTold,
-}
-
 /// What a prompt contains about earlier iterations, and why.
 #[derive(Debug)]
 pub struct RecalledHistory {
@@ -142,16 +130,17 @@ impl Memory {
         most: usize,
     ) -> Result<Vec<IterationContext>> {
         let mut contexts = Vec::new();
-        let is_own = |entry: &&LogEntry| Some(&entry.session) == session;
-        let newest = || self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at));
-        for entry in newest().filter(is_own).chain(newest().filter(|entry| !is_own(entry))) {
+        let newest = self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at));
+        let (own, others): (Vec<&LogEntry>, Vec<&LogEntry>) =
+            newest.partition(|entry| Some(&entry.session) == session);
+        for entry in own.into_iter().chain(others) {
             if contexts.len() >= most {
                 break;
             }
             let Some(iteration) = store.readable_iteration(entry) else { continue };
             let context = iteration_context::recorded_context(store, entry, None, &iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
-            let of = Some(&entry.session).filter(|_| !is_own(&entry)).cloned();
+            let of = Some(&entry.session).filter(|of| Some(*of) != session).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
         contexts.reverse();
@@ -172,19 +161,15 @@ impl Memory {
 
     /// Returns why the last run at a task failed.
     pub fn last_cause(&self, task: &str) -> Option<&str> {
-        let of_task = |other: &Option<String>| other.as_deref() == Some(task);
         let past = self.past.as_ref().map(|past| &past[..]).unwrap_or_default();
         let mut records = self.fresh.iter().rev().chain(past.iter().rev());
-        let known = records.find(|record| of_task(&record.task) && record.outcome == Outcome::Failure);
+        let known =
+            records.find(|record| record.task.as_deref() == Some(task) && record.outcome == Outcome::Failure);
         if let Some(record) = known {
             return record.cause.as_deref();
         }
-        self.entries
-            .iter()
-            .rev()
-            .find(|entry| of_task(&entry.task) && entry.outcome == Some(Outcome::Failure))?
-            .cause
-            .as_deref()
+        let mut entries = self.entries.iter().rev().filter(|entry| entry.task.as_deref() == Some(task));
+        entries.find(|entry| entry.outcome == Some(Outcome::Failure))?.cause.as_deref()
     }
 
     /// Returns all iterations and how many of the last ones were recorded since, or `None` if nothing was learned in those.
@@ -220,14 +205,18 @@ impl Memory {
         }
     }
 
-    /// Returns what the next prompt for `task` contains, or `None` if history is off.
+    /// Returns what the next prompt for `task` contains within a budget in tokens, or `None` if history is off.
+    ///
+    /// The iterations of `session` are called by their number alone; `told` is what the prompt says elsewhere.
     pub fn recall(
         &mut self,
         store: &Store,
-        wanted: RecallQuery<'_>,
+        task: &Task,
+        session: Option<&SessionId>,
+        budget: usize,
+        told: &AlreadyTold,
         policy: HistoryPolicy,
     ) -> Result<Option<RecalledHistory>> {
-        let RecallQuery { task, session, budget, told } = wanted;
         let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
         let settings = HistorySettings { mode, budget, ..policy.settings };
         let past = self.past_since_cleared(store)?;
@@ -258,8 +247,8 @@ impl Memory {
     fn read(&self, store: &Store) -> Result<Vec<Iteration>> {
         let mut past = store.read_iterations(&self.entries)?;
         // Older records have no facts: they are extracted from the recorded outputs.
-        let is_bare = |past: &&mut Iteration| past.outcome == Outcome::Failure && past.facts.version == 0;
-        for iteration in past.iter_mut().rev().filter(is_bare).take(MAX_REREAD_OUTPUTS) {
+        let failed = past.iter_mut().rev().filter(|past| past.outcome == Outcome::Failure);
+        for iteration in failed.filter(|past| past.facts.version == 0).take(MAX_REREAD_OUTPUTS) {
             let Some(entry) = self.entries.iter().rev().find(|entry| {
                 entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
             }) else {

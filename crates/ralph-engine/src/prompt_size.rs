@@ -5,12 +5,11 @@ const SMALL_PROMPT_BYTES: usize = 100_000;
 
 /// Names the largest section of a prompt, as a clause for a hint.
 pub(super) fn what_fills(prompt: &str) -> String {
-    let kilobytes = |bytes: usize| format!("{} KB", bytes.div_ceil(1000));
+    let all = kilobytes(prompt.len());
     if prompt.len() < SMALL_PROMPT_BYTES {
         return format!(
-            "the prompt has only {}: the rest is what the agent adds itself, such as its instructions, tools and memory \
-             files",
-            kilobytes(prompt.len())
+            "the prompt has only {all}: the rest is what the agent adds itself, such as its instructions, tools and \
+             memory files"
         );
     }
     let mut sections = vec![("its beginning", 0)];
@@ -23,7 +22,11 @@ pub(super) fn what_fills(prompt: &str) -> String {
         }
     }
     let (title, size) = sections.into_iter().max_by_key(|(_, size)| *size).unwrap_or_default();
-    format!("{} of the prompt's {} are `{title}`", kilobytes(size), kilobytes(prompt.len()))
+    format!("{} of the prompt's {all} are `{title}`", kilobytes(size))
+}
+
+fn kilobytes(bytes: usize) -> String {
+    format!("{} KB", bytes.div_ceil(1000))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use ralph_core::config::{Config, Unit};
 use ralph_core::history::History;
 use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
-use ralph_core::progress::{self, AttemptQuery, LastAttempt, Progress, PromptTarget, tokens};
+use ralph_core::progress::{self, LastAttempt, Progress, PromptTarget, tokens};
 use ralph_core::record::{
     FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
@@ -23,7 +23,7 @@ use ralph_store::Store;
 use super::control::waiting_hints::hints_for;
 use super::earlier::{Earlier, left_behind, still_changed};
 use super::job::Job;
-use super::memory::{HistoryPolicy, Memory, Reason, RecallQuery, RecalledHistory};
+use super::memory::{HistoryPolicy, Memory, Reason, RecalledHistory};
 use super::settings::history_policy;
 use super::units::{self, Wanted};
 
@@ -43,7 +43,12 @@ pub struct Prompting<'a> {
     /// Why the validation fails since before the first iteration.
     pub baseline_failure: Option<String>,
     pub policy: HistoryPolicy,
-    pub memory: MemorySettings,
+    /// True if it says how the last attempt ended.
+    pub has_last_attempt: bool,
+    /// Maximum number of characters of the last attempt's final message.
+    pub final_message_chars: usize,
+    /// Most learnings and decisions.
+    pub max_learnings: usize,
     /// Names the strategy of `progress`.
     pub strategy: &'a str,
     /// Maximum number of tokens of the prompt. Task and rules are never cut; what older iterations left is.
@@ -58,16 +63,6 @@ pub struct Assignment<'a> {
     pub job: &'a Job,
     /// The folder in which children run; paths are given as seen from there.
     pub root: &'a Utf8Path,
-}
-
-/// What a prompt says of earlier iterations, whatever the mode of the history is.
-#[derive(Debug, Clone, Copy)]
-pub struct MemorySettings {
-    pub last_attempt: bool,
-    /// Maximum number of characters of the last attempt's final message.
-    pub final_message_chars: usize,
-    /// Most learnings and decisions.
-    pub learnings: usize,
 }
 
 /// Which prompt.
@@ -133,11 +128,9 @@ impl<'a> Prompting<'a> {
             hints: Vec::new(),
             baseline_failure: None,
             policy: history_policy(config),
-            memory: MemorySettings {
-                last_attempt: settings.memory_last_attempt,
-                final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
-                learnings: settings.memory_learnings,
-            },
+            has_last_attempt: settings.memory_last_attempt,
+            final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
+            max_learnings: settings.memory_learnings,
             strategy: settings.progress_strategy.into_str(),
             budget: settings.prompt_budget,
         }
@@ -156,14 +149,10 @@ impl<'a> Prompting<'a> {
     ) -> Result<Prompt> {
         let mut earlier = self.earlier(turn.task, turn.session, turn.is_taken_back, store, memory)?;
         let told = earlier.told();
-        let recall = |memory: &mut Memory, budget| {
-            let wanted = RecallQuery { task: turn.task, session: turn.session, budget, told: &told };
-            memory.recall(store, wanted, self.policy)
-        };
         let most = self.history_budget(turn.task, &earlier, memory);
         let mut recalled = match summary {
             Some(recalled) => Some(recalled),
-            None => recall(memory, most)?,
+            None => memory.recall(store, turn.task, turn.session, most, &told, self.policy)?,
         };
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
@@ -171,7 +160,8 @@ impl<'a> Prompting<'a> {
             if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
             {
                 let excess = tokens(&text) - budget;
-                recalled = recall(memory, memory_text.context.tokens().saturating_sub(excess).min(most))?;
+                let rest = memory_text.context.tokens().saturating_sub(excess).min(most);
+                recalled = memory.recall(store, turn.task, turn.session, rest, &told, self.policy)?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
             for drop in [
@@ -205,8 +195,7 @@ impl<'a> Prompting<'a> {
         let earlier = prompting.earlier(task, session, false, store, memory)?;
         let budget = self.history_budget(task, &earlier, memory);
         let told = earlier.told();
-        let history =
-            memory.recall(store, RecallQuery { task, session, budget, told: &told }, self.policy)?;
+        let history = memory.recall(store, task, session, budget, &told, self.policy)?;
         let last_attempt = earlier.last_attempt(history.as_ref());
         let Earlier { question, learnings, progress, .. } = earlier;
         Ok(Recalled { last_attempt, question, learnings, hints: prompting.hints, progress, history, budget })
@@ -233,19 +222,12 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
     ) -> Result<Earlier> {
         let past = memory.past_since_cleared(store)?;
-        let MemorySettings { last_attempt: is_wanted, final_message_chars, learnings } = self.memory;
-        let name = &task.name;
-        let last_attempt = if is_wanted {
+        let (name, final_message_chars) = (&task.name, self.final_message_chars);
+        let last_attempt = if self.has_last_attempt {
             let files = &self.assignment.feature.files;
-            let still_changed = |iteration: &Iteration| still_changed(store, files, iteration);
-            let query = AttemptQuery {
-                task: name,
-                session,
-                final_message_chars,
-                is_taken_back,
-                still_changed: &still_changed,
-            };
-            progress::last_attempt(past, query)
+            progress::last_attempt(past, name, session, final_message_chars, is_taken_back, |iteration| {
+                still_changed(store, files, iteration)
+            })
         } else {
             LastAttempt::default()
         };
@@ -255,7 +237,7 @@ impl<'a> Prompting<'a> {
         Ok(Earlier {
             question: open_question(past, name, &self.hints),
             left_behind: left_behind(past, session),
-            learnings: progress::learnings(past, task, learnings),
+            learnings: progress::learnings(past, task, self.max_learnings),
             progress: self.progress.text(&PromptTarget { task: Some(name), shown_attempt: shown }),
             entries: self.progress.entries(),
             session: session.cloned(),

@@ -76,8 +76,9 @@ fn each_text(
 ) -> Result<()> {
     let reader = store.reader()?;
     for entry in &log.entries {
-        let text = |path| readable(store, &reader, entry, path);
-        each(text("progress.base.md"), text("progress.md"));
+        let [base, text] =
+            ["progress.base.md", "progress.md"].map(|path| readable(store, &reader, entry, path));
+        each(base, text);
     }
     Ok(())
 }

@@ -139,8 +139,8 @@ impl<'a> Recorder<'a> {
         let planned = self.plan_progress("", &entry);
         let planned = (planned.base.is_some() || !entry.is_empty()).then_some(planned);
         let session = redacted(&self.redactor, session)?;
-        let dates = Dates { authored: ended_at, committed: ended_at };
-        let content = Content::of_session(RecordKind::End, &session, self.tips.snapshot.clone(), dates);
+        let snapshot = self.tips.snapshot.clone();
+        let content = Content::of_session(RecordKind::End, &session, snapshot, ended_at, ended_at);
         self.record(&slot, content, planned)
     }
 
@@ -303,41 +303,41 @@ impl<'a> Recorder<'a> {
 
     fn record(&mut self, slot: &Slot, content: Content, planned: Option<ProgressPlan>) -> Result<ObjectId> {
         let mut files = Vec::new();
-        let mut add = |path: &str, name: &str| files.push((path.to_owned(), name.to_owned()));
-        let has_run =
-            |iteration: &Iteration| iteration.outcome != Outcome::Skipped && !iteration.is_acceptance();
-        let is_run = content.iteration.as_ref().is_some_and(has_run);
+        let is_run = content
+            .iteration
+            .as_ref()
+            .is_some_and(|iteration| iteration.outcome != Outcome::Skipped && !iteration.is_acceptance());
         let was_validated = match (&content.iteration, &content.session) {
             (Some(iteration), _) => is_run || iteration.exit.validation.is_some(),
             (None, session) => session.as_ref().is_some_and(|session| session.baseline.is_some()),
         };
         if is_run {
-            add("prompt.md", names::PROMPT);
-            add("agent/stdout", names::AGENT_STDOUT);
-            add("agent/stderr", names::AGENT_STDERR);
+            files.push(("prompt.md", names::PROMPT));
+            files.push(("agent/stdout", names::AGENT_STDOUT));
+            files.push(("agent/stderr", names::AGENT_STDERR));
         }
         if was_validated && content.kind != RecordKind::End {
-            add("validation/stdout", names::VALIDATION_STDOUT);
-            add("validation/stderr", names::VALIDATION_STDERR);
+            files.push(("validation/stdout", names::VALIDATION_STDOUT));
+            files.push(("validation/stderr", names::VALIDATION_STDERR));
         }
         if content.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
-            add("validation/second.stdout", names::SECOND_STDOUT);
-            add("validation/second.stderr", names::SECOND_STDERR);
+            files.push(("validation/second.stdout", names::SECOND_STDOUT));
+            files.push(("validation/second.stderr", names::SECOND_STDERR));
         }
         if content.kind != RecordKind::End {
             let tasks = self.tasks();
             slot.write(names::TASKS, &tasks)?;
-            add("tasks.md", names::TASKS);
+            files.push(("tasks.md", names::TASKS));
         }
         if let Some(planned) = &planned {
             if let Some(base) = &planned.base {
                 slot.write(names::PROGRESS_BASE, base)?;
-                add("progress.base.md", names::PROGRESS_BASE);
+                files.push(("progress.base.md", names::PROGRESS_BASE));
             }
             slot.write(names::PROGRESS, &planned.appended)?;
-            add("progress.md", names::PROGRESS);
+            files.push(("progress.md", names::PROGRESS));
         }
-        let committed = content.dates.committed;
+        let committed = content.committed_at;
         let draft = Draft {
             kind: content.kind,
             feature: self.place.feature.clone(),
@@ -345,11 +345,11 @@ impl<'a> Recorder<'a> {
             parent: self.tips.log.clone(),
             snapshot_parent: self.tips.snapshot.clone(),
             snapshot: content.snapshot,
-            authored_at: content.dates.authored,
+            authored_at: content.authored_at,
             committed_at: self.last_committed_at.map_or(committed, |last| last.max(committed)),
             iteration: content.iteration,
             session_json: content.session,
-            files,
+            files: files.into_iter().map(|(path, name)| (path.to_owned(), name.to_owned())).collect(),
         };
         slot.seal(&draft)?;
         let commit = self.store.append(slot, &draft, &self.redactor)?;
@@ -392,14 +392,8 @@ struct Content {
     iteration: Option<Iteration>,
     session: Option<Session>,
     snapshot: Option<ObjectId>,
-    dates: Dates,
-}
-
-/// The dates of a record's commit.
-#[derive(Debug, Clone, Copy)]
-struct Dates {
-    authored: Timestamp,
-    committed: Timestamp,
+    authored_at: Timestamp,
+    committed_at: Timestamp,
 }
 
 impl Content {
@@ -409,11 +403,18 @@ impl Content {
             iteration: Some(iteration.clone()),
             session: None,
             snapshot: iteration.snapshot.clone(),
-            dates: Dates { authored: iteration.started_at, committed: iteration.ended_at },
+            authored_at: iteration.started_at,
+            committed_at: iteration.ended_at,
         }
     }
 
-    fn of_session(kind: RecordKind, session: &Session, snapshot: Option<ObjectId>, dates: Dates) -> Self {
-        Self { kind, iteration: None, session: Some(session.clone()), snapshot, dates }
+    fn of_session(
+        kind: RecordKind,
+        session: &Session,
+        snapshot: Option<ObjectId>,
+        authored_at: Timestamp,
+        committed_at: Timestamp,
+    ) -> Self {
+        Self { kind, iteration: None, session: Some(session.clone()), snapshot, authored_at, committed_at }
     }
 }

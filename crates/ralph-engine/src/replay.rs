@@ -31,102 +31,97 @@ pub struct Replayed {
     pub text: String,
 }
 
-/// What a replay goes by, beside the record.
-pub struct Replay<'a> {
-    pub store: &'a Store,
-    pub log: &'a SessionLog,
-    pub config: &'a Config,
-    pub assignment: Assignment<'a>,
-    pub max_iterations: u32,
+/// Makes the prompts of all iterations of a session that ran, in their order.
+pub fn replay(
+    store: &Store,
+    log: &SessionLog,
+    config: &Config,
+    assignment: Assignment<'_>,
+    max_iterations: u32,
+) -> Result<Vec<Replayed>> {
+    let settings = &config.settings;
+    // Prompts are compared with those of the record, which are redacted.
+    let redactor = redactor(settings)?;
+    let mut memory = Memory::before(store, log, assignment.root)?;
+    let mut strategy = progress_strategy(settings, &memory, store, None)?;
+    let mut history = History::default();
+    let mut tasks = TaskList::default();
+    let mut replayed = Vec::new();
+    let mut begin = None;
+    let mut baseline_failure = None;
+    let mut legacy_failures = None;
+    for entry in &log.entries {
+        if entry.kind.begins() {
+            begin = Some(entry);
+            let session = store.readable_session(entry);
+            legacy_failures = session.as_ref().and_then(|session| session.legacy_failures.clone());
+            let baseline = session.and_then(|session| session.baseline);
+            baseline_failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
+        }
+        // Failures in a row are counted anew in the next session.
+        if entry.kind == RecordKind::End {
+            history = History::default();
+        }
+        if entry.kind == RecordKind::Iteration
+            && let Some(iteration) = store.readable_iteration(entry)
+        {
+            if iteration.outcome != Outcome::Skipped {
+                let task = task_of(&iteration, &tasks);
+                let wanted = Wanted { part: None, is_left_out: &|name| history.is_skipped(name) };
+                let unit = settings.unit_now();
+                let unit = units::unit_tasks(&tasks, &task.name, unit, wanted);
+                let reopened = units::reopened(unit.as_ref(), &history);
+                let request = PromptRequest {
+                    tasks: &tasks,
+                    task: &task,
+                    unit: unit.as_ref(),
+                    iteration: iteration.iteration,
+                    reopened: &reopened,
+                    failures: Failures::before(&task.name, &history),
+                    is_taken_back: iteration.restored_to.is_some(),
+                    session: Some(&iteration.session),
+                };
+                let prompting = Prompting {
+                    max_iterations,
+                    hints: iteration.hints.clone(),
+                    baseline_failure: may_fail(legacy_failures.as_deref())
+                        .or_else(|| baseline_failure.clone()),
+                    validation_command: iteration.validation_command.as_deref(),
+                    ..Prompting::new(config, assignment, &strategy)
+                };
+                let made = prompting.prompt(&request, store, &mut memory, None)?;
+                replayed.push(replayed_as(store, entry, &iteration, redactor.redact_text(&made.text).0));
+            }
+            let context = recorded_context(store, entry, begin, &iteration, assignment.root);
+            if let Some(context) = store.or_leave_out(entry, context).flatten() {
+                strategy.record(&context);
+            }
+            narrow(&mut legacy_failures, &iteration);
+            baseline_failure = baseline_failure.filter(|_| iteration.exit.validation != Some(0));
+            history.push(&iteration);
+            memory.push(iteration);
+        }
+        let list = store.file(&entry.commit, "tasks.md");
+        if let Some(bytes) = store.or_leave_out(entry, list).flatten() {
+            tasks = TaskList::parse(&bytes).unwrap_or_default();
+        }
+    }
+    Ok(replayed)
 }
 
-impl Replay<'_> {
-    /// Makes the prompts of all iterations that ran, in their order.
-    pub fn prompts(&self) -> Result<Vec<Replayed>> {
-        let settings = &self.config.settings;
-        // Prompts are compared with those of the record, which are redacted.
-        let redactor = redactor(settings)?;
-        let mut memory = Memory::before(self.store, self.log, self.assignment.root)?;
-        let mut strategy = progress_strategy(settings, &memory, self.store, None)?;
-        let mut history = History::default();
-        let mut tasks = TaskList::default();
-        let mut replayed = Vec::new();
-        let mut begin = None;
-        let mut baseline_failure = None;
-        let mut legacy_failures = None;
-        for entry in &self.log.entries {
-            if entry.kind.begins() {
-                begin = Some(entry);
-                let session = self.store.readable_session(entry);
-                legacy_failures = session.as_ref().and_then(|session| session.legacy_failures.clone());
-                let baseline = session.and_then(|session| session.baseline);
-                baseline_failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
-            }
-            // Failures in a row are counted anew in the next session.
-            if entry.kind == RecordKind::End {
-                history = History::default();
-            }
-            if entry.kind == RecordKind::Iteration
-                && let Some(iteration) = self.store.readable_iteration(entry)
-            {
-                if iteration.outcome != Outcome::Skipped {
-                    let task = task_of(&iteration, &tasks);
-                    let wanted = Wanted { part: None, is_left_out: &|name| history.is_skipped(name) };
-                    let unit = settings.unit_now();
-                    let unit = units::unit_tasks(&tasks, &task.name, unit, wanted);
-                    let reopened = units::reopened(unit.as_ref(), &history);
-                    let request = PromptRequest {
-                        tasks: &tasks,
-                        task: &task,
-                        unit: unit.as_ref(),
-                        iteration: iteration.iteration,
-                        reopened: &reopened,
-                        failures: Failures::before(&task.name, &history),
-                        is_taken_back: iteration.restored_to.is_some(),
-                        session: Some(&iteration.session),
-                    };
-                    let prompting = Prompting {
-                        max_iterations: self.max_iterations,
-                        hints: iteration.hints.clone(),
-                        baseline_failure: may_fail(legacy_failures.as_deref())
-                            .or_else(|| baseline_failure.clone()),
-                        validation_command: iteration.validation_command.as_deref(),
-                        ..Prompting::new(self.config, self.assignment, &strategy)
-                    };
-                    let made = prompting.prompt(&request, self.store, &mut memory, None)?;
-                    replayed.push(self.replayed(entry, &iteration, redactor.redact_text(&made.text).0));
-                }
-                let context = recorded_context(self.store, entry, begin, &iteration, self.assignment.root);
-                if let Some(context) = self.store.or_leave_out(entry, context).flatten() {
-                    strategy.record(&context);
-                }
-                narrow(&mut legacy_failures, &iteration);
-                baseline_failure = baseline_failure.filter(|_| iteration.exit.validation != Some(0));
-                history.push(&iteration);
-                memory.push(iteration);
-            }
-            let list = self.store.file(&entry.commit, "tasks.md");
-            if let Some(bytes) = self.store.or_leave_out(entry, list).flatten() {
-                tasks = TaskList::parse(&bytes).unwrap_or_default();
-            }
-        }
-        Ok(replayed)
-    }
-
-    /// Returns what was sent in an iteration, and the text that would have been.
-    fn replayed(&self, entry: &LogEntry, iteration: &Iteration, text: String) -> Replayed {
-        let sent = self.store.file(&entry.commit, "prompt.md");
-        let sent = self.store.or_leave_out(entry, sent).flatten().unwrap_or_default();
-        let sent = String::from_utf8_lossy(&sent).into_owned();
-        Replayed {
-            iteration: iteration.iteration,
-            task: iteration.task.clone(),
-            tokens_sent: tokens(&sent),
-            tokens: tokens(&text),
-            is_same: sent == text,
-            sent,
-            text,
-        }
+/// Returns what was sent in an iteration, and the text that would have been.
+fn replayed_as(store: &Store, entry: &LogEntry, iteration: &Iteration, text: String) -> Replayed {
+    let sent = store.file(&entry.commit, "prompt.md");
+    let sent = store.or_leave_out(entry, sent).flatten().unwrap_or_default();
+    let sent = String::from_utf8_lossy(&sent).into_owned();
+    Replayed {
+        iteration: iteration.iteration,
+        task: iteration.task.clone(),
+        tokens_sent: tokens(&sent),
+        tokens: tokens(&text),
+        is_same: sent == text,
+        sent,
+        text,
     }
 }
 

@@ -25,7 +25,10 @@ pub(super) struct Running<'a> {
     pub plan: Plan<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
-    pub local: LocalState<'a>,
+    pub lock: &'a mut LoopLock,
+    pub spool: Spool,
+    /// The key of this clone, which the session is recorded with.
+    pub identity: Identity,
     pub agents: ActiveAgent,
     pub steering: Steering,
     pub past: Past,
@@ -35,14 +38,6 @@ pub(super) struct Running<'a> {
     pub work: Option<PendingCommit>,
     pub state: LoopState,
     pub say: &'a mut dyn FnMut(&Event),
-}
-
-/// What a session holds on this machine as long as it runs.
-pub(super) struct LocalState<'a> {
-    pub lock: &'a mut LoopLock,
-    pub spool: Spool,
-    /// The key of this clone, which the session is recorded with.
-    pub identity: Identity,
 }
 
 /// What is remembered of iterations.
@@ -95,6 +90,10 @@ impl Ending {
         Self { reason, limit: None, why: None, hint: None, next: None }
     }
 
+    pub fn stuck(why: String, hint: String) -> Self {
+        Self { why: Some(why), hint: Some(hint), ..Self::of(StopReason::Stuck) }
+    }
+
     /// Returns the ending of a session that stops when a phase or a story is done.
     pub fn checkpoint(done: &str) -> Self {
         Self {
@@ -106,11 +105,10 @@ impl Ending {
 
     /// Returns the ending of a session whose tasks are done while git is in the middle of something.
     pub fn in_operation(what: &str, hint: &str) -> Self {
-        Self {
-            why: Some(format!("no task is open, but {what}")),
-            hint: Some(format!("{hint}, and look at what it left in the files")),
-            ..Self::of(StopReason::Stuck)
-        }
+        Self::stuck(
+            format!("no task is open, but {what}"),
+            format!("{hint}, and look at what it left in the files"),
+        )
     }
 
     pub fn limit(limit: Limit) -> Self {
@@ -146,7 +144,7 @@ impl Running<'_> {
 
     /// Returns the mark by which every descendant of this session is found and stopped.
     pub fn marker(&self) -> Marker {
-        self.plan.marker(&self.session.id, &self.local.spool)
+        self.plan.marker(&self.session.id, &self.spool)
     }
 }
 

@@ -77,8 +77,11 @@ impl Running<'_> {
         self.with_wanted(&tasks, |wanted| {
             let rest = units::open_tasks(&tasks, &task.name, unit, wanted);
             let is_apart = rest.is_none() && unit == Unit::Auto && !asked_for.is_empty();
-            let whole = || units::of_story_or_phase(&tasks, &task.name, wanted);
-            if is_apart { whole().map(|unit| UnitTasks { tasks: Vec::new(), ..unit }) } else { rest }
+            if !is_apart {
+                return rest;
+            }
+            let whole = units::of_story_or_phase(&tasks, &task.name, wanted)?;
+            Some(UnitTasks { tasks: Vec::new(), ..whole })
         })
     }
 
@@ -87,12 +90,14 @@ impl Running<'_> {
     fn with_wanted<T>(&self, tasks: &TaskList, find: impl FnOnce(Wanted<'_>) -> Option<T>) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
         let (history, hints) = (&self.past.history, self.hints_for_tasks());
-        let is_left_out = |name: &str| {
-            history.is_skipped(name)
-                || self.state.given_up.iter().any(|task| task == name)
-                || question(history, &hints, name).is_some()
+        let wanted = Wanted {
+            part: part.as_ref(),
+            is_left_out: &|name| {
+                history.is_skipped(name)
+                    || self.state.given_up.iter().any(|task| task == name)
+                    || question(history, &hints, name).is_some()
+            },
         };
-        let wanted = Wanted { part: part.as_ref(), is_left_out: &is_left_out };
         (self.plan.job.until == Until::Tasks).then(|| find(wanted)).flatten()
     }
 

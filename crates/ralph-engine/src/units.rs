@@ -123,14 +123,14 @@ pub fn boundary(tasks: &TaskList, history: &History, unit: Unit) -> Option<Bound
     if let Some(group) = groups.into_iter().find(|group| group.open == 0 && begun.contains(&group.name)) {
         return Some(Boundary::Reached(group.name));
     }
-    let is_skipped = |name: &str| history.is_skipped(name);
     // What comes after a phase is built on it: it is left only if nothing of it was given up.
     let current = history.worked_on().next_back().and_then(|name| tasks.find(name))?;
     for name in names(current, unit) {
         let Some(members) = members(tasks, name, unit) else { continue };
-        let has_skipped =
-            tasks.tasks().any(|item| !item.done && members.has(&item.name) && is_skipped(&item.name));
-        if let (true, Pick::Blocked(blocked)) = (has_skipped, tasks.next_open_in(&members, is_skipped)) {
+        let mut open = tasks.tasks().filter(|item| !item.done && members.has(&item.name));
+        let has_skipped = open.any(|item| history.is_skipped(&item.name));
+        let next = tasks.next_open_in(&members, |name| history.is_skipped(name));
+        if let (true, Pick::Blocked(blocked)) = (has_skipped, next) {
             let first = format!("{name} is not done, and the session stops at its end");
             let blocked = blocked.iter().map(ToString::to_string);
             return Some(Boundary::Blocked([first].into_iter().chain(blocked).collect()));

@@ -61,19 +61,21 @@ pub fn missing_program<'c>(command: &'c str, directory: &Utf8Path) -> Option<&'c
 
 /// Returns the first word after assignments, if the shell takes it as it is written.
 fn first_name(command: &str) -> Option<&str> {
-    let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_-+.,:/@%".contains(c));
-    let is_assignment = |word: &str| {
+    let mut words = command.split_whitespace().skip_while(|word| {
         word.split_once('=').is_some_and(|(name, value)| {
             let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             // Another PATH has other programs.
             is_name && name != "PATH" && is_plain(value)
         })
-    };
-    let mut words = command.split_whitespace().skip_while(|word| is_assignment(word));
+    });
     let name = words.next()?;
     let is_function = words.next().is_some_and(|next| next.starts_with('('));
     let is_name = is_plain(name) && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     (is_name && !name.contains('/') && !is_function).then_some(name)
+}
+
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_alphanumeric() || "_-+.,:/@%".contains(c))
 }
 
 #[cfg(test)]

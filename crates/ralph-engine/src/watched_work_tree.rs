@@ -110,10 +110,9 @@ impl WatchedWorkTree {
     /// Warns once about each file that came since the first look, and that snapshots lack by a rule. Credentials are
     /// meant to stay out.
     fn warn_of_left_out(&mut self, left_out: &[LeftOut], warnings: &mut Vec<String>) {
-        let is_expected = |left: &&LeftOut| {
-            [LeftOut::CREDENTIALS, LeftOut::SUBMODULE_CHANGES].contains(&left.reason.as_str())
-        };
-        let by_rule = left_out.iter().filter(|left| !left.is_refused() && !is_expected(left));
+        let expected = [LeftOut::CREDENTIALS, LeftOut::SUBMODULE_CHANGES];
+        let by_rule =
+            left_out.iter().filter(|left| !left.is_refused() && !expected.contains(&left.reason.as_str()));
         let Some(known) = &mut self.left_out else {
             self.left_out = Some(by_rule.map(|left| left.path.clone()).collect());
             return;

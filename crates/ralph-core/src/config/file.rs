@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Error, Result};
 use camino::{Utf8Component, Utf8Path};
+use serde_json::Value;
 use strum::VariantNames;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -127,43 +128,34 @@ impl Source<'_> {
                 let full = format!("{prefix}.{}", field.get_ref());
                 let origin = self.origin(&value.span());
                 let raw = raw(value.get_ref());
-                let wrong = |invalid: InvalidValue| mistake::invalid_value(&origin, &full, &invalid);
-                let shown = match field.get_ref().as_ref() {
+                let shown: Result<Value, InvalidValue> = match field.get_ref().as_ref() {
                     "command" => {
-                        let command = AgentCommand::new(&raw).map_err(wrong)?;
-                        agent.command.insert(command).to_value()
+                        AgentCommand::new(&raw).map(|command| agent.command.insert(command).to_value())
                     }
-                    "prompt" => {
-                        let mode = one_of(&raw).map_err(wrong)?;
-                        agent.prompt.insert(mode).into_str().into()
-                    }
-                    "parser" => {
-                        let parser = one_of(&raw).map_err(wrong)?;
-                        agent.parser.insert(parser).into_str().into()
-                    }
-                    "model" => {
-                        let model = raw.line().ok_or_else(|| wrong(InvalidValue::expected("a string")))?;
-                        agent.model.insert(model.to_owned()).as_str().into()
-                    }
-                    "limit-pattern" => {
-                        let pattern = regular_expression(&raw).map_err(wrong)?;
-                        agent.limit_pattern.insert(pattern).as_str().into()
-                    }
-                    "state" => {
-                        agent.state = home_paths(&raw).map_err(wrong)?;
+                    "prompt" => one_of(&raw).map(|mode| agent.prompt.insert(mode).into_str().into()),
+                    "parser" => one_of(&raw).map(|parser| agent.parser.insert(parser).into_str().into()),
+                    "model" => raw
+                        .line()
+                        .map(|model| agent.model.insert(model.to_owned()).as_str().into())
+                        .ok_or_else(|| InvalidValue::expected("a string")),
+                    "limit-pattern" => regular_expression(&raw)
+                        .map(|pattern| agent.limit_pattern.insert(pattern).as_str().into()),
+                    "state" => home_paths(&raw).map(|paths| {
+                        agent.state = paths;
                         agent.state.as_slice().into()
-                    }
-                    "credentials" => {
-                        agent.credentials = home_paths(&raw).map_err(wrong)?;
+                    }),
+                    "credentials" => home_paths(&raw).map(|paths| {
+                        agent.credentials = paths;
                         agent.credentials.as_slice().into()
-                    }
+                    }),
                     "env" => {
                         self.variables(value, &full, &mut agent, &mut contents.settings)?;
                         continue;
                     }
                     _ => return Err(self.unknown_field(field, &full, AgentSettings::FIELDS)),
                 };
-                contents.settings.push(Setting { key: full, value: shown, origin });
+                let value = shown.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
+                contents.settings.push(Setting { key: full, value, origin });
             }
             contents.agents.insert(name.get_ref().to_string(), agent);
         }
@@ -201,19 +193,16 @@ impl Source<'_> {
                 let full = format!("{prefix}.{}", field.get_ref());
                 let origin = self.origin(&value.span());
                 let raw = raw(value.get_ref());
-                let wrong = |invalid: InvalidValue| mistake::invalid_value(&origin, &full, &invalid);
                 let shown = match field.get_ref().as_ref() {
-                    "template" => settings.template.insert(path(&raw).map_err(wrong)?).clone(),
-                    "artifact" => settings.artifact.insert(path(&raw).map_err(wrong)?).clone(),
-                    "until" => {
-                        let until = one_of(&raw).map_err(wrong)?;
-                        settings.until.insert(until).into_str().to_owned()
-                    }
+                    "template" => path(&raw).map(|path| settings.template.insert(path).clone()),
+                    "artifact" => path(&raw).map(|path| settings.artifact.insert(path).clone()),
+                    "until" => one_of(&raw).map(|until| settings.until.insert(until).into_str().to_owned()),
                     _ => {
                         self.settings("", (field, value), LoopSettings::FIELDS, &mut plain)?;
                         continue;
                     }
                 };
+                let shown = shown.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
                 contents.settings.push(Setting { key: full, value: shown.into(), origin });
             }
             contents.settings.extend(
@@ -269,9 +258,12 @@ fn one_of<T: FromStr + VariantNames>(raw: &Raw) -> Result<T, InvalidValue> {
 }
 
 fn regular_expression(raw: &Raw) -> Result<String, InvalidValue> {
-    let invalid = |detail| InvalidValue { expected: "a regular expression".to_owned(), detail };
-    let pattern = raw.line().ok_or_else(|| invalid(None))?;
-    pattern_error(pattern).map_or_else(|| Ok(pattern.to_owned()), |error| Err(invalid(Some(error))))
+    let pattern = raw.line();
+    let detail = pattern.and_then(pattern_error);
+    match pattern {
+        Some(pattern) if detail.is_none() => Ok(pattern.to_owned()),
+        _ => Err(InvalidValue { expected: "a regular expression".to_owned(), detail }),
+    }
 }
 
 /// Returns paths below the user's home folder, from there.

@@ -30,7 +30,6 @@ impl Command {
 
 /// Returns all of one file, in the order of their keys.
 pub(super) fn commands_of(contents: &Contents) -> Vec<Command> {
-    let find = |key: &str| contents.settings.iter().find(|setting| setting.key == key);
     let plain = contents.settings.iter().filter(|setting| is_command(setting));
     let mut commands: Vec<Command> = plain.map(Command::of).collect();
     for (name, table) in &contents.loops {
@@ -44,15 +43,19 @@ pub(super) fn commands_of(contents: &Contents) -> Vec<Command> {
     }
     for (name, AgentSettings { env, .. }) in &contents.agents {
         for field in ["command", "state", "credentials"] {
-            commands.extend(find(&format!("agents.{name}.{field}")).map(Command::of));
+            commands.extend(find(contents, &format!("agents.{name}.{field}")).map(Command::of));
         }
         for (variable, value) in env {
-            let set = find(&format!("agents.{name}.env.{variable}"));
+            let set = find(contents, &format!("agents.{name}.env.{variable}"));
             commands.extend(set.map(|setting| Command { value: value.clone(), ..Command::of(setting) }));
         }
     }
     commands.sort_by(|a, b| a.key.cmp(&b.key));
     commands
+}
+
+fn find<'c>(contents: &'c Contents, key: &str) -> Option<&'c Setting> {
+    contents.settings.iter().find(|setting| setting.key == key)
 }
 
 /// Returns true if a setting needs an approval, apart from those of agents.

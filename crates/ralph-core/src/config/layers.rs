@@ -180,8 +180,9 @@ impl Layers {
 
     /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
     fn extended(&self, key: &Key, name: &str, text: &str, origin: &Origin) -> String {
-        let is_same_layer = |other: &Origin| discriminant(other) == discriminant(origin);
-        let known = self.values.iter().find(|known| known.key == name && is_same_layer(&known.origin));
+        let mut same_layer =
+            self.values.iter().filter(|known| discriminant(&known.origin) == discriminant(origin));
+        let known = same_layer.find(|known| known.key == name);
         match known.and_then(|known| known.value.as_array()) {
             Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
                 list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
@@ -256,13 +257,11 @@ impl Layers {
     fn check_strategy(&mut self) {
         let mut values = self.values.iter_mut();
         let strategy = values.find(|setting| setting.key == "progress.strategy");
-        let is_unknown = |setting: &Setting| {
-            setting.value.as_str().is_some_and(|name| !Strategy::VARIANTS.contains(&name))
-        };
-        if let Some(Setting { value, origin, .. }) = strategy.filter(|setting| is_unknown(setting)) {
+        if let Some(Setting { value, origin, .. }) = strategy
+            && let Some(name) = value.as_str().filter(|name| !Strategy::VARIANTS.contains(name))
+        {
             let default: &str = Strategy::default().into();
-            let unknown = value.as_str().unwrap_or_default();
-            self.warnings.push(format!("{origin}: unknown progress strategy `{unknown}`, using {default}"));
+            self.warnings.push(format!("{origin}: unknown progress strategy `{name}`, using {default}"));
             (*value, *origin) = (default.into(), Origin::Default);
         }
     }

@@ -19,15 +19,14 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
         return refusal.with_hint(hint).into();
     }
     let known: Vec<String> = KEYS.iter().map(|key| spelled(key, origin)).collect();
-    let names = || known.iter().map(String::as_str).chain(further.iter().copied());
+    let mut names = known.iter().map(String::as_str).chain(further.iter().copied());
     // A key that was written outside its table, or in a wrong one, is known by its last part.
     let last = name.rsplit('.').next().unwrap_or(name);
-    let is_in_another_table = |known: &str| known.rsplit('.').next() == Some(last);
     let of_flag = KEYS.iter().zip(&known).find(|(key, _)| key.flag.is_some_and(|(long, _)| long == name));
     let suggestion = of_flag
         .map(|(_, known)| known.as_str())
-        .or_else(|| did_you_mean(name, names()))
-        .or_else(|| names().find(|known| is_in_another_table(known)));
+        .or_else(|| did_you_mean(name, names.clone()))
+        .or_else(|| names.find(|known| known.rsplit('.').next() == Some(last)));
     match suggestion {
         Some(known) => refusal.with_hint(format!("did you mean `{known}`?")),
         None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),
@@ -38,9 +37,9 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
 /// A table of the file that holds no settings. It may have the name of a flag: `[validate]`.
 pub(super) fn unknown_table(origin: &Origin, name: &str) -> Error {
     let refusal = Refusal::new(format!("{}: unknown table `[{name}]`", origin.place()));
-    let tables = || KEYS.iter().filter_map(|key| Some((key, key.name.rsplit_once('.')?.0)));
-    let of_flag = tables().find(|(key, _)| key.flag.is_some_and(|(long, _)| long == name));
-    let names = tables().map(|(_, table)| table).chain(["agents.NAME", "loop.NAME"]);
+    let tables = KEYS.iter().filter_map(|key| Some((key, key.name.rsplit_once('.')?.0)));
+    let of_flag = tables.clone().find(|(key, _)| key.flag.is_some_and(|(long, _)| long == name));
+    let names = tables.map(|(_, table)| table).chain(["agents.NAME", "loop.NAME"]);
     match of_flag.map(|(_, table)| table).or_else(|| did_you_mean(name, names)) {
         Some(table) => refusal.with_hint(format!("did you mean `[{table}]`?")),
         None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),

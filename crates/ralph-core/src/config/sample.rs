@@ -40,23 +40,26 @@ pub fn sample(has_all: bool, validation: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
     // As a string of TOML: JSON's are ones too.
     let set = validation.map(|command| format!("validation.command = {}", serde_json::Value::from(command)));
-    let setting = |key: &Key| match &set {
-        Some(set) if key.name == "validation.command" => set.clone(),
-        _ => format!("# {} = {}", key.name.replace("<name>", "name"), literal(key)),
-    };
     if !has_all {
         for group in USUAL {
             text.push('\n');
             for key in group.iter().filter_map(|name| find(name)) {
-                text.push_str(&format!("{:32}  # {}\n", setting(key), key.doc));
+                text.push_str(&format!("{:32}  # {}\n", setting(key, set.as_deref()), key.doc));
             }
         }
         return text + ALL;
     }
     for key in KEYS.iter().filter(|key| key.in_file) {
-        text.push_str(&format!("\n# {}\n{}\n", key.doc, setting(key)));
+        text.push_str(&format!("\n# {}\n{}\n", key.doc, setting(key, set.as_deref())));
     }
     text + TAIL
+}
+
+fn setting(key: &Key, validation: Option<&str>) -> String {
+    match validation {
+        Some(validation) if key.name == "validation.command" => validation.to_owned(),
+        _ => format!("# {} = {}", key.name.replace("<name>", "name"), literal(key)),
+    }
 }
 
 /// Returns the default as TOML.

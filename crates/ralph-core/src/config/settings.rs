@@ -26,6 +26,10 @@ const MAX_COUNT: u64 = 1_000_000;
 const ANY: ValueKind = ValueKind::Count { least: 0, most: u64::MAX };
 const TIMES: ValueKind = ValueKind::Count { least: 0, most: MAX_COUNT };
 
+fn value_of<'v>(values: &'v [Setting], key: &str) -> &'v Value {
+    values.iter().find(|setting| setting.key == key).map_or(&Value::Null, |setting| &setting.value)
+}
+
 /// Makes [`Settings`], with a field for each row, and [`KEYS`].
 macro_rules! settings {
     ($($field:ident: $type:ty = $key:expr;)*) => {
@@ -42,11 +46,8 @@ macro_rules! settings {
 
         impl Settings {
             pub(super) fn of(values: &[Setting]) -> Self {
-                let value = |key: &str| {
-                    values.iter().find(|setting| setting.key == key).map_or(&Value::Null, |setting| &setting.value)
-                };
                 Self {
-                    $($field: FromValue::from_value(value($key.name)),)*
+                    $($field: FromValue::from_value(value_of(values, $key.name)),)*
                     captures: values.iter().filter_map(|setting| {
                     let name = setting.key.strip_prefix(CAPTURE)?;
                     Some((name.to_owned(), setting.value.as_str()?.to_owned()))

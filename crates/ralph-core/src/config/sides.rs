@@ -10,8 +10,7 @@ use Side::{Approved, Plain, Widens};
 /// Returns the side of a setting. What is no key is of another agent or type of loop, or of a later version. Git's
 /// configuration and the environment spell the same keys in their own ways.
 pub fn side(key: &str) -> Side {
-    let table = |name: &str| key.strip_prefix(name);
-    match (table("agents."), table("loop."), find(key)) {
+    match (key.strip_prefix("agents."), key.strip_prefix("loop."), find(key)) {
         (Some(rest), ..) => match rest {
             rest if ["command", "env", "state", "credentials"].iter().any(|field| has_field(rest, field)) => {
                 Approved

@@ -173,16 +173,19 @@ impl Key {
     }
 
     fn is_absent(&self, raw: &Raw) -> bool {
-        let is_zero = |text: &str| self.absence == Absence::NoneOrZero && matches!(text.trim(), "0" | "0s");
         self.absence != Absence::Never
             && match raw {
                 Raw::Bare(text) | Raw::Text(text) => {
-                    matches!(text.trim(), "" | "none") || text.trim() == self.unset || is_zero(text)
+                    matches!(text.trim(), "" | "none") || text.trim() == self.unset || self.is_zero(text)
                 }
-                Raw::Integer(text) => is_zero(text),
+                Raw::Integer(text) => self.is_zero(text),
                 Raw::List(list) => list.is_empty(),
                 Raw::Float(_) | Raw::Switch(_) | Raw::Other => false,
             }
+    }
+
+    fn is_zero(&self, text: &str) -> bool {
+        self.absence == Absence::NoneOrZero && matches!(text.trim(), "0" | "0s")
     }
 
     fn patterns<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Result<Value, InvalidValue> {

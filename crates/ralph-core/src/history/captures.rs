@@ -38,12 +38,11 @@ fn summary(name: &str, iterations: usize, values: &[&str]) -> Captured {
         .map(|value| value.trim().parse().ok().filter(|number: &f64| number.is_finite()))
         .collect();
     let numbers = numbers.unwrap_or_default();
-    let text = |value: Option<&&str>| value.copied().unwrap_or_default().to_owned();
     Captured {
         name: name.to_owned(),
         iterations,
-        first: text(values.first()),
-        last: text(values.last()),
+        first: values.first().copied().unwrap_or_default().to_owned(),
+        last: values.last().copied().unwrap_or_default().to_owned(),
         min: numbers.iter().copied().reduce(f64::min),
         max: numbers.iter().copied().reduce(f64::max),
     }

@@ -115,8 +115,8 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
     failures
         .into_iter()
         .map(|(cause, places)| {
-            let met = || places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
-            if met().any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
+            let mut met = places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
+            if met.any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
                 return (cause, None);
             }
             let done = places.iter().map(|&place| {
@@ -134,10 +134,11 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
 fn passed_after(cause: &Cause, places: &[usize], records: &[CauseRecord<'_>]) -> Option<usize> {
     let &last = places.last().filter(|_| matches!(cause, Cause::Known(FailureKey::Validation(_))))?;
     let failed = records[last].validation;
-    let is_same = |other: Option<&str>| failed.is_none() || other.is_none() || failed == other;
     let later = records.iter().enumerate().skip(last + 1);
     let mut passed = later.filter(|(_, record)| record.has_passed && !record.is_skip);
-    passed.find(|(_, record)| is_same(record.validation)).map(|(place, _)| place)
+    let same = passed
+        .find(|(_, record)| failed.is_none() || record.validation.is_none() || record.validation == failed);
+    same.map(|(place, _)| place)
 }
 
 fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {

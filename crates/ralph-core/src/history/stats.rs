@@ -202,8 +202,8 @@ type Causes<'a> = HashMap<(&'a str, FailureKey), Cause>;
 
 /// Returns the share of `part` in `all`.
 pub fn rate(part: usize, all: usize) -> Option<f64> {
-    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    (all > 0).then(|| number(part) / number(all))
+    let [part, all] = [part, all].map(|count| f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+    (all > 0.0).then(|| part / all)
 }
 
 fn steps(runs: &[&LogEntry]) -> Vec<Step> {

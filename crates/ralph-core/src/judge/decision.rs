@@ -114,14 +114,16 @@ pub fn decide(evidence: &Evidence<'_>) -> Decision {
     .into_iter()
     .flatten()
     .collect();
-    let has = |code: FlagCode| doubts.iter().any(|doubt| doubt.flag.code == code);
-    // It is said already, in other words.
-    let is_said = |code: FlagCode| {
-        code == FlagCode::NoTests && has(FlagCode::Vanished)
-            || code == FlagCode::Fewer && has(FlagCode::Shrunk)
-    };
     let mut tally_doubts = evidence.tally_doubts();
-    tally_doubts.retain(|doubt| !is_said(doubt.flag.code));
+    tally_doubts.retain(|doubt| {
+        let same = match doubt.flag.code {
+            FlagCode::NoTests => FlagCode::Vanished,
+            FlagCode::Fewer => FlagCode::Shrunk,
+            _ => return true,
+        };
+        // It is said already, in other words.
+        doubts.iter().all(|said| said.flag.code != same)
+    });
     doubts.append(&mut tally_doubts);
     doubts.extend(evidence.diff_doubts());
     let mut refused = doubts.iter().filter(|doubt| !doubt.is_excused && evidence.refuses(doubt.flag.code));
@@ -229,24 +231,20 @@ impl Evidence<'_> {
             return None;
         }
         let names = join_truncated(self.own_changed, MAX_NAMES);
-        let paths = self.own_changed.to_vec();
         let changed = format!("changed {names}, which the validation runs");
         let is_ordered = orders_own_file_change(self.tasks, self.own_changed, self.phase);
-        let flag = |text: String| Some(doubt(FlagCode::Judge, text, paths.clone()).excused_if(true));
-        match (self.trusted, self.second) {
-            (None, _) => flag(format!("{changed}; nothing to compare with")),
-            (Some(trusted), _) if !trusted.passed => flag(format!("{changed}; the old one fails, as before")),
-            _ if is_ordered => flag(format!("{changed}; the task asks for it")),
-            (_, Some(SecondResult::Passed)) => flag(format!("{changed}; the old one passes too")),
-            (_, Some(SecondResult::TimedOut)) => flag(format!("{changed}; the old one timed out")),
-            (_, Some(SecondResult::Failed)) => {
-                Some(doubt(FlagCode::Judge, format!("passes only with its change of {names}"), paths.clone()))
+        let (text, is_excused) = match (self.trusted, self.second) {
+            (None, _) => (format!("{changed}; nothing to compare with"), true),
+            (Some(trusted), _) if !trusted.passed => {
+                (format!("{changed}; the old one fails, as before"), true)
             }
-            (_, None) if self.can_run_again && self.refuses(FlagCode::Judge) => {
-                Some(doubt(FlagCode::Judge, changed, paths.clone()))
-            }
-            (_, None) => flag(changed),
-        }
+            _ if is_ordered => (format!("{changed}; the task asks for it"), true),
+            (_, Some(SecondResult::Passed)) => (format!("{changed}; the old one passes too"), true),
+            (_, Some(SecondResult::TimedOut)) => (format!("{changed}; the old one timed out"), true),
+            (_, Some(SecondResult::Failed)) => (format!("passes only with its change of {names}"), false),
+            (_, None) => (changed, !(self.can_run_again && self.refuses(FlagCode::Judge))),
+        };
+        Some(doubt(FlagCode::Judge, text, self.own_changed.to_vec()).excused_if(is_excused))
     }
 
     fn idle(&self) -> Option<Doubt> {
@@ -268,23 +266,23 @@ impl Evidence<'_> {
             (Some(iteration), _) => Some(format!("done in #{iteration}")),
             (None, reason) => reason.map(|reason| format!("nothing changed: {reason}")),
         };
-        let list = |names: &[String]| join_truncated(names, MAX_NAMES);
         let others = (!self.others.is_empty()).then(|| {
             let end = if self.unticks { ": open again" } else { "" };
-            format!("also ticked {}{end}", list(self.others))
+            format!("also ticked {}{end}", join_truncated(self.others, MAX_NAMES))
         });
-        let flaky =
-            (!self.flaky.is_empty()).then(|| format!("passed in the second run: {}", list(self.flaky)));
+        let flaky = (!self.flaky.is_empty())
+            .then(|| format!("passed in the second run: {}", join_truncated(self.flaky, MAX_NAMES)));
         let known = (self.known_failures > 0).then(|| {
             let fail = if self.known_failures == 1 { "fails" } else { "fail" };
             format!("{} {fail} that failed before the start", count_of(self.known_failures as u64, "test"))
         });
         let put_back = (!self.put_back.is_empty()).then(|| {
             let are = if self.put_back.len() == 1 { "is" } else { "are" };
-            format!("put back {}, which {are} protected", list(self.put_back))
+            format!("put back {}, which {are} protected", join_truncated(self.put_back, MAX_NAMES))
         });
-        let left_out = (!self.left_out.is_empty())
-            .then(|| format!("validated without {}, which no commit takes", list(self.left_out)));
+        let left_out = (!self.left_out.is_empty()).then(|| {
+            format!("validated without {}, which no commit takes", join_truncated(self.left_out, MAX_NAMES))
+        });
         let none = Vec::new;
         [
             (FlagCode::Others, others, none()),
@@ -305,8 +303,11 @@ impl Evidence<'_> {
         if tests.ran == Ran::None {
             doubts.push(doubt(FlagCode::NoTests, "no test ran".to_owned(), Vec::new()));
         }
-        let is_fall = |[now, before]: &[u64; 2]| now < before && tests.ran != Ran::None;
-        if let Some([now, before]) = self.executed().filter(is_fall).filter(|_| !self.selects_by_change) {
+        if let Some([now, before]) = self.executed()
+            && now < before
+            && tests.ran != Ran::None
+            && !self.selects_by_change
+        {
             let text = format!("{} ran, {before} before", count_of(now, "test"));
             doubts.push(doubt(FlagCode::Fewer, text, Vec::new()).excused_if(orders_removal(self.tasks)));
         }
@@ -320,33 +321,38 @@ impl Evidence<'_> {
 
     fn diff_doubts(&self) -> Vec<Doubt> {
         let DiffFindings { removed, fewer_asserts, config, .. } = self.diff;
-        let names = |findings: &[Finding]| join_truncated(&paths(findings), MAX_NAMES);
-        let total = |findings: &[Finding], what: &str| {
-            let count: usize = findings.iter().map(|finding| finding.count).sum();
-            count_of(count as u64, what)
-        };
         let removed_paths = paths(removed);
         let texts: Vec<&str> = removed_paths.iter().map(String::as_str).collect();
         let is_ordered = orders_skip(self.tasks, &texts);
         let mut doubts = Vec::new();
         if !removed.is_empty() {
-            let text = format!("{} removed: {}", total(removed, "test"), names(removed));
+            let text = format!("{} removed: {}", total(removed, "test"), names_of(removed));
             doubts.push(doubt(FlagCode::Removed, text, removed_paths.clone()).excused_if(is_ordered));
         }
         if !fewer_asserts.is_empty() {
-            let text = format!("{} fewer: {}", total(fewer_asserts, "assertion"), names(fewer_asserts));
+            let text = format!("{} fewer: {}", total(fewer_asserts, "assertion"), names_of(fewer_asserts));
             doubts.push(doubt(FlagCode::Asserts, text, paths(fewer_asserts)).excused_if(is_ordered));
         }
-        let is_own = |path: &str| self.own_changed.iter().any(|own| own.split('#').next() == Some(path));
-        let config: Vec<Finding> = config.iter().filter(|finding| !is_own(&finding.path)).cloned().collect();
+        let own: Vec<&str> = self.own_changed.iter().filter_map(|own| own.split('#').next()).collect();
+        let others = config.iter().filter(|finding| !own.contains(&finding.path.as_str()));
+        let config: Vec<Finding> = others.cloned().collect();
         if !config.is_empty() {
             let (text, config) =
-                (format!("changed {}, which decides what runs", names(&config)), paths(&config));
+                (format!("changed {}, which decides what runs", names_of(&config)), paths(&config));
             let is_ordered = orders_own_file_change(self.tasks, &config, self.phase);
             doubts.push(doubt(FlagCode::Config, text, config).excused_if(is_ordered));
         }
         doubts
     }
+}
+
+fn names_of(findings: &[Finding]) -> String {
+    join_truncated(&paths(findings), MAX_NAMES)
+}
+
+fn total(findings: &[Finding], what: &str) -> String {
+    let count: usize = findings.iter().map(|finding| finding.count).sum();
+    count_of(count as u64, what)
 }
 
 fn paths(findings: &[Finding]) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! The tests that a source defines: their titles, and which are skipped or focused.
 
+use regex::Match;
+
 use super::languages::Language;
 use super::mask::mask;
 
@@ -178,7 +180,6 @@ fn definition(source: &str, code: &str, span: &Span, language: &Language) -> Def
     let behind = &code[span.title_end..];
     let header = language.header_end.find(behind).map_or(behind.len(), |end| end.start());
     let head = &code[span.start..span.title_end + header];
-    let marker = |found: regex::Match<'_>| found.as_str().trim().trim_end_matches(['(', ' ']).to_owned();
     let word = code[span.start..span.word_end].trim();
     let skip = language.skip.find(head).map(marker).or_else(|| skipping_statement(code, span, language));
     let is_marked = skip.is_some() || language.condition.is_match(head);
@@ -199,20 +200,29 @@ fn definition(source: &str, code: &str, span: &Span, language: &Language) -> Def
 /// Returns the statement of a test's own block that skips it, not one of a block within.
 fn skipping_statement(code: &str, span: &Span, language: &Language) -> Option<String> {
     let behind = &code[span.title_end..];
-    let marker = |found: regex::Match<'_>| {
-        let text = found.as_str().trim().trim_end_matches(['(', ')', '\'', '"', '`', ' ']);
-        text.rsplit(['{', ' ']).next().unwrap_or(text).to_owned()
-    };
     if let Some(found) = language.first_statement.find(behind) {
-        return Some(marker(found));
+        return Some(called(found));
     }
     let line_start = code[..span.word_end].rfind('\n').map_or(0, |end| end + 1);
     let outer = indentation(&code[line_start..]);
     let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty()).peekable();
     let inner = lines.peek().map(|line| indentation(line)).filter(|inner| *inner > outer)?;
     let mut own = lines.filter(|line| indentation(line) == inner);
-    let is_conditional = |line: &str| line.contains(" if ") || line.contains(" unless ");
-    own.find_map(|line| language.statement.find(line).filter(|_| !is_conditional(line)).map(marker))
+    own.find_map(|line| {
+        let is_conditional = line.contains(" if ") || line.contains(" unless ");
+        language.statement.find(line).filter(|_| !is_conditional).map(called)
+    })
+}
+
+/// Returns what a definition is marked with: `.skip`, `@Disabled`.
+fn marker(found: Match<'_>) -> String {
+    found.as_str().trim().trim_end_matches(['(', ' ']).to_owned()
+}
+
+/// Returns what a statement calls: `t.Skip`.
+fn called(found: Match<'_>) -> String {
+    let text = found.as_str().trim().trim_end_matches(['(', ')', '\'', '"', '`', ' ']);
+    text.rsplit(['{', ' ']).next().unwrap_or(text).to_owned()
 }
 
 /// Returns what stands for the file as a whole, so that a skip of all of it is one of something that was there.

@@ -116,8 +116,8 @@ fn is_too_large(file: &ChangedFile) -> bool {
 fn is_config_change(file: &ChangedFile) -> bool {
     let Some(before) = &file.before else { return false };
     let Some(pattern) = config_line(&file.path) else { return is_test_config(&file.path) };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (before, after) = (text(before), text(file.after.as_deref().unwrap_or_default()));
+    let [before, after] =
+        [before.as_slice(), file.after.as_deref().unwrap_or_default()].map(String::from_utf8_lossy);
     let mut lines: BTreeMap<&str, i64> = BTreeMap::new();
     for (text, change) in [(&before, -1), (&after, 1)] {
         for line in text.lines() {
@@ -142,11 +142,10 @@ struct FileTests {
 
 impl FileTests {
     fn read(file: &ChangedFile, language: &'static Language, is_test: bool) -> Self {
-        let tests = |bytes: &Option<Vec<u8>>| match bytes {
+        let [before, after] = [&file.before, &file.after].map(|bytes| match bytes {
             Some(bytes) => read(&String::from_utf8_lossy(bytes), language, is_test),
             None => TestSource::default(),
-        };
-        let (before, after) = (tests(&file.before), tests(&file.after));
+        });
         let path = file.path.clone();
         let (skipped, lost, gained) = (Vec::new(), Vec::new(), Vec::new());
         let mut file = Self { path, language, before, after, skipped, lost, gained };
@@ -167,18 +166,16 @@ impl FileTests {
             }
         }
         for [before, after] in titles.into_values() {
-            let plain = |definitions: &[&Definition]| definitions.iter().filter(|it| !it.is_marked).count();
-            let skips =
-                |definitions: &[&Definition]| definitions.iter().filter(|it| it.skip.is_some()).count();
-            let fewer_plain = plain(&before).saturating_sub(plain(&after));
-            let count = skips(&after).saturating_sub(skips(&before)).min(fewer_plain);
+            let [plain_before, plain_after] =
+                [&before, &after].map(|tests| tests.iter().filter(|test| !test.is_marked).count());
+            let [skips_before, skips_after] =
+                [&before, &after].map(|tests| tests.iter().filter(|test| test.skip.is_some()).count());
+            let fewer_plain = plain_before.saturating_sub(plain_after);
+            let count = skips_after.saturating_sub(skips_before).min(fewer_plain);
             let markers = after.iter().rev().filter_map(|definition| definition.skip.clone());
             self.skipped.extend(markers.take(count));
-            let rest = |some: &[&Definition], others: usize| -> Vec<Definition> {
-                some.iter().skip(others).map(|definition| (*definition).clone()).collect()
-            };
-            self.lost.extend(rest(&before, after.len()));
-            self.gained.extend(rest(&after, before.len()));
+            self.lost.extend(before.iter().skip(after.len()).map(|definition| (*definition).clone()));
+            self.gained.extend(after.iter().skip(before.len()).map(|definition| (*definition).clone()));
         }
     }
 
@@ -204,32 +201,31 @@ fn follow_moves(files: &mut [FileTests]) {
     for from in 0..files.len() {
         let lost = std::mem::take(&mut files[from].lost);
         for definition in lost {
-            let is_same = |gained: &Definition| {
-                gained.title == definition.title && gained.is_group == definition.is_group
-            };
-            let to = files.iter().position(|file| file.gained.iter().any(is_same));
-            let Some(to) = to else {
+            let found = files.iter().enumerate().find_map(|(to, file)| {
+                let mut gained = file.gained.iter();
+                let at = gained.position(|gained| {
+                    gained.title == definition.title && gained.is_group == definition.is_group
+                });
+                Some((to, at?))
+            });
+            let Some((to, at)) = found else {
                 files[from].lost.push(definition);
                 continue;
             };
-            let found = files[to].gained.iter().position(is_same);
-            if let Some(gained) = found.map(|found| files[to].gained.swap_remove(found)) {
-                // Each file has one definition that stands for all of it.
-                let is_test = !definition.title.is_empty();
-                files[to].skipped.extend(newly_skipped(&definition, gained).filter(|_| is_test));
-            }
+            let gained = files[to].gained.swap_remove(at);
+            // Each file has one definition that stands for all of it.
+            let is_test = !definition.title.is_empty();
+            files[to].skipped.extend(newly_skipped(&definition, gained).filter(|_| is_test));
         }
     }
 }
 
 /// Returns the first marker of focus that is new, and how many are.
 fn new_markers(before: &[Definition], after: &[Definition]) -> Option<(String, usize)> {
-    let count = |definitions: &[Definition]| definitions.iter().filter(|it| it.focus.is_some()).count();
-    let new = count(after).checked_sub(count(before)).filter(|new| *new > 0)?;
-    let is_known = |focused: &&Definition| {
-        before.iter().any(|known| known.title == focused.title && known.focus.is_some())
-    };
-    let focused = || after.iter().filter(|definition| definition.focus.is_some());
-    let first = focused().find(|definition| !is_known(definition)).or_else(|| focused().next())?;
+    let [known, mut focused] =
+        [before, after].map(|definitions| definitions.iter().filter(|it| it.focus.is_some()));
+    let new = focused.clone().count().checked_sub(known.clone().count()).filter(|new| *new > 0)?;
+    let unknown = focused.clone().find(|it| known.clone().all(|known| known.title != it.title));
+    let first = unknown.or_else(|| focused.next())?;
     Some((first.focus.clone().unwrap_or_default(), new))
 }

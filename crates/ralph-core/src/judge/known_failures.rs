@@ -57,10 +57,9 @@ pub struct Confirmed {
 
 /// Divides new failures by a second run. Where its failing tests are not known, all failed twice.
 pub fn confirm(new: &[String], second: Option<&[String]>) -> Confirmed {
-    let (failing, flaky): (Vec<&String>, Vec<&String>) =
-        new.iter().partition(|name| second.is_none_or(|second| second.contains(name)));
-    let owned = |names: Vec<&String>| names.into_iter().cloned().collect();
-    Confirmed { failing: owned(failing), flaky: owned(flaky) }
+    let (failing, flaky) =
+        new.iter().cloned().partition(|name| second.is_none_or(|second| second.contains(name)));
+    Confirmed { failing, flaky }
 }
 
 /// Returns the tests that may still fail after a success: what was repaired stays repaired.

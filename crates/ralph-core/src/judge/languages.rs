@@ -257,7 +257,7 @@ pub(super) struct Language {
 }
 
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
-    let language = |row: &Row| Language {
+    let languages = ROWS.iter().map(|row| Language {
         extensions: row.extensions,
         syntax: row.syntax,
         definition: pattern(row.definition),
@@ -271,8 +271,8 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
         focus: pattern(row.focus),
         file_skip: pattern(row.file_skip),
         assertion: row.assertion.map(pattern),
-    };
-    ROWS.iter().map(language).collect()
+    });
+    languages.collect()
 });
 
 /// Returns the language of a file by its name.

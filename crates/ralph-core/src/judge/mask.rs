@@ -38,13 +38,13 @@ pub(super) fn mask(source: &str, syntax: &Syntax) -> String {
 /// Returns what of the token at `at` is blanked, and where the next one begins.
 fn token(bytes: &[u8], at: usize, syntax: &Syntax) -> ((usize, usize), usize) {
     let rest = &bytes[at..];
-    let line_end = || rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
     let previous = at.checked_sub(1).map(|before| bytes[before]);
     if rest.starts_with(syntax.line_comment.as_bytes()) {
         let is_word_start = previous.is_none_or(|byte| byte.is_ascii_whitespace());
         let is_comment = syntax.line_comment != "#" || is_word_start && !rest.starts_with(b"#[");
         if is_comment {
-            return ((at, line_end()), line_end());
+            let end = line_end(bytes, at);
+            return ((at, end), end);
         }
     }
     if syntax.has_block_comments && rest.starts_with(b"/*") {
@@ -66,7 +66,8 @@ fn token(bytes: &[u8], at: usize, syntax: &Syntax) -> ((usize, usize), usize) {
         let length = rest[1..].iter().skip(1).take_while(|byte| **byte & 0xc0 == 0x80).count() + 2;
         let is_char = rest.get(1) == Some(&b'\\') || rest.get(length) == Some(&b'\'');
         let end = if is_char { closing(bytes, at + 1, b"'", false) } else { at };
-        return if is_char && end < line_end() { ((at + 1, end), end + 1) } else { ((at, at), at + 1) };
+        let is_char = is_char && end < line_end(bytes, at);
+        return if is_char { ((at + 1, end), end + 1) } else { ((at, at), at + 1) };
     }
     if let Some(quote) = syntax.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {
         let end = closing(bytes, at + quote.len(), quote.as_bytes(), true);
@@ -80,6 +81,10 @@ fn token(bytes: &[u8], at: usize, syntax: &Syntax) -> ((usize, usize), usize) {
         return if is_open { ((at, at), at + 1) } else { ((at + 1, end), end + 1) };
     }
     ((at, at), at + 1)
+}
+
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
 }
 
 /// Returns where the string ends that `start` is in: at its quote, or for one without it at the end of the line.

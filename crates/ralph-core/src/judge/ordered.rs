@@ -50,13 +50,10 @@ pub fn orders_removal(texts: &[&str]) -> bool {
 pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
     texts.iter().any(|text| {
         let words: Vec<String> = words(text).collect();
-        let near = |at: usize| {
-            let end = (at + MAX_WORDS_BETWEEN + 2).min(words.len());
-            &words[at.saturating_sub(MAX_WORDS_BETWEEN + 1)..end]
-        };
         let mut removals = words.iter().enumerate().filter(|(_, word)| is_removal(word));
         removals.any(|(at, _)| {
-            near(at).iter().any(|word| {
+            let end = (at + MAX_WORDS_BETWEEN + 2).min(words.len());
+            words[at.saturating_sub(MAX_WORDS_BETWEEN + 1)..end].iter().any(|word| {
                 matches!(word.as_str(), "test" | "tests") || paths.iter().any(|path| names_file(word, path))
             })
         })
@@ -66,13 +63,12 @@ pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
 /// Returns true if the tasks ask for a change of all these own files of the validation (`check.sh`,
 /// `package.json#scripts.test`): by their names, by the word `validation`, or because their phase is the setup.
 pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&str>) -> bool {
-    let is_named = |name: &String| {
-        let path = name.split('#').next().unwrap_or(name);
-        texts.iter().any(|text| words(text).any(|word| names_file(&word, path)))
-    };
     phase.is_some_and(|phase| words(phase).any(|word| word == "setup"))
         || texts.iter().any(|text| words(text).any(|word| word == "validation"))
-        || names.iter().all(is_named)
+        || names.iter().all(|name| {
+            let path = name.split('#').next().unwrap_or(name);
+            texts.iter().any(|text| words(text).any(|word| names_file(&word, path)))
+        })
 }
 
 /// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
@@ -90,8 +86,7 @@ fn is_removal(word: &str) -> bool {
 
 /// Returns the words in lower case, paths in one piece.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let words = text.split(move |c: char| !is_part(c));
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')));
     words.map(|word| word.trim_end_matches(['.', '/']).trim_start_matches("./").to_lowercase())
 }
 

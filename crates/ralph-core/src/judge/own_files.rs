@@ -214,11 +214,9 @@ impl OwnFiles {
 /// Returns true if a command, or the own files that it runs, choose the tests by what changed or failed before: then
 /// fewer tests say nothing.
 pub fn selects_by_change<S: AsRef<str>>(command: &str, own_contents: &[S]) -> bool {
-    let is_comment = |line: &str| line.trim_start().starts_with(['#', '/']);
+    let mut lines = own_contents.iter().flat_map(|contents| contents.as_ref().lines());
     SELECTS.is_match(command)
-        || own_contents
-            .iter()
-            .any(|contents| contents.as_ref().lines().any(|line| !is_comment(line) && SELECTS.is_match(line)))
+        || lines.any(|line| !line.trim_start().starts_with(['#', '/']) && SELECTS.is_match(line))
 }
 
 fn manifest_json(path: &str, lookup: Lookup<'_>) -> Option<Value> {
@@ -299,11 +297,11 @@ impl Finder<'_> {
         let rest = rest.strip_prefix(&["run".to_owned()]).unwrap_or(rest);
         let options = &rest[..rest.len() - without_options(rest, valued).len()];
         // `-c`, and together with others as in `-euc`.
-        let is_end = |word: &String| {
+        let end = options.iter().position(|word| {
             let is_group = !word.starts_with("--") && word.ends_with('c') && ends.contains(&"-c");
             ends.contains(&word.as_str()) || word.starts_with('-') && is_group
-        };
-        let Some(end) = options.iter().position(is_end) else {
+        });
+        let Some(end) = end else {
             if let Some(script) = without_options(rest, valued).first() {
                 self.file(script, folder);
             }

@@ -82,10 +82,10 @@ pub(super) fn unwrapped(mut words: &[String]) -> &[String] {
         while words.first().is_some_and(|word| is_assignment(word)) {
             words = &words[1..];
         }
-        let is_meant = |(names, _, _): &&(&[&str], &[&str], usize)| {
+        let wrapper = WRAPPERS.iter().find(|(names, ..)| {
             words.len() >= names.len() && names.iter().zip(words).all(|(name, word)| name == word)
-        };
-        if let Some((names, valued, others)) = WRAPPERS.iter().find(is_meant) {
+        });
+        if let Some((names, valued, others)) = wrapper {
             words = without_options(&words[names.len()..], valued);
             words = &words[(*others).min(words.len())..];
         }

@@ -15,25 +15,30 @@ pub fn closable(
     after: &TaskList,
 ) -> BTreeSet<TaskName> {
     let items = &before.items;
-    let is_asked = |item: &Item| item.name == task || unit_tasks.contains(&item.name);
-    let above = |item: &Item| std::iter::successors(item.parent, |parent| items[*parent].parent);
-    let is_inside = |item: &Item| above(item).any(|parent| is_asked(&items[parent]));
-    let own = items.iter().filter(|item| is_asked(item) || is_inside(item));
-    let mut closable: BTreeSet<TaskName> = own.map(|item| item.name.clone()).collect();
+    let asked =
+        items.iter().enumerate().filter(|(_, item)| item.name == task || unit_tasks.contains(&item.name));
+    let asked: BTreeSet<usize> = asked.map(|(at, _)| at).collect();
+    let own = (0..items.len())
+        .filter(|at| asked.contains(at) || above(items, *at).any(|parent| asked.contains(&parent)));
+    let mut closable: BTreeSet<TaskName> = own.map(|at| items[at].name.clone()).collect();
     let ticked = Pairing::likely(before, after).ticked();
     let ticked: BTreeSet<&TaskName> =
         ticked.iter().filter_map(|tick| tick.before).map(|item| &item.name).collect();
-    for item in items.iter().filter(|item| is_asked(item)) {
-        for parent in above(item) {
-            let is_done =
-                |item: &Item| item.done || ticked.contains(&item.name) && closable.contains(&item.name);
-            if !items.iter().all(|item| item.parent != Some(parent) || is_done(item)) {
+    for &at in &asked {
+        for parent in above(items, at) {
+            let mut parts = items.iter().filter(|item| item.parent == Some(parent));
+            if !parts.all(|item| item.done || ticked.contains(&item.name) && closable.contains(&item.name)) {
                 break;
             }
             closable.insert(items[parent].name.clone());
         }
     }
     closable
+}
+
+/// Returns the item that has this one as a part, the one that has that, and so on.
+fn above(items: &[Item], at: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(items[at].parent, |parent| items[*parent].parent)
 }
 
 #[cfg(test)]

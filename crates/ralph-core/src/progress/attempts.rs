@@ -50,25 +50,20 @@ impl LastAttempt {
     }
 }
 
-/// What is asked of the attempts before the next one.
-#[derive(Clone, Copy)]
-pub struct AttemptQuery<'a> {
-    pub task: &'a str,
-    /// Its iterations are called by their number alone.
-    pub session: Option<&'a SessionId>,
-    /// Maximum number of characters of the final message, from its end.
-    pub final_message_chars: usize,
-    /// True if the changes of failed attempts were taken back right before the next one.
-    pub is_taken_back: bool,
-    /// Returns the files that an iteration changed and that are not again as they were before it.
-    pub still_changed: &'a dyn Fn(&Iteration) -> HashSet<String>,
-}
-
 /// Returns what the next attempt at a task should know of those before it.
 ///
-/// `past` are the iterations of the feature, oldest first.
-pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt {
-    let AttemptQuery { task, session, final_message_chars, is_taken_back, still_changed } = query;
+/// `past` are the iterations of the feature, oldest first; those of `session` are called by their number alone. Of the
+/// final message, `final_message_chars` are shown, from its end. `is_taken_back` says that the changes of failed attempts
+/// were taken back right before the next one, and `still_changed` which files of an iteration are not as they were before
+/// it.
+pub fn last_attempt(
+    past: &[Iteration],
+    task: &str,
+    session: Option<&SessionId>,
+    final_message_chars: usize,
+    is_taken_back: bool,
+    still_changed: impl Fn(&Iteration) -> HashSet<String>,
+) -> LastAttempt {
     let attempts: Vec<&Iteration> = past
         .iter()
         .filter(|iteration| iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped)
@@ -97,8 +92,8 @@ pub fn last_attempt(past: &[Iteration], query: AttemptQuery<'_>) -> LastAttempt 
     );
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
-    let is_of_task = |later: &&Iteration| later.task.as_deref() == Some(task) && later.restored_to.is_some();
-    let is_taken_back = is_taken_back || after.iter().skip(1).any(|later| is_of_task(&later));
+    let mut later = after.iter().skip(1).filter(|later| later.task.as_deref() == Some(task));
+    let is_taken_back = is_taken_back || later.any(|later| later.restored_to.is_some());
     let standing = if is_taken_back { None } else { only_standing(last, still_changed) };
     let title = match &standing {
         Some(_) => "Files that it changed (not taken back)",
@@ -208,13 +203,14 @@ fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) 
 }
 
 pub(super) fn is_like(other: &Iteration, last: &Iteration) -> bool {
-    let ids = |iteration: &'_ Iteration| -> HashSet<String> {
-        let errors = iteration.facts.errors.iter();
-        errors.map(|error| error.id.clone()).filter(|id| !id.is_empty()).collect()
-    };
-    let loose = |iteration: &Iteration| iteration.facts.levels.as_ref().map(|levels| levels.loose.clone());
-    let is_same_kind = loose(last).is_some() && loose(last) == loose(other);
-    other.outcome == Outcome::Failure && (is_same_kind || !ids(other).is_disjoint(&ids(last)))
+    let levels = last.facts.levels.as_ref().zip(other.facts.levels.as_ref());
+    let is_same_kind = levels.is_some_and(|(last, other)| last.loose == other.loose);
+    let ids: HashSet<&str> = error_ids(last).collect();
+    other.outcome == Outcome::Failure && (is_same_kind || error_ids(other).any(|id| ids.contains(id)))
+}
+
+fn error_ids(iteration: &Iteration) -> impl Iterator<Item = &str> {
+    iteration.facts.errors.iter().map(|error| error.id.as_str()).filter(|id| !id.is_empty())
 }
 
 /// `Iteration 4`, with its session if that is another one than `session`.
@@ -308,7 +304,7 @@ fn files(iteration: &Iteration) -> String {
 /// Returns an iteration with the changed files that still differ; `None` if none does.
 fn only_standing(
     iteration: &Iteration,
-    still_changed: &dyn Fn(&Iteration) -> HashSet<String>,
+    still_changed: impl Fn(&Iteration) -> HashSet<String>,
 ) -> Option<Iteration> {
     let still_changed = still_changed(iteration);
     let mut standing = iteration.clone();
@@ -378,19 +374,13 @@ mod tests {
         iteration.files_changed.iter().chain(changes).cloned().collect()
     }
 
-    fn query(session: Option<&SessionId>) -> AttemptQuery<'_> {
-        AttemptQuery {
-            task: "T004",
-            session,
-            final_message_chars: 20,
-            is_taken_back: false,
-            still_changed: &all_changed,
-        }
+    fn last_of(past: &[Iteration], session: Option<&SessionId>) -> LastAttempt {
+        last_attempt(past, "T004", session, 20, false, all_changed)
     }
 
     fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
-        last_attempt(past, query(session.as_ref())).text(|_| false)
+        last_of(past, session.as_ref()).text(|_| false)
     }
 
     #[test]
@@ -400,7 +390,7 @@ mod tests {
             ..attempt(number, cause)
         };
         let past = [tried(1, "y"), tried(2, "x"), tried(3, "y"), tried(4, "x")];
-        let found = last_attempt(&past, query(Some(&past[3].session)));
+        let found = last_of(&past, Some(&past[3].session));
         let lines = [
             "- Iteration 3 (attempt 3) failed: y; tried: way 3\n",
             "- Iteration 2 (attempt 2) failed in the same way as iteration 4; tried: way 2\n",
@@ -426,8 +416,7 @@ mod tests {
             let still_changed = |iteration: &Iteration| {
                 all_changed(iteration).into_iter().filter(|path| differing.contains(path)).collect()
             };
-            let text = last_attempt(&past, AttemptQuery { still_changed: &still_changed, ..query(None) })
-                .text(|_| false);
+            let text = last_attempt(&past, "T004", None, 20, false, still_changed).text(|_| false);
             assert!(text.contains(expected) && !text.contains(gone), "{text}");
         }
     }
@@ -523,7 +512,7 @@ mod tests {
         let text = text_of(&[of(Some(1), None), skip]);
         assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
-        let text = last_attempt(&past, AttemptQuery { is_taken_back: true, ..query(None) }).text(|_| false);
+        let text = last_attempt(&past, "T004", None, 20, true, all_changed).text(|_| false);
         assert!(text.contains("(taken back since)") && text.contains(" show 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
@@ -561,7 +550,7 @@ mod tests {
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
         assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
-        assert_eq!(last_attempt(&[other], query(None)).text(|_| false), "");
+        assert_eq!(last_of(&[other], None).text(|_| false), "");
         let done = Iteration {
             outcome: Outcome::Success,
             closed: vec!["T004".to_owned()],
@@ -575,7 +564,7 @@ mod tests {
 
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
-        let text = last_attempt(&[attempt(1, "x")], query(None)).text(|_| false);
+        let text = last_of(&[attempt(1, "x")], None).text(|_| false);
         assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };

@@ -208,8 +208,8 @@ fn form(command: &str) -> String {
 }
 
 fn unquoted(word: &str) -> &str {
-    let inner = |quote| word.strip_prefix(quote)?.strip_suffix(quote);
-    inner('"').or_else(|| inner('\'')).unwrap_or(word)
+    let mut quotes = ['"', '\''].into_iter();
+    quotes.find_map(|quote| word.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(word)
 }
 
 /// Returns the commands that failed in an iteration, in the order in which they ran: at most `max_commands`, those that

@@ -94,8 +94,9 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
     };
     let until = iteration.resets_at.filter(|_| reason.is_none()).map(|at| format!(" until {at}"));
     // The error of a program without a known stream is only the last line of its stderr.
-    let said = || if reason.is_none() { agent_words(evidence) } else { None };
-    let words = if class.is_none() { said().or(error) } else { error.or_else(said) };
+    let is_error_enough = reason.is_some() || class.is_some() && error.is_some();
+    let said = if is_error_enough { None } else { agent_words(evidence) };
+    let words = if class.is_none() { said.or(error) } else { error.or(said) };
     let words = words.filter(|words| !how.eq_ignore_ascii_case(words));
     let words = words.map(|words| format!(": {words}")).unwrap_or_default();
     Some(format!("agent {how}{}{words}", until.unwrap_or_default()))
@@ -103,14 +104,14 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
 
 /// Returns the line in which a failing agent says why: on its stderr, else in its final message.
 fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
-    let said = |text: &str| {
-        let text = with_messages(text);
-        let output = Output { stderr: &text, exit_code: evidence.iteration.exit.agent, ..Output::default() };
-        examine(&output).cause(MAX_CAUSE_CHARS)
-    };
+    let exit_code = evidence.iteration.exit.agent;
     // The last words of a killed agent do not explain anything.
-    let is_killed = evidence.iteration.exit.agent.is_some_and(|code| code > 128);
-    said(evidence.agent_stderr).or_else(|| if is_killed { None } else { said(evidence.final_text) })
+    let is_killed = exit_code.is_some_and(|code| code > 128);
+    let texts = [evidence.agent_stderr, evidence.final_text];
+    texts[..if is_killed { 1 } else { 2 }].iter().find_map(|text| {
+        let text = with_messages(text);
+        examine(&Output { stderr: &text, exit_code, ..Output::default() }).cause(MAX_CAUSE_CHARS)
+    })
 }
 
 /// Returns `text` with the message in place of each JSON object that a line ends in: providers answer `{"error": {"message": ...}}`.
@@ -190,6 +191,18 @@ fn left_open(evidence: &Evidence<'_>) -> String {
 
 /// Returns the sentence of a final message in which an agent says what is in its way, or what it asks.
 fn reason_given(text: &str) -> Option<String> {
+    let text = clean(text);
+    let parts = text.lines().flat_map(|line| line.split_inclusive(". "));
+    let sentences = parts.flat_map(|part| part.split_inclusive("? ")).map(one_line);
+    let best = sentences
+        .map(|line| line.trim_start_matches(['#', '-', '*', '>', ' ']).to_owned())
+        .filter_map(|sentence| Some((rank_of_reason(&sentence)?, sentence)))
+        .min_by_key(|(rank, _)| *rank);
+    best.map(|(_, sentence)| sentence.trim_end_matches(['.', ' ']).to_owned())
+}
+
+/// Returns how well a sentence says why the agent could not go on, 0 is best.
+fn rank_of_reason(sentence: &str) -> Option<usize> {
     const QUESTION: &str = "?";
     const OBSTACLES: [&str; 27] = [
         "cannot",
@@ -220,28 +233,16 @@ fn reason_given(text: &str) -> Option<String> {
         "unclear",
         "not sure",
     ];
-    let text = clean(text);
-    let parts = text.lines().flat_map(|line| line.split_inclusive(". "));
-    let sentences = parts.flat_map(|part| part.split_inclusive("? ")).map(one_line);
-    let sentences: Vec<String> =
-        sentences.map(|line| line.trim_start_matches(['#', '-', '*', '>', ' ']).to_owned()).collect();
-    let rank = |sentence: &String| {
-        let lower = sentence.to_lowercase();
-        // What calls itself a question comes before all others.
-        if lower.starts_with("question:") {
-            return Some(0);
-        }
-        let place = OBSTACLES.iter().position(|word| match *word {
-            QUESTION => lower.trim_end().ends_with(word),
-            _ => lower.contains(word),
-        })?;
-        Some(place + 1)
-    };
-    let best = sentences
-        .iter()
-        .filter_map(|sentence| Some((rank(sentence)?, sentence)))
-        .min_by_key(|(rank, _)| *rank);
-    best.map(|(_, sentence)| sentence.trim_end_matches(['.', ' ']).to_owned())
+    let lower = sentence.to_lowercase();
+    // What calls itself a question comes before all others.
+    if lower.starts_with("question:") {
+        return Some(0);
+    }
+    let place = OBSTACLES.iter().position(|word| match *word {
+        QUESTION => lower.trim_end().ends_with(word),
+        _ => lower.contains(word),
+    })?;
+    Some(place + 1)
 }
 
 fn after(duration_ms: Option<u64>) -> String {
@@ -301,13 +302,13 @@ fn one_line(text: &str) -> String {
 /// Returns a cause without immediate repetitions: `error: error: x`, `a::test: a::test - x`.
 fn without_echo(line: &str) -> String {
     let parts: Vec<&str> = line.split(": ").collect();
-    let is_echoed = |at: usize| {
-        let part = parts[at];
-        let rest = parts.get(at + 1).and_then(|next| next.strip_prefix(part));
-        part.contains(char::is_alphabetic)
-            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" - "))
-    };
-    let kept: Vec<&str> = (0..parts.len()).filter(|at| !is_echoed(*at)).map(|at| parts[at]).collect();
+    let mut kept = parts.clone();
+    let mut next = parts.iter().skip(1);
+    kept.retain(|part| {
+        let rest = next.next().and_then(|next| next.strip_prefix(part));
+        let is_echoed = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" - "));
+        !(is_echoed && part.contains(char::is_alphabetic))
+    });
     kept.join(": ")
 }
 

@@ -20,8 +20,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// `text` without line ends and control characters.
 pub(super) fn one_line(text: &str) -> String {
-    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    text.trim().chars().map(|c| if is_break(c) { ' ' } else { c }).collect()
+    text.trim().replace(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'), " ")
 }
 
 /// Returns `text` on one line, cut at a number of characters with an ellipsis.

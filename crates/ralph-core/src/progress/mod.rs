@@ -16,7 +16,7 @@ use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
 use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
-pub use attempts::{AttemptQuery, LastAttempt, last_attempt};
+pub use attempts::{LastAttempt, last_attempt};
 pub use learnings::learnings;
 pub use markdown::fenced;
 pub use strategy::{Progress, question};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use failure_excerpt::clean;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::attempts::{changed_files, failed_commands};
 use super::markdown::{code, fenced, one_line};
@@ -133,10 +133,6 @@ impl Progress {
 
     fn block(&self, context: &IterationContext) -> Block {
         let most = self.max_chars;
-        let shown = |title: &str, text: &str| match text {
-            "" => String::new(),
-            text => format!("**{title}:**\n{}", fenced(text)),
-        };
         let (words, stderr) = if most == 0 { Default::default() } else { context.words(most) };
         let has_failed = context.validation_command.is_some() && !context.passed() && most > 0;
         let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
@@ -151,38 +147,37 @@ impl Progress {
             outcome: [outcome, cause].into_iter().flatten().collect(),
             facts: facts(context),
             output: excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default(),
-            message: shown("Final message", &words),
-            stderr: shown("Stderr of the agent", &stderr),
+            message: titled("Final message", &words),
+            stderr: titled("Stderr of the agent", &stderr),
             summary: context.summary.clone(),
             entry: self.entry(context),
         }
     }
 
     fn entry(&self, context: &IterationContext) -> Entry {
-        let mut entry = Map::new();
-        let mut add = |name: &str, value| drop(entry.insert(name.to_owned(), value));
-        if let Some(session) = &context.session {
-            add("session", json!(session));
-        }
-        add("iteration", json!(context.iteration));
-        if let Some(task) = &context.task {
-            add("task", json!(task));
-            add("attempt", json!(context.attempt));
-            add("outcome", json!(context.outcome));
-            add("cause", json!(context.cause));
-        }
-        add("exit_code", json!(context.exit.code));
-        add("duration_ms", json!(context.duration_ms));
+        let session = context.session.as_ref().map(|session| ("session", json!(session)));
+        let task = context.task.as_ref().map(|task| {
+            [
+                ("task", json!(task)),
+                ("attempt", json!(context.attempt)),
+                ("outcome", json!(context.outcome)),
+                ("cause", json!(context.cause)),
+            ]
+        });
         let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
-        add("files_changed", json!([named, more.as_slice()].concat()));
         // A validation that passed has no error to sum up.
         let is_error = context.exit.code != 0;
         let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
-        add("error_summary", json!(summary));
-        if !context.final_message.is_empty() && self.max_chars > 0 {
-            add("final_message", json!(context.words(self.max_chars).0));
-        }
-        entry
+        let has_message = !context.final_message.is_empty() && self.max_chars > 0;
+        let message = has_message.then(|| ("final_message", json!(context.words(self.max_chars).0)));
+        let fields = session.into_iter().chain([("iteration", json!(context.iteration))]);
+        let fields = fields.chain(task.into_iter().flatten()).chain([
+            ("exit_code", json!(context.exit.code)),
+            ("duration_ms", json!(context.duration_ms)),
+            ("files_changed", json!([named, more.as_slice()].concat())),
+            ("error_summary", json!(summary)),
+        ]);
+        fields.chain(message).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Returns the blocks of the prompt's task, then those of other tasks. The flag is true for the latter.
@@ -191,24 +186,16 @@ impl Progress {
         target: &PromptTarget<'a>,
     ) -> impl Iterator<Item = (bool, &'a Block)> + use<'a> {
         let task = target.task;
-        let is_other = move |block: &&Block| {
-            task.is_some_and(|task| block.task.as_deref().is_some_and(|other| other != task))
-        };
-        let own = self.blocks.iter().filter(move |block| !is_other(block)).map(|block| (false, block));
-        own.chain(self.blocks.iter().filter(is_other).map(|block| (true, block)))
+        let blocks = self.blocks.iter().map(move |block| {
+            let other = block.task.as_deref().filter(|other| task.is_some_and(|task| task != *other));
+            (other.is_some(), block)
+        });
+        blocks.clone().filter(|(is_other, _)| !is_other).chain(blocks.filter(|(is_other, _)| *is_other))
     }
 
     /// Returns the blocks as Markdown, with summaries in place of outputs where there are any. A block says if it is about another
     /// task, and points to the last attempt for what the prompt shows there, and to a newer block for an output that is the same.
     fn markdown(&self, target: &PromptTarget<'_>, is_summarized: bool) -> String {
-        let summary = |block: &Block| match &block.summary {
-            Some(Summarized::Text(text)) if is_summarized => {
-                let text: String = clean(text).trim().chars().take(self.max_chars).collect();
-                // As a quotation, so that no heading and no fence of it reaches beyond it.
-                Some(text.lines().map(|line| format!("> {line}\n")).collect::<String>())
-            }
-            _ => None,
-        };
         let mut text = String::new();
         for (is_other, block) in self.own_task_first(target) {
             text.push_str(&format!("## {}\n", block.name()));
@@ -219,8 +206,10 @@ impl Progress {
                 text.push_str(&format!("**Task:** {}{attempt}{other}\n", one_line(task)));
             }
             text.push_str(&block.outcome);
-            if let Some(summary) = summary(block) {
-                text.push_str(&summary);
+            if let (true, Some(Summarized::Text(summary))) = (is_summarized, &block.summary) {
+                let summary: String = clean(summary).trim().chars().take(self.max_chars).collect();
+                // As a quotation, so that no heading and no fence of it reaches beyond it.
+                text.extend(summary.lines().map(|line| format!("> {line}\n")));
             } else {
                 if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &block.summary) {
                     text.push_str(&format!("(no summary: {})\n", one_line(reason)));
@@ -229,12 +218,10 @@ impl Progress {
                     text.push_str("(For the rest see the last attempt at this task.)\n");
                 } else {
                     text.push_str(&block.facts);
-                    match self
-                        .blocks
-                        .iter()
-                        .rev()
-                        .find(|other| other.output == block.output && summary(other).is_none())
-                    {
+                    let mut shown = self.blocks.iter().rev().filter(|other| {
+                        !(is_summarized && matches!(other.summary, Some(Summarized::Text(_))))
+                    });
+                    match shown.find(|other| other.output == block.output) {
                         Some(newer) if !block.output.is_empty() && !std::ptr::eq(newer, block) => {
                             let name = newer.name().replacen('I', "i", 1);
                             text.push_str(&format!("**Output:** the same as in {name}\n"));
@@ -249,6 +236,10 @@ impl Progress {
         }
         text
     }
+}
+
+fn titled(title: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("**{title}:**\n{}", fenced(text)) }
 }
 
 impl Block {

@@ -24,13 +24,10 @@ impl Budget {
 
     /// `$3.50 of max-cost $3.00`; `None` if no budget is spent.
     pub fn spent(&self) -> Option<String> {
-        let usd = |usd: Option<f64>| Cost::of(usd.unwrap_or_default());
-        let count = |count: Option<u64>| count.unwrap_or_default();
-        let cost =
-            self.is_cost_spent().then(|| format!("{} of max-cost {}", usd(self.cost), usd(self.max_cost)));
-        let tokens = self
-            .are_tokens_spent()
-            .then(|| format!("{} tokens of max-tokens {}", count(self.tokens), count(self.max_tokens)));
+        let [cost, max_cost] = [self.cost, self.max_cost].map(|usd| Cost::of(usd.unwrap_or_default()));
+        let cost = self.is_cost_spent().then(|| format!("{cost} of max-cost {max_cost}"));
+        let [tokens, max_tokens] = [self.tokens, self.max_tokens].map(Option::unwrap_or_default);
+        let tokens = self.are_tokens_spent().then(|| format!("{tokens} tokens of max-tokens {max_tokens}"));
         let spent: Vec<String> = cost.into_iter().chain(tokens).collect();
         (!spent.is_empty()).then(|| spent.join(", "))
     }
@@ -52,12 +49,11 @@ impl Budget {
 
 impl Session {
     pub fn budget(&self) -> Budget {
-        let setting = |key: &str| self.configuration.get(key);
         Budget {
             cost: self.cost_usd,
-            max_cost: setting("max-cost").and_then(Value::as_f64),
+            max_cost: self.configuration.get("max-cost").and_then(Value::as_f64),
             tokens: self.tokens.total(),
-            max_tokens: setting("max-tokens").and_then(Value::as_u64),
+            max_tokens: self.configuration.get("max-tokens").and_then(Value::as_u64),
         }
     }
 }

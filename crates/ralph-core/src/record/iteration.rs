@@ -532,7 +532,22 @@ impl Iteration {
 
     /// Returns the first of agent, validation and box that says no.
     fn ending(&self) -> String {
-        let ended = |who: &str, code: i32| match (self.exit_reason, code) {
+        let has_lingered = self.exit_reason == Some(ExitReason::Lingered);
+        if let Some(code) = self.exit.agent.filter(|code| *code != 0 && !has_lingered) {
+            return self.ended("agent", code);
+        }
+        if let Some(class) = self.failure_class.filter(|class| !class.is_question()) {
+            return format!("agent reported: {class}");
+        }
+        let command = self.validation_command.as_deref().unwrap_or("validation");
+        match self.exit.validation {
+            Some(code) if code != 0 => self.ended(&short_command(command), code),
+            _ => "its box is still open".to_owned(),
+        }
+    }
+
+    fn ended(&self, who: &str, code: i32) -> String {
+        match (self.exit_reason, code) {
             (Some(ExitReason::Timeout), -1) => format!("{who} timed out"),
             (Some(ExitReason::IdleTimeout), -1) => format!("{who} fell silent"),
             (Some(ExitReason::OutputLimit), -1) => format!("{who} wrote too much"),
@@ -540,18 +555,6 @@ impl Iteration {
             (Some(ExitReason::Lingered), -1) => format!("{who} did not exit after its result"),
             (Some(ExitReason::StartFailed), -1) => format!("{who} could not be started"),
             _ => format!("{who} exited {code}"),
-        };
-        let has_lingered = self.exit_reason == Some(ExitReason::Lingered);
-        if let Some(code) = self.exit.agent.filter(|code| *code != 0 && !has_lingered) {
-            return ended("agent", code);
-        }
-        if let Some(class) = self.failure_class.filter(|class| !class.is_question()) {
-            return format!("agent reported: {class}");
-        }
-        let command = self.validation_command.as_deref().unwrap_or("validation");
-        match self.exit.validation {
-            Some(code) if code != 0 => ended(&short_command(command), code),
-            _ => "its box is still open".to_owned(),
         }
     }
 }

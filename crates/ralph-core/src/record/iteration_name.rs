@@ -48,9 +48,9 @@ impl FromStr for SessionName {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'-' || (b'a'..=b'f').contains(&byte);
         let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
-        if !begins || text.len() > 24 || !text.bytes().all(is_part) {
+        let is_id = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+        if !begins || text.len() > 24 || !is_id {
             bail!(
                 "`{text}` is not a session id, nor the beginning of one; expected something like 20261121-204512-3f9a0c1d"
             );
@@ -71,12 +71,12 @@ impl IterationName {
 
     /// Returns true if it may just as well have been meant as the name of a session.
     pub fn is_like_session(&self) -> bool {
-        let is_like = |text: &str| text.len() >= 8 && text.parse::<SessionName>().is_ok();
-        match &self.which {
-            Which::Named(name) => self.session.is_none() && is_like(name),
-            Which::Number(number) => self.session.is_none() && is_like(&number.to_string()),
-            Which::Start | Which::Last { .. } => false,
-        }
+        let text = match &self.which {
+            Which::Named(name) => name.clone(),
+            Which::Number(number) => number.to_string(),
+            Which::Start | Which::Last { .. } => return false,
+        };
+        self.session.is_none() && text.len() >= 8 && text.parse::<SessionName>().is_ok()
     }
 }
 

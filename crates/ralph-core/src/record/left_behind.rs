@@ -94,17 +94,11 @@ fn undone_files(undone: &[UndoneTask]) -> Vec<&str> {
 /// Returns the flag of an attempt that undid tasks: `this attempt undid T001 and T002 (src/app.py): T001 open again`.
 /// `who` is the attempt.
 pub fn undid_flag(who: &str, undone: &[UndoneTask]) -> Flag {
-    let named = |tasks: &[&str]| match tasks {
-        [first @ .., last] if !first.is_empty() => {
-            format!("{} and {last}", join_truncated(first, MAX_LISTED_FILES))
-        }
-        tasks => tasks.concat(),
-    };
     let all: Vec<&str> = undone.iter().map(|task| task.task.as_str()).collect();
     let open: Vec<&str> = undone.iter().filter(|task| task.reopened).map(|task| task.task.as_str()).collect();
     let open = match open.len() {
         0 => String::new(),
-        count if count < all.len() => format!(": {} open again", named(&open)),
+        count if count < all.len() => format!(": {} open again", enumerated(&open)),
         1 => ": open again".to_owned(),
         2 => ": both open again".to_owned(),
         _ => ": all open again".to_owned(),
@@ -113,8 +107,17 @@ pub fn undid_flag(who: &str, undone: &[UndoneTask]) -> Flag {
     let listed = join_files(&files, MAX_LISTED_FILES);
     Flag {
         code: FlagCode::Undid,
-        text: format!("{who} undid {} ({listed}){open}", named(&all)),
+        text: format!("{who} undid {} ({listed}){open}", enumerated(&all)),
         paths: files.into_iter().take(MAX_RECORDED_FILES).map(str::to_owned).collect(),
+    }
+}
+
+fn enumerated(tasks: &[&str]) -> String {
+    match tasks {
+        [first @ .., last] if !first.is_empty() => {
+            format!("{} and {last}", join_truncated(first, MAX_LISTED_FILES))
+        }
+        tasks => tasks.concat(),
     }
 }
 

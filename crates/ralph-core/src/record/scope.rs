@@ -25,26 +25,18 @@ impl Scope {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let phase = |name: &String| {
-            if name.starts_with(|c: char| c.is_ascii_digit()) {
-                format!("phase {name}")
-            } else {
-                name.clone()
-            }
-        };
         let tasks = self.tasks.iter().map(|names| names.replace(',', ", "));
         let parts: Vec<String> = tasks
-            .chain(self.phases.iter().map(phase))
-            .chain(self.stories.iter().map(|name| {
-                if name.starts_with(|c: char| c.is_ascii_digit()) {
-                    format!("US{name}")
-                } else {
-                    name.clone()
-                }
-            }))
+            .chain(self.phases.iter().map(|name| with_kind("phase ", name)))
+            .chain(self.stories.iter().map(|name| with_kind("US", name)))
             .collect();
         f.write_str(&parts.join(", "))
     }
+}
+
+/// Puts the kind before a name that is only a number.
+fn with_kind(kind: &str, name: &str) -> String {
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("{kind}{name}") } else { name.to_owned() }
 }
 
 #[cfg(test)]

@@ -44,16 +44,12 @@ pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId,
             known.tasks.push(task.to_owned());
         }
     }
-    let solved = || list.iter().filter(|cause| cause.is_solved);
-    let mut totals = CauseTotals {
-        solved: solved().count(),
-        failing: list.len() - solved().count(),
-        solved_attempts: solved().map(|cause| cause.times).sum(),
-        list: Vec::new(),
-    };
+    let solved_causes = list.iter().filter(|cause| cause.is_solved);
+    let solved_attempts = solved_causes.clone().map(|cause| cause.times).sum();
+    let solved = solved_causes.count();
+    let failing = list.len() - solved;
     list.sort_by_key(|cause| (cause.is_solved, Reverse(cause.times)));
     list.truncate(MAX_CAUSES);
-    totals.list = list;
     attempts.sort_unstable();
-    (totals, attempts)
+    (CauseTotals { solved, failing, solved_attempts, list }, attempts)
 }

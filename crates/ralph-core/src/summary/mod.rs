@@ -10,8 +10,8 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    GitState, Hint, Need, NeedKind, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary,
-    lost_files, restore_command,
+    Hint, Need, NeedKind, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary, lost_files,
+    restore_command,
 };
 
 use states::TaskRecords;
@@ -51,25 +51,23 @@ pub fn summarize(
 /// Returns what the newest attempt left behind and only a person can settle.
 fn left_behind(remains: &Remains) -> Vec<Need> {
     let Remains { session, iteration, git_state, user_files } = remains;
-    let need = |why, cause: String, iteration| Need {
+    let states = git_state.iter().filter(|state| state.needs_you()).map(|state| {
+        let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));
+        (NeedKind::Git, format!("{}{hint}", state.text), state.since)
+    });
+    let lost = lost_files(user_files).map(|lost| {
+        let command = restore_command(user_files, Some(session));
+        let command = command.map_or(String::new(), |command| format!("; {command}"));
+        (NeedKind::Files, format!("{lost}{command}"), *iteration)
+    });
+    let needs = states.chain(lost).map(|(why, cause, iteration)| Need {
         why,
         task: None,
         cause: Some(cause),
         session: session.clone(),
         iteration: Some(iteration),
-    };
-    let words = |state: &GitState| match state.hint() {
-        Some(hint) => format!("{}: {hint}", state.text),
-        None => state.text.clone(),
-    };
-    let states = git_state.iter().filter(|state| state.needs_you());
-    let mut needs: Vec<Need> = states.map(|state| need(NeedKind::Git, words(state), state.since)).collect();
-    if let Some(lost) = lost_files(user_files) {
-        let command = restore_command(user_files, Some(session));
-        let command = command.map_or(String::new(), |command| format!("; {command}"));
-        needs.push(need(NeedKind::Files, format!("{lost}{command}"), *iteration));
-    }
-    needs
+    });
+    needs.collect()
 }
 
 /// Returns what keeps every agent from working, if that ended the newest session.

@@ -107,7 +107,7 @@ impl<'a> TaskRecords<'a> {
 
     /// Returns the tasks that only a person can bring on: those that ask, then the others, each in the order of the list.
     pub fn needs(&self, list: &TaskList) -> Vec<Need> {
-        let need = |item: &Item| {
+        let needs = list.tasks().filter_map(|item| {
             let why = self.need(item)?;
             let newest = self.newest.get(item.name.as_str())?;
             let (session, facts) = newest.failure.or(newest.verdict)?;
@@ -118,8 +118,8 @@ impl<'a> TaskRecords<'a> {
                 session: session.clone(),
                 iteration: Some(facts.iteration),
             })
-        };
-        let mut needs: Vec<Need> = list.tasks().filter_map(need).collect();
+        });
+        let mut needs: Vec<Need> = needs.collect();
         needs.sort_by_key(|need| need.why != NeedKind::Asks);
         needs
     }

@@ -81,8 +81,10 @@ impl SessionTotals {
 
     /// Finds out what the work on tasks cost that are not done by now.
     pub(super) fn settle(&mut self, list: &TaskList) {
-        let is_open = |task: &str| list.find(task).is_some_and(|item| item.is_task() && !item.done);
-        let open = self.task_costs.iter().filter(|(task, _)| is_open(task));
+        let open = self
+            .task_costs
+            .iter()
+            .filter(|(task, _)| list.find(task).is_some_and(|item| item.is_task() && !item.done));
         self.cost.not_done_usd = open.fold(None, |all, (_, usd)| sum(all, Some(*usd)));
     }
 }

@@ -94,11 +94,12 @@ impl Running<'_> {
         if index == self.agents.index {
             return;
         }
-        let name = |index: usize| self.plan.agents[index].agent.name().to_owned();
+        let [from, to] =
+            [self.agents.index, index].map(|index| self.plan.agents[index].agent.name().to_owned());
         let event = Event::AgentChanged {
             session: self.session.id.clone(),
-            from: name(self.agents.index),
-            to: name(index),
+            from,
+            to,
             failure_class: self
                 .agents
                 .pool

@@ -25,40 +25,28 @@ const STAGED_FILE: &str = "commit-staged";
 /// The file beside it with those of the entries that the user staged.
 const USER_STAGED_FILE: &str = "commit-held";
 
-/// The result of an attempt to commit.
-#[derive(Debug, Default)]
-pub(crate) struct CommitResult {
-    pub commit: Option<ObjectId>,
-    /// The reason why the work of a success was not committed.
-    pub refused: Option<String>,
-}
-
 /// Checks that a session with `commit = "task"` can commit.
 ///
 /// # Errors
 ///
 /// A [`Refusal`] if an operation such as a merge is in progress, HEAD is detached, or git has no author identity.
 pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
-    let refuse = |message: String, hint: &str| Err(Refusal::new(message).with_hint(hint).into());
-    if let Some(operation) = work_tree.operation() {
-        return refuse(
-            format!("`commit = \"task\"` is set, but {} is in progress in this work tree", operation.name),
+    let (what, hint) = if let Some(operation) = work_tree.operation() {
+        (
+            format!("{} is in progress in this work tree", operation.name),
             "finish or abort it first, or set commit = \"off\"",
-        );
-    }
-    if work_tree.branch()?.is_none() {
-        return refuse(
-            "`commit = \"task\"` is set, but HEAD is detached".to_owned(),
-            "check out a branch (`git switch -c NAME`), or set commit = \"off\"",
-        );
-    }
-    if let Err(error) = work_tree.check_identity() {
-        return refuse(
-            format!("`commit = \"task\"` is set, but git has no author identity: {error:#}"),
+        )
+    } else if work_tree.branch()?.is_none() {
+        ("HEAD is detached".to_owned(), "check out a branch (`git switch -c NAME`), or set commit = \"off\"")
+    } else if let Err(error) = work_tree.check_identity() {
+        (
+            format!("git has no author identity: {error:#}"),
             "git config user.name 'YOUR NAME' && git config user.email YOU@EXAMPLE.COM, or set commit = \"off\"",
-        );
-    }
-    Ok(())
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(format!("`commit = \"task\"` is set, but {what}")).with_hint(hint).into())
 }
 
 impl Running<'_> {
@@ -87,44 +75,39 @@ impl Running<'_> {
     }
 
     /// Adds the changes of an iteration to the pending commit, and commits them if it succeeded. If that fails they stay
-    /// pending.
+    /// pending, and the error says why.
     pub(crate) fn commit_work(
         &mut self,
         outcome: Outcome,
         taken: &mut SnapshotTaken,
         done: &CommitSubject<'_>,
-    ) -> CommitResult {
-        let Some(mut work) = self.work.take() else { return CommitResult::default() };
+    ) -> Result<Option<ObjectId>, String> {
+        let Some(mut work) = self.work.take() else { return Ok(None) };
         work.pending.extend(taken.changed.iter().cloned());
         let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
         if let Some(UnitTasks { name, tasks }) = rest {
             let open = join_truncated(tasks, MAX_NAMED);
             work.waiting.extend_from_slice(done.closed);
             self.work = Some(work);
-            let refused = Some(format!("the commit waits for all of {name}; still open: {open}"));
-            return CommitResult { commit: None, refused };
+            return Err(format!("the commit waits for all of {name}; still open: {open}"));
         }
         if outcome == Outcome::Success && work.is_off() {
             work.uncommitted.push(done.task.name.clone());
-            let refused = Some(work.why_off());
+            let reason = work.why_off();
             self.work = Some(work);
-            return CommitResult { commit: None, refused };
+            return Err(reason);
         }
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, taken, done),
             Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
         };
-        let committed = match tried {
-            Ok(commit) => CommitResult { commit, refused: None },
-            Err(error) => {
-                work.uncommitted.push(done.task.name.clone());
-                let reason = format!("{error:#}");
-                self.warn(format!("{} is done, but not committed: {reason}", done.task.name));
-                // Records keep the reason without the hint.
-                let refused = reason.split_once("\nhint: ").map_or(reason.as_str(), |(reason, _)| reason);
-                CommitResult { commit: None, refused: Some(refused.to_owned()) }
-            }
-        };
+        let committed = tried.map_err(|error| {
+            work.uncommitted.push(done.task.name.clone());
+            let reason = format!("{error:#}");
+            self.warn(format!("{} is done, but not committed: {reason}", done.task.name));
+            // Records keep the reason without the hint.
+            reason.split_once("\nhint: ").map_or(reason.as_str(), |(reason, _)| reason).to_owned()
+        });
         self.work = Some(work);
         committed
     }
@@ -148,7 +131,7 @@ impl Running<'_> {
         let user_staged = now.intersection(&work.staged);
         let paths = work.to_commit(taken, &user_staged);
         self.warn_about_user_staged(work, &user_staged);
-        let scratch = self.local.spool.scratch();
+        let scratch = self.spool.scratch();
         create_private_dir(&scratch)?;
         let index = scratch.join("commit-index");
         let mut made = None;

@@ -138,7 +138,7 @@ impl Running<'_> {
 
     fn run_git_commit(&mut self, plan: &CommitPlan, done: &CommitSubject<'_>) -> Result<GitCommit> {
         let (argv, variables) = plan.work_tree.commit_command(&plan.index, &plan.message);
-        let scratch = self.local.spool.scratch();
+        let scratch = self.spool.scratch();
         let trace = scratch.join("commit-trace");
         fs::remove_file(&trace).if_there().with_context(|| format!("remove {trace}"))?;
         let patience = self.plan.clock.real(MAX_WAIT);
@@ -197,13 +197,13 @@ impl PendingCommit {
 fn waiting_for(trace: &Utf8Path, innermost: Option<&str>) -> String {
     let lines = fs::File::open(trace).map(|file| BufReader::new(file).lines().map_while(Result::ok));
     let started = lines.ok().and_then(running_program);
-    let plain = |name: &str| name.replace(char::is_control, "\u{fffd}");
-    match (started, innermost.map(plain)) {
-        (Some(Started { name, is_hook }), innermost) => {
+    match (started, innermost.map(|name| name.replace(char::is_control, "\u{fffd}"))) {
+        (Some((name, is_hook)), innermost) => {
             // The system knows the first 15 bytes of a name.
             let innermost = innermost.filter(|inner| inner != "git" && !name.starts_with(inner.as_str()));
             let innermost = innermost.map_or(String::new(), |inner| format!(" (`{inner}`)"));
-            format!("{}`{}`{innermost}", if is_hook { "the hook " } else { "" }, plain(&name))
+            let name = name.replace(char::is_control, "\u{fffd}");
+            format!("{}`{name}`{innermost}", if is_hook { "the hook " } else { "" })
         }
         (None, Some(innermost)) => format!("`{innermost}`"),
         (None, None) => "something".to_owned(),
@@ -211,16 +211,10 @@ fn waiting_for(trace: &Utf8Path, innermost: Option<&str>) -> String {
 }
 
 /// A program that git started.
-#[derive(Debug, PartialEq, Eq)]
-struct Started {
-    name: String,
-    is_hook: bool,
-}
-
-/// Returns the last program that git started and that has not ended, by the lines of its trace. Those of other git
-/// programs that hooks run are in it, too: the first line is of this one.
-fn running_program(lines: impl Iterator<Item = String>) -> Option<Started> {
-    let mut running: Vec<(Value, Started)> = Vec::new();
+/// Returns the last program that git started and that has not ended, by the lines of its trace, and whether it is a hook.
+/// The lines of other git programs that hooks run are in the trace, too: the first line is of this one.
+fn running_program(lines: impl Iterator<Item = String>) -> Option<(String, bool)> {
+    let mut running: Vec<(Value, (String, bool))> = Vec::new();
     let mut own = None;
     for line in lines {
         let Ok(event) = serde_json::from_str::<Value>(&line) else { continue };
@@ -234,7 +228,7 @@ fn running_program(lines: impl Iterator<Item = String>) -> Option<Started> {
                 let hook = event["hook_name"].as_str();
                 let program = event["argv"][0].as_str().and_then(|program| program.rsplit('/').next());
                 let Some(name) = hook.or(program) else { continue };
-                running.push((id, Started { name: name.to_owned(), is_hook: hook.is_some() }));
+                running.push((id, (name.to_owned(), hook.is_some())));
             }
             Some("child_exit") => running.retain(|(started, _)| *started != id),
             _ => {}
@@ -254,7 +248,7 @@ mod tests {
         let ended = r#"{"event":"child_exit","sid":"a","child_id":0,"code":0}"#;
         let signs = r#"{"event":"child_start","sid":"a","child_id":1,"child_class":"?","argv":["/usr/bin/gpg","-bsau","x"]}"#;
         let version = r#"{"event":"version","sid":"a","exe":"2.47"}"#;
-        let name = |name: &str, is_hook| Some(Started { name: name.to_owned(), is_hook });
+        let name = |name: &str, is_hook| Some((name.to_owned(), is_hook));
         for (lines, expected) in [
             (&[version][..], None),
             (&[version, hook], name("pre-commit", true)),

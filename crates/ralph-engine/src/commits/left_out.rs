@@ -92,12 +92,12 @@ impl LeftOutFiles {
 
 /// Returns the trailers of a commit of the project that lacks these files.
 pub fn trailers(left_out: &[&LeftOut]) -> String {
-    let value = |left: &&LeftOut| {
+    let values = left_out.iter().take(MAX_TRAILERS).map(|left| {
         let value = escape_trailer(&left.path);
         // A number after this sign is that of the files that are not named.
         if value.starts_with('+') { value.replacen('+', "%2b", 1) } else { value }
-    };
-    let mut values: Vec<String> = left_out.iter().take(MAX_TRAILERS).map(value).collect();
+    });
+    let mut values: Vec<String> = values.collect();
     if left_out.len() > MAX_TRAILERS {
         values.push(format!("+{} more", left_out.len() - MAX_TRAILERS));
     }

@@ -34,16 +34,6 @@ impl Running<'_> {
     /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
     /// are finished tasks that were not committed yet.
     pub(super) fn commit_message(&self, done: &CommitSubject<'_>, waiting: &[TaskName]) -> String {
-        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let titled = |name: &TaskName, text: &str| match name.as_str() {
-            // Code hosts would link `#12` to an issue.
-            name if name.starts_with('#') => one_line(text),
-            name => one_line(&format!("{name} {text}")),
-        };
-        let text_of = |name: &TaskName| {
-            let item = done.tasks.find(name);
-            titled(name, item.map_or("", |item| item.text.as_str()))
-        };
         let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
         let whole = done.unit.filter(|_| all.len() > 1);
         let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
@@ -53,7 +43,7 @@ impl Running<'_> {
             // The agent completed another task than the one that it was given.
             (None, Some(first)) if !is_closed => {
                 others.next();
-                text_of(first)
+                title_of(done.tasks, first)
             }
             _ => titled(&done.task.name, &done.task.text),
         };
@@ -64,7 +54,7 @@ impl Running<'_> {
                 (0, None) => "Also done:\n",
                 _ => "",
             };
-            let _written = writeln!(message, "{lead}- {}", text_of(other));
+            let _written = writeln!(message, "{lead}- {}", title_of(done.tasks, other));
         }
         if !message.ends_with("\n\n") {
             message.push('\n');
@@ -77,6 +67,22 @@ impl Running<'_> {
                 session.id, done.iteration, done.task.name, session.feature
             )
     }
+}
+
+fn title_of(tasks: &TaskList, name: &TaskName) -> String {
+    titled(name, tasks.find(name).map_or("", |item| item.text.as_str()))
+}
+
+fn titled(name: &TaskName, text: &str) -> String {
+    match name.as_str() {
+        // Code hosts would link `#12` to an issue.
+        name if name.starts_with('#') => one_line(text),
+        name => one_line(&format!("{name} {text}")),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a list of paths for a message.

@@ -127,12 +127,11 @@ impl PendingCommit {
         let changed = self.left_out.changed(&taken.left_out).into_iter();
         let refused: BTreeSet<&str> =
             changed.filter(|left| left.is_refused()).map(|left| left.path.as_str()).collect();
-        let name = |path: &RawPath| String::from_utf8_lossy(path).into_owned();
-        let refused = taken.refused.iter().filter(|path| refused.contains(name(path).as_str()));
+        let refused = taken.refused.iter().filter(|path| refused.contains(&*String::from_utf8_lossy(path)));
         self.pending
             .iter()
             .chain(refused)
-            .filter(|path| !held.has(path) && !left_out.contains(name(path).as_str()))
+            .filter(|path| !held.has(path) && !left_out.contains(&*String::from_utf8_lossy(path)))
             .cloned()
             .collect()
     }

@@ -56,14 +56,12 @@ fn tasks_of<'a>(task: &'a str, unit: &'a [TaskName]) -> Vec<&'a str> {
 
 fn take(store: &Store, feature: &str, session: &SessionId, tasks: &[&str]) -> Result<Vec<String>> {
     let holders = LoopLock::holders(store.repository())?;
-    let is_free = |hint: &Hint| {
-        // Where its session is gone, nobody heard it.
-        let other = hint.session.as_ref().filter(|other| *other != session);
-        other.is_none_or(|other| holders.iter().all(|holder| holder.session != *other))
-    };
     let mut texts = Vec::new();
     Hints::of(store.repository(), feature).retain(|hint| {
-        if is_free(hint) && tasks.iter().any(|task| hint.is_for(task)) {
+        // Where its session is gone, nobody heard it.
+        let other = hint.session.as_ref().filter(|other| *other != session);
+        let is_free = other.is_none_or(|other| holders.iter().all(|holder| holder.session != *other));
+        if is_free && tasks.iter().any(|task| hint.is_for(task)) {
             texts.push(hint.text.clone());
             hint.session = hint.tasks.is_empty().then(|| session.clone());
         }

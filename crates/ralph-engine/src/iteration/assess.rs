@@ -16,7 +16,7 @@ use ralph_core::judge::{
 use ralph_core::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
 };
-use ralph_git::worktree::{PathChange, TreeEntry};
+use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 
 use super::super::left_behind::Undone;
@@ -236,13 +236,9 @@ impl Running<'_> {
         let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let contents = self.recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
         let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();
-        let by_path: HashMap<&str, &ChangedFile> =
-            files.iter().map(|file| (file.path.as_str(), file)).collect();
-        let find = |path: &str| by_path.get(format!("{prefix}{path}").as_str()).copied();
-        let before: Lookup<'_> = &|path| find(path)?.before.clone();
-        let after: Lookup<'_> = &|path| find(path)?.after.clone();
+        let before: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.before.clone();
+        let after: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.after.clone();
         let own = self.judging.own_files.changed(before, after);
-        drop(by_path);
         Ok(Changed { files, changes, own })
     }
 
@@ -256,10 +252,7 @@ impl Running<'_> {
     /// opened its box again.
     fn idle(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(bool, Option<u32>)> {
         let Some(before) = &started.begin.tips.snapshot else { return Ok((false, None)) };
-        let is_same = |from: &ObjectId| -> Result<bool> {
-            Ok(self.recorder.differences(Some(&started.slot), from, now)?.is_empty())
-        };
-        if !is_same(before)? {
+        if !self.recorder.differences(Some(&started.slot), before, now)?.is_empty() {
             return Ok((false, None));
         }
         let store = self.plan.store;
@@ -276,7 +269,10 @@ impl Running<'_> {
             return Ok((true, done_in));
         };
         match store.snapshot_before(snapshot)? {
-            Some(first) => Ok((is_same(&first)?, done_in)),
+            Some(first) => {
+                let changes = self.recorder.differences(Some(&started.slot), &first, now)?;
+                Ok((changes.is_empty(), done_in))
+            }
             // What it began with is not known any more.
             None => Ok((false, done_in)),
         }
@@ -293,11 +289,8 @@ impl Running<'_> {
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let here = rollback.read()?;
         let prefix = self.project_prefix();
-        let find = |path: &str| {
-            changed.files.iter().find(|file| file.path.strip_prefix(prefix.as_str()) == Some(path))
-        };
-        let before: Lookup<'_> = &|path| find(path)?.before.clone();
-        let after: Lookup<'_> = &|path| find(path)?.after.clone();
+        let before: Lookup<'_> = &|path| own_file(&changed.files, &prefix, path)?.before.clone();
+        let after: Lookup<'_> = &|path| own_file(&changed.files, &prefix, path)?.after.clone();
         let mut wanted = Vec::new();
         for (path, bytes) in self.judging.own_files.restored(before, after) {
             let path = format!("{prefix}{path}");
@@ -306,7 +299,8 @@ impl Running<'_> {
             wanted.push(match bytes {
                 // A part of a file, the rest of which stays as it is.
                 Some(bytes)
-                    if find(&path[prefix.len()..]).is_some_and(|it| it.before.as_ref() != Some(&bytes)) =>
+                    if own_file(&changed.files, &prefix, &path[prefix.len()..])
+                        .is_some_and(|it| it.before.as_ref() != Some(&bytes)) =>
                 {
                     here.work_tree.change_to(here.private_index(), &change, bytes)?
                 }
@@ -391,9 +385,14 @@ fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> C
     let entries = change.before.iter().chain(&change.after);
     // Of a file that is too large on one side nothing is compared.
     let is_read = entries.into_iter().all(|entry| contents.contains_key(entry.id()));
-    let content = |entry: &Option<TreeEntry>| {
+    let [before, after] = [&change.before, &change.after].map(|entry| {
         let id = entry.as_ref()?.id();
         Some(if is_read { contents[id].clone() } else { Vec::new() })
-    };
-    ChangedFile { path: change.name(), before: content(&change.before), after: content(&change.after) }
+    });
+    ChangedFile { path: change.name(), before, after }
+}
+
+/// Returns the file at this path of the project, whose files have the prefix.
+fn own_file<'f>(files: &'f [ChangedFile], prefix: &str, path: &str) -> Option<&'f ChangedFile> {
+    files.iter().find(|file| file.path.strip_prefix(prefix) == Some(path))
 }

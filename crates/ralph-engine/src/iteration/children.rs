@@ -98,7 +98,7 @@ impl Running<'_> {
     pub(super) fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
         let is_recreated =
-            self.recorder.recreate_spool()? | self.local.identity.keep(self.plan.store.repository())?;
+            self.recorder.recreate_spool()? | self.identity.keep(self.plan.store.repository())?;
         if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;
             let folder = self.plan.store.repository().ralph_dir();
@@ -110,7 +110,7 @@ impl Running<'_> {
                 "the settings of this session in {folder} were changed while it ran; they are back"
             ));
         }
-        if let Err(error) = self.local.lock.reacquire_if_deleted(self.plan.work_tree) {
+        if let Err(error) = self.lock.reacquire_if_deleted(self.plan.work_tree) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())

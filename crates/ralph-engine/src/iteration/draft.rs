@@ -58,7 +58,7 @@ impl Running<'_> {
             environment: &environment,
         };
         let committed = self.commit_work(verdict.outcome, &mut taken, &done);
-        if let Some(commit) = &committed.commit {
+        if let Ok(Some(commit)) = &committed {
             self.note_own_commit(commit);
         }
         let published = match verdict.outcome {
@@ -88,10 +88,14 @@ impl Running<'_> {
         }
         iteration.evidence = Some(Box::new(evidence));
         // It is ours by whatever clock git dated it.
-        let own = committed.commit.or_else(|| published.clone());
+        let (commit, uncommitted) = match committed {
+            Ok(commit) => (commit, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let own = commit.or_else(|| published.clone());
         iteration.commits.extend(own.filter(|commit| !iteration.commits.contains(commit)));
         iteration.published = published;
-        iteration.uncommitted = committed.refused;
+        iteration.uncommitted = uncommitted;
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         self.note_work(&iteration, &blobs, &before);
@@ -172,11 +176,10 @@ impl Running<'_> {
 
     /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
     fn without_secrets(&self, context: IterationContext) -> IterationContext {
-        let redacted = |text: &str| self.redacted_text(text);
         IterationContext {
-            stdout: redacted(&context.stdout),
-            stderr: redacted(&context.stderr),
-            agent_failure: context.agent_failure.as_deref().map(redacted),
+            stdout: self.redacted_text(&context.stdout),
+            stderr: self.redacted_text(&context.stderr),
+            agent_failure: context.agent_failure.as_deref().map(|text| self.redacted_text(text)),
             ..context
         }
     }
@@ -185,7 +188,7 @@ impl Running<'_> {
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
-        Ok(Some(match summarizer.ask(&question, &self.command_context()?)? {
+        Ok(Some(match self.ask(&summarizer, &question)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
                 let (text, _) = self.recorder.redactor().redact_text(&text);

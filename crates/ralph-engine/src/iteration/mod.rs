@@ -46,7 +46,7 @@ impl Running<'_> {
     /// Writes the prompt and what a recovery needs into the spool.
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
         let number = self.state.next;
-        let slot = self.local.spool.slot(&number.to_string());
+        let slot = self.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
         let mut begin = Begin {

@@ -5,11 +5,9 @@ use tasklist::TaskList;
 
 use ralph_core::progress::historical::{self, AlreadyTold};
 use ralph_core::record::{Event, Task};
-use ralph_os::process::create_private_dir;
 use ralph_store::Begin;
 
-use super::super::ask::CommandContext;
-use super::super::memory::{Reason, RecallQuery, RecalledHistory};
+use super::super::memory::{Reason, RecalledHistory};
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
 use super::super::settings::{history_policy, history_summarizer};
@@ -65,13 +63,13 @@ impl Running<'_> {
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
         let told = AlreadyTold::default();
-        let wanted = RecallQuery { task, session: Some(&self.session.id), budget: material, told: &told };
-        let recalled = self.past.memory.recall(self.plan.store, wanted, policy)?;
+        let (memory, session) = (&mut self.past.memory, Some(&self.session.id));
+        let recalled = memory.recall(self.plan.store, task, session, material, &told, policy)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match summarizer.ask(&question, &self.command_context()?)? {
+        match self.ask(&summarizer, &question)? {
             Ok(answer) => {
                 recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))
@@ -81,19 +79,6 @@ impl Running<'_> {
                 Ok(None)
             }
         }
-    }
-
-    pub(super) fn command_context(&self) -> Result<CommandContext<'_>> {
-        let scratch = self.local.spool.scratch();
-        create_private_dir(&scratch)?;
-        Ok(CommandContext {
-            directory: &self.plan.project_root,
-            environment: self.plan.lane_variables(),
-            scratch,
-            marker: self.marker(),
-            interrupt: self.plan.interrupt,
-            fence: self.plan.fence(),
-        })
     }
 
     /// Reports which older iterations the prompt contains, and what it has no room for.

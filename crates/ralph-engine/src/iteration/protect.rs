@@ -23,8 +23,10 @@ impl Running<'_> {
             return Ok(Vec::new());
         };
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
-        let mut warn = |message| (self.say)(&Event::Warning { message });
-        restore_protected(rollback, slot, before, self.plan.clock.now(), &[], &mut warn)
+        let now = self.plan.clock.now();
+        restore_protected(rollback, slot, before, now, &[], &mut |message| {
+            (self.say)(&Event::Warning { message });
+        })
     }
 }
 

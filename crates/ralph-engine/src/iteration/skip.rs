@@ -39,7 +39,7 @@ impl Running<'_> {
     /// Records that a task is given up: a record of its own, without a run.
     pub(crate) fn skip(&mut self, task: &Task) -> Result<()> {
         let number = self.state.next;
-        let slot = self.local.spool.slot(&number.to_string());
+        let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
         let taken_back = match self.on_skip() {

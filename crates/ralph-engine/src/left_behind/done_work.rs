@@ -99,11 +99,11 @@ impl DoneWork {
         let mut spans = self.tried.remove(task).unwrap_or_default();
         for BlobChange { path, before, after } in changes {
             let history = self.files.entry(path.clone()).or_default();
-            let is_closed = |name: &TaskName| closed.iter().any(|(closed, _)| closed == name);
+            let mut others =
+                history.done.iter().filter(|(name, _)| closed.iter().all(|(closed, _)| closed != name));
             // Taking back the work of another task is no work that could be taken back.
-            let takes_back = history.done.iter().any(|(name, span)| {
-                !is_closed(name) && history.has_work(*span, before) && !history.has_work(*span, after)
-            });
+            let takes_back =
+                others.any(|(_, span)| history.has_work(*span, before) && !history.has_work(*span, after));
             let found = history.at(before);
             let left = history.at(after);
             if takes_back {
@@ -151,21 +151,20 @@ impl DoneWork {
                 }
             }
         }
-        let still_there = |task: &str, path: &RawPath| {
-            let Some(history) = self.files.get(path) else { return false };
-            let now = changed.get(path).map_or(history.states.last(), |change| Some(&change.after));
-            let mut spans = history.done.iter().filter(|(name, _)| name == task);
-            // A file that was renamed has its work elsewhere.
-            let is_renamed = changed.get(path).is_some_and(|change| is_renamed(change, changes));
-            is_renamed || spans.any(|(_, span)| now.is_some_and(|now| history.has_work(*span, now)))
-        };
         done.iter()
             .filter_map(|&(task, text)| {
                 let files = lost.get(task)?;
                 let (known, paths) = self.tasks.get(task)?;
                 // A task without an id is called by its place, where another one may stand meanwhile.
                 let is_same = !task.starts_with('#') || known.as_ref().is_some_and(|known| known == text);
-                let is_all = !paths.iter().any(|path| still_there(task, path));
+                let is_all = !paths.iter().any(|path| {
+                    let Some(history) = self.files.get(path) else { return false };
+                    let now = changed.get(path).map_or(history.states.last(), |change| Some(&change.after));
+                    let mut spans = history.done.iter().filter(|(name, _)| name == task);
+                    // A file that was renamed has its work elsewhere.
+                    let is_renamed = changed.get(path).is_some_and(|change| is_renamed(change, changes));
+                    is_renamed || spans.any(|(_, span)| now.is_some_and(|now| history.has_work(*span, now)))
+                });
                 let mut files: Vec<RawPath> = files.iter().map(|path| (*path).clone()).collect();
                 files.sort();
                 is_same.then(|| LostWork { task: task.to_owned(), files, is_all })
@@ -204,13 +203,16 @@ const EMPTY: [&str; 2] = [
 
 /// Returns true if a file is gone and its bytes, or a file of its name, appeared elsewhere.
 fn is_renamed(gone: &BlobChange, changes: &[BlobChange]) -> bool {
-    let name = |path: &RawPath| path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
     let is_empty = gone.before.as_ref().is_some_and(|before| EMPTY.contains(&before.as_str()));
     gone.after.is_none()
         && changes
             .iter()
             .filter(|change| change.before.is_none() && change.after.is_some())
-            .any(|new| !is_empty && new.after == gone.before || name(&new.path) == name(&gone.path))
+            .any(|new| !is_empty && new.after == gone.before || file_name(&new.path) == file_name(&gone.path))
+}
+
+fn file_name(path: &[u8]) -> Option<&[u8]> {
+    path.rsplit(|byte| *byte == b'/').next()
 }
 
 #[cfg(test)]

@@ -35,17 +35,11 @@ impl Running<'_> {
     pub(super) fn remove_locks(&mut self, iteration: u32) -> Vec<GitState> {
         let work_tree = self.plan.work_tree;
         let behind = &self.past.left_behind;
-        let since = |name: &str| {
-            let named = format!("`{name}`");
-            behind
-                .states
-                .iter()
-                .find(|state| state.command.is_some() && state.text.contains(&named))
-                .map(|state| state.since)
-        };
         let locks = git_locks(work_tree).into_iter().map(|lock| {
             let name = lock_name(work_tree, &lock);
-            let since = since(&name);
+            let named = format!("`{name}`");
+            let mut states = behind.states.iter().filter(|state| state.command.is_some());
+            let since = states.find(|state| state.text.contains(&named)).map(|state| state.since);
             (lock, name, since)
         });
         // What was there before is not the attempt's, unless an earlier one left it.

@@ -14,7 +14,7 @@ mod undone;
 mod undone_work;
 mod user_files;
 
-pub use lost_list::LostList;
+pub use lost_list::lost_list;
 pub(super) use recorded_work::recorded_work;
 pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId, TaskName};
-use ralph_store::{DifferingFile, RecordReader, SessionLog, Store};
+use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId};
+use ralph_store::{RecordReader, SessionLog, Store};
 
 use super::undone_work::UndoneWork;
 use crate::snapshot_taken::BlobChange;
@@ -70,8 +70,9 @@ impl Fold<'_> {
             return Ok(());
         }
         let task = entry.task.clone().unwrap_or_default();
-        let text = |name: &TaskName| entry.title.clone().filter(|_| *name == task);
-        let closed: Vec<_> = entry.closed.iter().map(|name| (name.clone(), text(name))).collect();
+        let closed = entry.closed.iter();
+        let closed: Vec<_> =
+            closed.map(|name| (name.clone(), entry.title.clone().filter(|_| *name == task))).collect();
         self.recorded.work.ended(&task, &closed, &changes);
         let is_flagged = entry.evidence.flags.contains(&FlagCode::Undid)
             || entry.evidence.refused == Some(FlagCode::Undid);
@@ -107,8 +108,8 @@ impl Fold<'_> {
     fn between(&mut self, before: &ObjectId, after: &ObjectId) -> Result<Vec<BlobChange>> {
         // What is not here, or too large to be compared, is as if it had not been changed.
         let files = self.reader.differing_files(before, after, &mut self.budget)?.unwrap_or_default();
-        let change = |(path, [before, after]): DifferingFile| BlobChange { path, before, after };
-        let is_own = |change: &BlobChange| self.own_files.iter().any(|own| own.as_bytes() == change.path);
-        Ok(files.into_iter().map(change).filter(|change| !is_own(change)).collect())
+        let others =
+            files.into_iter().filter(|(path, _)| self.own_files.iter().all(|own| own.as_bytes() != path));
+        Ok(others.map(|(path, [before, after])| BlobChange { path, before, after }).collect())
     }
 }

@@ -15,20 +15,20 @@ pub(super) fn survives(committed: &[u8], own: &[u8], now: &[u8]) -> bool {
         return true;
     }
     let [committed, own, now] = [committed, own, now].map(counts);
-    let of = |counts: &HashMap<&[u8], usize>, line: &[u8]| counts.get(line).copied().unwrap_or_default();
-    let added = || own.iter().filter(|(line, count)| **count > of(&committed, line)).map(|(line, _)| *line);
-    let telling: Vec<&[u8]> = added()
-        .filter(|line| of(&committed, line) == 0 && line.iter().any(u8::is_ascii_alphanumeric))
-        .collect();
-    let left = |line: &[u8]| of(&now, line) > of(&committed, line);
-    if !telling.is_empty() {
-        return telling.into_iter().any(left);
+    let added = own.iter().filter(|(line, count)| **count > count_of(&committed, line));
+    let added: Vec<&[u8]> = added.map(|(line, _)| *line).collect();
+    let new = added.iter().copied().filter(|line| count_of(&committed, line) == 0);
+    let telling: Vec<&[u8]> = new.filter(|line| line.iter().any(u8::is_ascii_alphanumeric)).collect();
+    let deciding = if telling.is_empty() { added } else { telling };
+    if !deciding.is_empty() {
+        return deciding.into_iter().any(|line| count_of(&now, line) > count_of(&committed, line));
     }
-    if added().next().is_some() {
-        return added().any(left);
-    }
-    let mut removed = committed.iter().filter(|(line, count)| **count > of(&own, line)).peekable();
-    removed.peek().is_none() || removed.any(|(line, count)| of(&now, line) < *count)
+    let mut removed = committed.iter().filter(|(line, count)| **count > count_of(&own, line)).peekable();
+    removed.peek().is_none() || removed.any(|(line, count)| count_of(&now, line) < *count)
+}
+
+fn count_of(counts: &HashMap<&[u8], usize>, line: &[u8]) -> usize {
+    counts.get(line).copied().unwrap_or_default()
 }
 
 /// Returns how often each line is there, without blanks at its ends: indentation may change with what is around it.

@@ -6,7 +6,7 @@ use crate::running::Running;
 use crate::snapshot_taken::{BlobChange, SnapshotTaken};
 use ralph_core::config::Until;
 use ralph_core::judge::orders_reversal;
-use ralph_core::record::{Flag, Iteration, MAX_RECORDED_FILES, Outcome, TaskName, UndoneTask, undid_flag};
+use ralph_core::record::{Flag, Iteration, MAX_RECORDED_FILES, Outcome, UndoneTask, undid_flag};
 use ralph_git::worktree::RawPath;
 use ralph_store::Begin;
 
@@ -125,8 +125,9 @@ impl Running<'_> {
     /// Takes in what an attempt changed, closed and undid.
     pub(crate) fn note_work(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
         let known = &mut self.past.left_behind.undone;
-        let text = |name: &TaskName| list.find(name).map(|item| item.text.clone());
-        let closed: Vec<_> = iteration.closed.iter().map(|name| (name.clone(), text(name))).collect();
+        let closed = iteration.closed.iter();
+        let closed: Vec<_> =
+            closed.map(|name| (name.clone(), list.find(name).map(|item| item.text.clone()))).collect();
         known.work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);
         known.note(iteration.iteration, iteration.outcome == Outcome::Success, iteration.undone.clone());
     }

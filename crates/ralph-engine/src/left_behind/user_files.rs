@@ -100,14 +100,13 @@ impl UserFiles {
         let Some(tree) = recorder.last_contents().0.cloned() else { return Ok(Self::default()) };
         let since = previous.changed_since(recorder, slot, &tree);
         let uncommitted = recorder.differences(Some(slot), head, &tree)?;
-        let original = |change: PathChange| {
-            (change.path, Original { committed: change.before, own: change.after, commit: None })
-        };
         let by_rule =
             |left: &&LeftOut| left.reason == LeftOut::CREDENTIALS || left.reason == LeftOut::TOO_LARGE;
         let hidden = recorder.last_left_out().iter().filter(by_rule).map(|left| left.path.clone());
-        let blob = |change: &PathChange| change.before.as_ref().map(|entry| entry.id().clone());
-        let committed = uncommitted.iter().map(|change| (change.path.clone(), blob(change))).collect();
+        let committed = uncommitted
+            .iter()
+            .map(|change| (change.path.clone(), change.before.as_ref().map(|entry| entry.id().clone())))
+            .collect();
         let lost = if is_resumed { previous.still_lost(since.as_ref()) } else { Vec::new() };
         Ok(Self {
             files: uncommitted
@@ -116,7 +115,9 @@ impl UserFiles {
                     since.as_ref().is_none_or(|since| since.contains(&change.path))
                         || previous.has_user_file(&change.name())
                 })
-                .map(original)
+                .map(|PathChange { path, before: committed, after: own, .. }| {
+                    (path, Original { committed, own, commit: None })
+                })
                 .collect(),
             hidden: hidden.filter(|path| previous.leaves_hidden(path)).collect(),
             tree: Some(tree),
@@ -145,9 +146,9 @@ impl UserFiles {
 impl PreviousSession {
     /// Returns what its last attempt knew to be gone and nobody touched since.
     fn still_lost(&self, since: Option<&BTreeSet<RawPath>>) -> Vec<UserFile> {
-        let is_as_it_was = |path: &str| since.is_some_and(|since| !since.contains(path.as_bytes()));
-        let lost = self.last.iter().flat_map(|last| &last.user_files);
-        lost.filter(|file| file.is_gone() && is_as_it_was(&file.path)).cloned().collect()
+        let Some(since) = since else { return Vec::new() };
+        let lost = self.last.iter().flat_map(|last| &last.user_files).filter(|file| file.is_gone());
+        lost.filter(|file| !since.contains(file.path.as_bytes())).cloned().collect()
     }
 }
 
@@ -166,10 +167,9 @@ impl UserFiles {
             return Ok(self.lost.clone());
         }
         let committed = self.take_in(recorder, commits)?;
-        let known = |path: &RawPath| self.files.contains_key(path);
-        let mut touched: BTreeSet<RawPath> =
-            taken.changed.iter().filter(|path| known(path)).cloned().collect();
-        touched.extend(self.lost.iter().map(|file| file.path.as_bytes().to_vec()).filter(known));
+        let lost = self.lost.iter().map(|file| file.path.as_bytes().to_vec());
+        let touched: BTreeSet<RawPath> =
+            taken.changed.iter().cloned().chain(lost).filter(|path| self.files.contains_key(path)).collect();
         let changes = match (recorder.last_contents().0, &self.tree) {
             (Some(now), Some(tree)) if !touched.is_empty() => recorder.differences(Some(slot), tree, now)?,
             _ => Vec::new(),
@@ -179,9 +179,8 @@ impl UserFiles {
         let hidden = self.hidden.iter().filter(|path| !recorder.work_tree().has_file(path));
         found.extend(hidden.map(|path| self.found(path, UserFileChange::Deleted, iteration, None)));
         // What is no file of this run was lost in an earlier one, and nobody touched it since.
-        let is_of_before =
-            |file: &&UserFile| !known(&file.path.as_bytes().to_vec()) && !self.hidden.contains(&file.path);
-        let before = self.lost.iter().filter(is_of_before);
+        let others = self.lost.iter().filter(|file| !self.files.contains_key(file.path.as_bytes()));
+        let before = others.filter(|file| !self.hidden.contains(&file.path));
         found.extend(before.filter(|file| !was_changed(taken, &file.path)).cloned());
         for (path, commit) in committed {
             if !found.iter().any(|file| file.path == path && file.is_gone()) {
@@ -210,11 +209,11 @@ impl UserFiles {
             .iter()
             .filter_map(|path| Some((path, self.files.get(path)?, by_path.get(path)?.after.as_ref())))
             .collect();
-        let is_moved = |own: &TreeEntry| {
-            changes.iter().any(|change| {
-                change.is_new() && change.after.as_ref().is_some_and(|after| after.id() == own.id())
-            })
-        };
+        let new: Vec<&TreeEntry> = changes
+            .iter()
+            .filter(|change| change.is_new())
+            .filter_map(|change| change.after.as_ref())
+            .collect();
         let unclear = pairs.iter().filter(|(_, original, now)| original.quick(*now).is_none());
         let entries = unclear
             .flat_map(|(_, original, now)| [original.committed.as_ref(), original.own.as_ref(), *now])
@@ -224,7 +223,11 @@ impl UserFiles {
             .into_iter()
             .map(|(path, original, now)| {
                 let change = match original.quick(now) {
-                    Some(UserFileChange::Deleted) if original.own.as_ref().is_some_and(is_moved) => {
+                    // It was moved.
+                    Some(UserFileChange::Deleted)
+                        if let Some(own) = &original.own
+                            && new.iter().any(|new| new.id() == own.id()) =>
+                    {
                         UserFileChange::Edited
                     }
                     Some(change) => change,
@@ -301,13 +304,13 @@ impl Original {
     }
 
     fn survives(&self, now: Option<&TreeEntry>, contents: &HashMap<ObjectId, Vec<u8>>) -> bool {
-        let bytes = |entry: Option<&TreeEntry>| match entry {
+        let all = [self.committed.as_ref(), self.own.as_ref(), now].map(|entry| match entry {
             None => Some(&[][..]),
             Some(entry) => contents.get(entry.id()).map(Vec::as_slice),
-        };
-        // What is too large to be compared is not said to be gone.
-        match (bytes(self.committed.as_ref()), bytes(self.own.as_ref()), bytes(now)) {
-            (Some(committed), Some(own), Some(now)) => surviving::survives(committed, own, now),
+        });
+        match all {
+            [Some(committed), Some(own), Some(now)] => surviving::survives(committed, own, now),
+            // What is too large to be compared is not said to be gone.
             _ => true,
         }
     }

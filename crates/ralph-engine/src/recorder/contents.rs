@@ -21,12 +21,12 @@ impl Recorder<'_> {
         let [progress, tasks] =
             [&self.place.progress_path, &self.place.tasks_path].map(|path| self.work_tree().relative(path));
         let listed = self.work_tree().entries(&self.contents_objects(slot), &tree)?;
-        let is_ours = |entry: &&[u8]| {
-            let path = entry.iter().position(|byte| *byte == b'\t').map(|tab| &entry[tab + 1..]);
-            path == Some(progress.as_bytes()) || path == Some(tasks.as_bytes())
-        };
         let mut text = String::from_utf8_lossy(&with_open_boxes(self.tasks())).into_owned();
-        for entry in listed.split(|byte| *byte == 0).filter(|entry| !is_ours(entry)) {
+        for entry in listed.split(|byte| *byte == 0) {
+            let path = entry.iter().position(|byte| *byte == b'\t').map(|tab| &entry[tab + 1..]);
+            if path == Some(progress.as_bytes()) || path == Some(tasks.as_bytes()) {
+                continue;
+            }
             text.push('\0');
             text.push_str(&String::from_utf8_lossy(entry));
         }

@@ -10,7 +10,7 @@ use ralph_store::{SessionLog, Slot};
 
 use super::super::recorded_progress::expected_progress;
 use super::super::snapshot_taken::SnapshotTaken;
-use super::{Content, Dates, Recorder};
+use super::{Content, Recorder};
 
 /// The record of a start or a resumption before it is written.
 pub struct Opening<'l> {
@@ -99,8 +99,7 @@ impl Recorder<'_> {
                 (RecordKind::Resume, planned.base.is_some().then_some(planned), at)
             }
         };
-        let content =
-            Content::of_session(kind, session, taken.snapshot, Dates { authored: at, committed: ended_at });
+        let content = Content::of_session(kind, session, taken.snapshot, at, ended_at);
         self.record(&slot, content, planned)
     }
 }

@@ -137,8 +137,9 @@ impl<'a> Restore<'a> {
         let (work_tree, private_index) = (&here.work_tree, here.private_index());
         let paths = Paths { directory: self.directory, specs: target.paths };
         let lacking = self.lacking(target);
-        let is_lacking = |spec: &&String| lacking.iter().any(|(asked, _)| *asked == Some(*spec));
-        let specs: Vec<String> = target.paths.iter().filter(|spec| !is_lacking(spec)).cloned().collect();
+        let specs = target.paths.iter();
+        let specs = specs.filter(|spec| lacking.iter().all(|(asked, _)| *asked != Some(*spec)));
+        let specs: Vec<String> = specs.cloned().collect();
         if let Some(spec) =
             work_tree.unmatched(private_index, &target.snapshot, Paths { specs: &specs, ..paths })?
         {
@@ -147,31 +148,9 @@ impl<'a> Restore<'a> {
         let asked = here.changes_to(&target.snapshot, Some(paths))?;
         let top = self.work_tree.top();
         let hidden = work_tree.out_of_sight(private_index)?;
-        // These are never changed, whatever is asked for.
-        let untouchable = |change: &PathChange| {
-            let path = change.name();
-            if is_journal(top, target.progress, &path) {
-                Some(Why::Journal)
-            } else if path == target.tasks && !target.with_tasks || is_others_list(top, target, &path) {
-                Some(Why::TaskList)
-            } else if change.is_of_repository() {
-                Some(Why::Repository)
-            } else if hidden.contains(&change.path) {
-                Some(Why::OutOfSight)
-            } else if change.is_removal() {
-                // It was there, and no snapshot says how.
-                target
-                    .left_out
-                    .iter()
-                    .find(|left| covers(left, &path))
-                    .map(|left| Why::NoSnapshot(left.why()))
-            } else {
-                None
-            }
-        };
         let made: BTreeSet<RawPath> = asked
             .iter()
-            .filter(|change| change.is_new() && untouchable(change).is_none())
+            .filter(|change| change.is_new() && untouchable(change, top, target, &hidden).is_none())
             .map(|change| change.path.clone())
             .collect();
         let in_the_way = in_the_way(&here, &target.snapshot, &made)?;
@@ -183,7 +162,7 @@ impl<'a> Restore<'a> {
         let (mut changes, mut left, mut blocking) = (Vec::new(), Vec::new(), Vec::new());
         for change in considered {
             let is_blocking = in_the_way.contains(&change.path);
-            match untouchable(&change).or_else(|| knowledge.why_it_stays(&change)) {
+            match untouchable(&change, top, target, &hidden).or_else(|| knowledge.why_it_stays(&change)) {
                 None => changes.push(change),
                 Some(why) if is_blocking => blocking.push(SkippedPath { path: change.name(), why }),
                 Some(Why::Journal) => {}
@@ -335,14 +314,6 @@ fn in_the_way(
     Ok(all)
 }
 
-/// A restoration that was carried out.
-#[derive(Debug)]
-pub struct CompletedRestore {
-    pub point: RestorePoint,
-    /// Paths that a sparse checkout kept out of the work tree.
-    pub out_of_sight: BTreeSet<String>,
-}
-
 impl PlannedRestore<'_> {
     /// Returns the objects that it needs and that a partial clone lacks.
     pub fn missing(&self) -> Result<Vec<ObjectId>> {
@@ -352,7 +323,11 @@ impl PlannedRestore<'_> {
     }
 
     /// Saves the present state, and then changes it. `on_kept` is called with the saved state before any file changes.
-    pub fn carry_out(self, on_kept: &mut dyn FnMut(&RestorePoint)) -> Result<CompletedRestore> {
+    /// Returns that state, and the paths that a sparse checkout kept out of the work tree.
+    pub fn carry_out(
+        self,
+        on_kept: &mut dyn FnMut(&RestorePoint),
+    ) -> Result<(RestorePoint, BTreeSet<String>)> {
         let here = &self.here;
         // Check again: fetching missing objects may have taken a while.
         refuse_endangered(here, &self.changes)?;
@@ -366,7 +341,7 @@ impl PlannedRestore<'_> {
         })?;
         let hidden = here.work_tree.out_of_sight(here.private_index())?;
         let of_ours = self.changes.iter().filter(|change| hidden.contains(&change.path));
-        Ok(CompletedRestore { out_of_sight: of_ours.map(PathChange::name).collect(), point })
+        Ok((point, of_ours.map(PathChange::name).collect()))
     }
 }
 
@@ -445,4 +420,29 @@ fn is_others_list(top: &Utf8Path, target: &Target<'_>, path: &str) -> bool {
     path != target.tasks
         && path.file_name() == Some("tasks.md")
         && top.join(path).with_file_name("spec.md").is_file()
+}
+
+/// Returns why a file is never changed, whatever is asked for.
+fn untouchable(
+    change: &PathChange,
+    top: &Utf8Path,
+    target: &Target<'_>,
+    hidden: &BTreeSet<RawPath>,
+) -> Option<Why> {
+    let path = change.name();
+    if is_journal(top, target.progress, &path) {
+        Some(Why::Journal)
+    } else if path == target.tasks && !target.with_tasks || is_others_list(top, target, &path) {
+        Some(Why::TaskList)
+    } else if change.is_of_repository() {
+        Some(Why::Repository)
+    } else if hidden.contains(&change.path) {
+        Some(Why::OutOfSight)
+    } else if change.is_removal() {
+        // It was there, and no snapshot says how.
+        let left = target.left_out.iter().find(|left| covers(left, &path))?;
+        Some(Why::NoSnapshot(left.why()))
+    } else {
+        None
+    }
 }

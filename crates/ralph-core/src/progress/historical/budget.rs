@@ -21,17 +21,16 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
     if tokens(&whole) <= budget {
         return whole;
     }
-    let heading = |section| writer.title(section);
     let mut room = budget.saturating_sub(tokens(head) + tokens(IMPORTANT));
-    let is_own = |piece: &Piece| piece.section == Section::FailedApproaches;
-    let mut reserved: usize = pieces.iter().filter(|piece| is_own(piece)).map(Piece::least).sum();
+    let own = pieces.iter().filter(|piece| piece.section == Section::FailedApproaches);
+    let mut reserved: usize = own.map(Piece::least).sum();
     let mut open: BTreeSet<Section> = BTreeSet::new();
     let mut is_own_missing = false;
     for piece in pieces.iter_mut() {
         // The line end after a list is counted too.
         let is_new = !open.contains(&piece.section);
-        let most = room.saturating_sub(if is_new { tokens(&heading(piece.section)) + 1 } else { 0 });
-        if is_own(piece) {
+        let most = room.saturating_sub(if is_new { tokens(&writer.title(piece.section)) + 1 } else { 0 });
+        if piece.section == Section::FailedApproaches {
             reserved -= piece.least();
             // One of them in full is worth less than all of them in short.
             piece.is_included = piece.fit(most.saturating_sub(reserved)) || piece.fit(most);
@@ -44,7 +43,7 @@ pub(super) fn within(head: &str, pieces: &mut [Piece], writer: &Writer<'_>, budg
             open.insert(piece.section);
         }
     }
-    assembled(head, pieces, heading)
+    assembled(head, pieces, |section| writer.title(section))
 }
 
 fn assembled(head: &str, pieces: &[Piece], heading: impl Fn(Section) -> String) -> String {

@@ -88,15 +88,10 @@ pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> Stri
 pub fn summarized(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
     let head = head(context.scanned);
     let answer = clean(answer);
-    let mut lines: Vec<&str> = answer.trim().lines().collect();
     // As a quotation, so that no heading and no fence of it reaches beyond it.
-    let whole = |lines: &[&str]| {
-        let quoted: String = lines.iter().map(|line| format!("> {line}\n")).collect();
-        format!("{head}{quoted}\n{IMPORTANT}")
-    };
-    while !lines.is_empty() && tokens(&whole(&lines)) > budget {
-        lines.pop();
-    }
-    let text = if lines.is_empty() { String::new() } else { whole(&lines) };
+    let lines: Vec<String> = answer.trim().lines().map(|line| format!("> {line}\n")).collect();
+    let mut texts =
+        (1..=lines.len()).rev().map(|count| format!("{head}{}\n{IMPORTANT}", lines[..count].concat()));
+    let text = texts.find(|text| tokens(text) <= budget).unwrap_or_default();
     HistoricalContext { text, ..context }
 }

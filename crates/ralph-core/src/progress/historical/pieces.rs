@@ -73,28 +73,25 @@ impl Writer<'_> {
 
     /// Returns all candidates, most important first.
     pub(super) fn pieces(&self, chosen: &[(usize, Kind)]) -> Vec<Piece> {
-        let is_own = |place: usize| is_failure_of(&self.past[place], &self.task.name);
-        let has_failed = |place: usize| self.past[place].outcome == Outcome::Failure;
         let mut pieces = Vec::new();
         if self.settings.failures {
-            for group in self.by_cause(chosen.iter().map(|(place, _)| *place).filter(|place| is_own(*place)))
-            {
+            let own = chosen.iter().map(|(place, _)| *place).filter(|place| self.is_own_failure(*place));
+            for group in self.by_cause(own) {
                 pieces.extend(self.failure(&group, Kind::Task));
             }
-            // The newest are no reason to tell of a failure that has nothing to do with the task.
-            let is_alike = |kind| kind != Kind::Newest || self.settings.mode == Mode::Full;
-            let others = chosen.iter().filter(|(place, _)| has_failed(*place) && !is_own(*place));
-            pieces.extend(
-                others
-                    .filter(|(_, kind)| is_alike(*kind))
-                    .filter_map(|(place, kind)| self.failure(&[*place], *kind)),
-            );
+            let others = chosen
+                .iter()
+                .filter(|(place, _)| self.past[*place].outcome == Outcome::Failure)
+                .filter(|(place, _)| !self.is_own_failure(*place))
+                // The newest are no reason to tell of a failure that has nothing to do with the task.
+                .filter(|(_, kind)| *kind != Kind::Newest || self.settings.mode == Mode::Full);
+            pieces.extend(others.filter_map(|(place, kind)| self.failure(&[*place], *kind)));
         }
         for &(place, kind) in chosen {
-            if !has_failed(place) && self.settings.failures {
+            if self.past[place].outcome != Outcome::Failure && self.settings.failures {
                 pieces.extend(self.tried_before_success(place, kind));
             }
-            if !is_own(place) || self.settings.failures {
+            if !self.is_own_failure(place) || self.settings.failures {
                 pieces.extend(self.success(place, kind));
             }
         }
@@ -102,6 +99,10 @@ impl Writer<'_> {
             pieces.extend(self.decisions(chosen));
         }
         pieces
+    }
+
+    fn is_own_failure(&self, place: usize) -> bool {
+        is_failure_of(&self.past[place], &self.task.name)
     }
 
     /// Returns failures, the newest first; those of one cause together.
@@ -222,14 +223,12 @@ impl Writer<'_> {
         }
         let worked = iteration.approaches.iter().flat_map(|text| by_result(text).0);
         let worked = worked.filter(|text| self.settings.approaches && !self.told.says(text));
-        let mut list = |label: &str, texts: &mut dyn Iterator<Item = String>| {
-            for text in texts.take(MAX_LINES) {
-                push(&mut lines, &format!("{label}: {}", cut(&text, MAX_LINE_CHARS)));
-            }
-        };
-        list("Worked", &mut worked.into_iter());
+        let worked = worked.take(MAX_LINES).map(|text| format!("Worked: {}", cut(&text, MAX_LINE_CHARS)));
         let useful = iteration.learnings.iter().filter(|text| !has_failed && !self.told.says(text));
-        list("Reusable", &mut useful.cloned());
+        let useful = useful.take(MAX_LINES).map(|text| format!("Reusable: {}", cut(text, MAX_LINE_CHARS)));
+        for line in worked.chain(useful) {
+            push(&mut lines, &line);
+        }
         if lines.is_empty() {
             return None;
         }
@@ -246,19 +245,13 @@ impl Writer<'_> {
     fn decisions(&self, chosen: &[(usize, Kind)]) -> Vec<Piece> {
         let mut newest = chosen.to_vec();
         newest.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
-        let is_proven = |decision: &str| {
-            let succeeded = self.past.iter().filter(|one| one.outcome == Outcome::Success);
-            succeeded
-                .flat_map(|one| one.learnings.iter().chain(&one.decisions))
-                .any(|text| same(text) == decision)
-        };
         let mut seen = HashSet::new();
         let mut pieces = Vec::new();
         for (place, kind) in newest {
             let iteration = &self.past[place];
             for decision in iteration.decisions.iter().filter(|text| !self.told.says(text)) {
                 let key = same(decision);
-                let is_of_failure = iteration.outcome == Outcome::Failure && !is_proven(&key);
+                let is_of_failure = iteration.outcome == Outcome::Failure && !self.is_proven(&key);
                 if pieces.len() < MAX_LINES && seen.insert(key) {
                     let mark = if is_of_failure { format!(" ({FROM_A_FAILURE})") } else { String::new() };
                     let name = name_of(iteration, self.session);
@@ -268,6 +261,12 @@ impl Writer<'_> {
             }
         }
         pieces
+    }
+
+    fn is_proven(&self, decision: &str) -> bool {
+        let succeeded = self.past.iter().filter(|one| one.outcome == Outcome::Success);
+        let mut texts = succeeded.flat_map(|one| one.learnings.iter().chain(&one.decisions));
+        texts.any(|text| same(text) == decision)
     }
 
     /// In full mode, what the agent said and which of its commands failed.
@@ -355,9 +354,9 @@ fn decisive(iteration: &Iteration, max_chars: usize) -> String {
         let parts = [&error.id, &error.code, &error.message].into_iter().chain(&error.values);
         parts.filter(|part| !part.is_empty()).map(|part| one_line(part)).collect::<Vec<_>>().join(", ")
     });
-    let line = || facts.excerpt.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
-    match error.filter(|text| !text.is_empty()).or_else(line) {
-        Some(text) => code(&cut(&text, max_chars)),
+    let line = facts.excerpt.lines().rev().find(|line| !line.trim().is_empty());
+    match error.as_deref().filter(|text| !text.is_empty()).or(line) {
+        Some(text) => code(&cut(text, max_chars)),
         None => one_line(&iteration.cause()),
     }
 }

@@ -46,20 +46,16 @@ pub(super) fn select(past: &[Iteration], task: &Task, settings: &HistorySettings
     let most = settings.lookback.unwrap_or(usize::MAX);
     let last = past.iter().rev().find(|iteration| is_failure_of(iteration, &task.name));
     let of_last: HashSet<&str> = last.into_iter().flat_map(files).collect();
-    let is_near = |file: &str| {
-        let name = file.rsplit('/').next().unwrap_or(file);
-        of_last.contains(file) || (name.len() > 3 && task.text.contains(name))
-    };
     let mut counts: HashMap<Kind, usize> = HashMap::new();
     let mut chosen = Vec::new();
-    let ran = |iteration: &Iteration| !matches!(iteration.outcome, Outcome::Skipped | Outcome::Interrupted);
-    let newest = past.iter().enumerate().rev().filter(|(_, iteration)| ran(iteration));
-    for (age, (place, iteration)) in newest.enumerate() {
+    let newest = past.iter().enumerate().rev();
+    let ran = newest.filter(|(_, one)| !matches!(one.outcome, Outcome::Skipped | Outcome::Interrupted));
+    for (age, (place, iteration)) in ran.enumerate() {
         let kind = if iteration.task.as_ref() == Some(&task.name) {
             Kind::Task
         } else if last.is_some_and(|last| has_same_cause(iteration, last)) {
             Kind::Cause
-        } else if files(iteration).any(is_near) {
+        } else if files(iteration).any(|file| of_last.contains(file) || names_file(&task.text, file)) {
             Kind::File
         } else {
             Kind::Newest
@@ -79,6 +75,12 @@ pub(super) fn select(past: &[Iteration], task: &Task, settings: &HistorySettings
     // Sorting keeps the newer before the older.
     chosen.sort_by_key(|(_, kind)| *kind);
     chosen
+}
+
+/// Returns true if the text has the name of the file.
+fn names_file(text: &str, file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.len() > 3 && text.contains(name)
 }
 
 /// Returns true if the box of `task` stayed open in an iteration that was not interrupted.

@@ -184,12 +184,11 @@ fn describe_exit(exit: Option<i32>, reason: Option<ExitReason>) -> Option<String
 
 /// Indents the lines of `excerpt` that would be read as headings of entries or markers of sessions.
 fn escape_headings(excerpt: &str) -> String {
-    let is_ours = |line: &&str| line.starts_with("## ") || line.starts_with("<!-- session ");
-    excerpt
-        .lines()
-        .map(|line| if is_ours(&line) { format!(" {line}") } else { line.to_owned() })
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines = excerpt.lines().map(|line| {
+        let is_ours = line.starts_with("## ") || line.starts_with("<!-- session ");
+        if is_ours { format!(" {line}") } else { line.to_owned() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the byte range of the text under the first heading that contains "codebase patterns", up to the next heading of

@@ -38,9 +38,12 @@ pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Opti
     for learning in fresh.iter().flat_map(|iteration| &iteration.learnings) {
         let own = words(learning);
         let is_known = own.is_empty() || known.iter().any(|words| is_same(words, &own));
-        let has_it = |one: &&Iteration| one.learnings.iter().any(|other| is_same(&words(other), &own));
-        let times = past.iter().filter(has_it).count();
-        let is_proven = past.iter().filter(has_it).any(|one| one.outcome == Outcome::Success);
+        let learned: Vec<&Iteration> = past
+            .iter()
+            .filter(|one| one.learnings.iter().any(|other| is_same(&words(other), &own)))
+            .collect();
+        let times = learned.len();
+        let is_proven = learned.iter().any(|one| one.outcome == Outcome::Success);
         if is_known || times < OFTEN || !is_proven || room == 0 {
             continue;
         }

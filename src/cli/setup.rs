@@ -7,7 +7,6 @@ use camino::Utf8Path;
 
 use ralph_agent::{Agent, AgentSettings, Surroundings};
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
-use ralph_core::progress::PromptTarget;
 use ralph_core::record::{Refusal, Scope, Session, SessionId, Task};
 use ralph_engine::{
     Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, progress_strategy,
@@ -103,7 +102,7 @@ impl Settings {
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
         let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.text(&PromptTarget::default()))
+        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.text(None, None))
     }
 
     /// Returns what the next prompt for a task contains of earlier iterations.

@@ -151,7 +151,7 @@ fn record(
         restored_to: None,
         kept_paths: Vec::new(),
     };
-    let counts = plan.job.read_tasks(plan.feature)?.counts().into();
+    let counts = plan.job.read_tasks(plan.feature)?.counts();
     let mut iteration = unfinished(begin, &recorder.place().begun, at, counts, head);
     iteration.outcome = Outcome::Success;
     iteration.attempt = None;

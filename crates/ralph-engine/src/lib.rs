@@ -121,7 +121,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
             // Nothing is resumed after all: what was left open for it comes to its end.
             recover(&plan, say)?;
         }
-        let counts: TaskCounts = tasks.counts().into();
+        let counts = tasks.counts();
         let validation =
             if counts.open == 0 { begin::check_finished(plan, &tasks, &mut lock, say)? } else { None };
         return Ok(Finish::AllDone { counts, validation });
@@ -162,7 +162,7 @@ pub fn nothing_to_do(work_tree: &WorkTree, feature: &Feature, scope: &Scope) -> 
     }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
     let part = tasks::part_of(&tasks, scope, &feature.tasks_path)?;
-    Ok(all_done(&tasks, part.as_ref()).then(|| tasks.counts().into()))
+    Ok(all_done(&tasks, part.as_ref()).then(|| tasks.counts()))
 }
 
 impl Running<'_> {

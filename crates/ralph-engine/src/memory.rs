@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::history::History;
 use ralph_core::progress::IterationContext;
-use ralph_core::progress::capture::{self, Evidence, Rules};
+use ralph_core::progress::capture::{self, Rules};
 use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
 use ralph_core::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use ralph_project::feature::Feature;
@@ -257,14 +257,14 @@ impl Memory {
             let context = iteration_context::recorded_context(store, entry, None, iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
             let examined = context.as_ref().and_then(IterationContext::examined);
-            let evidence = Evidence {
-                outcome: iteration.outcome,
-                tool_calls: &iteration.tool_calls,
-                final_text: "",
-                context: context.as_ref(),
-                examined: examined.as_ref(),
-            };
-            iteration.facts = capture::facts(evidence, &Rules::default());
+            iteration.facts = capture::facts(
+                iteration.outcome,
+                &iteration.tool_calls,
+                "",
+                context.as_ref(),
+                examined.as_ref(),
+                &Rules::default(),
+            );
         }
         Ok(past)
     }

@@ -9,7 +9,7 @@ use ralph_core::config::{Config, Unit};
 use ralph_core::history::History;
 use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
-use ralph_core::progress::{self, LastAttempt, Progress, PromptTarget, tokens};
+use ralph_core::progress::{self, LastAttempt, Progress, tokens};
 use ralph_core::record::{
     FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
 };
@@ -238,7 +238,7 @@ impl<'a> Prompting<'a> {
             question: open_question(past, name, &self.hints),
             left_behind: left_behind(past, session),
             learnings: progress::learnings(past, task, self.max_learnings),
-            progress: self.progress.text(&PromptTarget { task: Some(name), shown_attempt: shown }),
+            progress: self.progress.text(Some(name), shown),
             entries: self.progress.entries(),
             session: session.cloned(),
             attempt: last_attempt,
@@ -289,7 +289,7 @@ impl<'a> Prompting<'a> {
             task_line: item.filter(|item| turn.tasks.copies(item) > 1).map(|item| item.line),
             iteration_number: turn.iteration,
             max_iterations: self.max_iterations,
-            tasks: turn.tasks.counts().into(),
+            tasks: turn.tasks.counts(),
             progress: earlier.progress.clone(),
             progress_entries: earlier.entries.clone(),
             historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),

@@ -163,7 +163,7 @@ impl<'a> Recorder<'a> {
             let found = found.unwrap_or_default();
             let Ok(text) = std::str::from_utf8(&found) else { return Ok(()) };
             match progress_txt::proposals(text, past, fresh) {
-                Some(proposals) => self.progress.insert(&found, proposals.at, &proposals.text),
+                Some((at, lines)) => self.progress.insert(&found, at, &lines),
                 None => Ok(()),
             }
         });

@@ -273,7 +273,7 @@ fn interrupted(
     let iteration = Iteration {
         exit_reason: Some(ExitReason::Interrupted),
         cause: Some(cause::LOOP_DIED.to_owned()),
-        ..compose(recorder, begin.clone(), &place.begun, counts.into(), verdict, taken, ended_at)?
+        ..compose(recorder, begin.clone(), &place.begun, counts, verdict, taken, ended_at)?
     };
     recorder.iteration(slot, &iteration, "")
 }

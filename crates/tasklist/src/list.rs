@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::conflict::Conflict;
 use super::dependencies::{self, Dependency};
@@ -21,7 +21,7 @@ use super::{conflict, copies, failing_tests, front_matter, phase, story, struck}
 pub type TaskName = String;
 
 /// How many tasks are done and open. Criteria do not count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Tasks with a mark.
     pub done: usize,

@@ -18,7 +18,7 @@ mod ticks;
 
 pub use decision::{Decision, Evidence, SecondResult, TrustedTests, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
-pub use known_failures::{Confirmed, KnownFailures, confirm, known_failures, still_known};
+pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
 pub use ordered::{
     is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_reversal, orders_skip,
 };

@@ -64,48 +64,43 @@ impl Rules {
     }
 }
 
-/// What an iteration left to take facts from.
-#[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
-    pub outcome: Outcome,
-    pub tool_calls: &'a [ToolCall],
-    pub final_text: &'a str,
-    /// `None` if nothing ran to its end.
-    pub context: Option<&'a IterationContext>,
-    /// The output of a validation, read through.
-    pub examined: Option<&'a Examination>,
-}
-
-/// Returns the facts of an iteration, within the limit; what has no room is counted.
-pub fn facts(evidence: Evidence<'_>, rules: &Rules) -> Facts {
+/// Returns the facts of an iteration, within the limit; what has no room is counted. The context is `None` if nothing ran to
+/// its end; `examined` is the output of a validation, read through.
+pub fn facts(
+    outcome: Outcome,
+    tool_calls: &[ToolCall],
+    final_text: &str,
+    context: Option<&IterationContext>,
+    examined: Option<&Examination>,
+    rules: &Rules,
+) -> Facts {
     let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
     let mut room = Budget { left: MAX_FACTS_BYTES, left_out: 0 };
-    let mut texts = vec![evidence.final_text];
-    if let Some(context) = evidence.context {
+    let mut texts = vec![final_text];
+    if let Some(context) = context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
-        if evidence.outcome == Outcome::Failure && !context.passed() {
-            facts.excerpt =
-                context.summarize_examined(evidence.examined, ExcerptMode::Excerpt, EXCERPT_CHARS).excerpt;
+        if outcome == Outcome::Failure && !context.passed() {
+            facts.excerpt = context.summarize_examined(examined, ExcerptMode::Excerpt, EXCERPT_CHARS);
             room.take(&facts.excerpt);
-            if let Some(examined) = evidence.examined.filter(|_| context.exit.code != 0) {
+            if let Some(examined) = examined.filter(|_| context.exit.code != 0) {
                 facts.levels = examined.fingerprint().map(levels);
                 facts.errors = room.keep(errors(examined));
             }
         }
     }
-    facts.final_message = end(evidence.final_text, FINAL_MESSAGE_CHARS);
+    facts.final_message = end(final_text, FINAL_MESSAGE_CHARS);
     for (name, values) in rules.captured(&texts) {
         let values = room.keep(values);
         if !values.is_empty() {
             facts.captured.insert(name, values);
         }
     }
-    facts.commands = room.keep_first(commands(evidence.tool_calls), |run| run.is_error);
-    facts.tools = room.keep(tools(evidence.tool_calls));
-    if let Some(context) = evidence.context.filter(|context| context.validation_command.is_some()) {
+    facts.commands = room.keep_first(commands(tool_calls), |run| run.is_error);
+    facts.tools = room.keep(tools(tool_calls));
+    if let Some(context) = context.filter(|context| context.validation_command.is_some()) {
         facts.warnings = room.keep(warnings(context));
     }
-    facts.files_read = room.keep(files_read(evidence.tool_calls));
+    facts.files_read = room.keep(files_read(tool_calls));
     facts.left_out = room.left_out;
     facts
 }
@@ -288,14 +283,7 @@ mod tests {
     }
 
     fn of(calls: &[ToolCall]) -> Facts {
-        let evidence = Evidence {
-            outcome: Outcome::Success,
-            tool_calls: calls,
-            final_text: "",
-            context: None,
-            examined: None,
-        };
-        facts(evidence, &Rules::default())
+        facts(Outcome::Success, calls, "", None, None, &Rules::default())
     }
 
     #[test]

@@ -75,20 +75,12 @@ pub struct IterationContext {
     pub summary: Option<Summarized>,
 }
 
-/// The excerpt of an output in an entry, and its fingerprint.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OutputSummary {
-    pub excerpt: String,
-    /// `None` if no validation failed.
-    pub fingerprint: Option<String>,
-}
-
 impl IterationContext {
-    /// Returns the part of its output that an entry shows, and the fingerprint of its failure.
+    /// Returns the part of its output that an entry shows.
     ///
     /// Where the validation passed or none ran, the agent's words are in for it: they count from their end, with the end of its
-    /// stderr if it failed, and have no fingerprint.
-    pub fn summarize_output(&self, choice: ExcerptMode, max_chars: usize) -> OutputSummary {
+    /// stderr if it failed.
+    pub fn summarize_output(&self, choice: ExcerptMode, max_chars: usize) -> String {
         self.summarize_examined(self.examined().as_ref(), choice, max_chars)
     }
 
@@ -110,18 +102,22 @@ impl IterationContext {
         examined: Option<&Examination>,
         choice: ExcerptMode,
         max_chars: usize,
-    ) -> OutputSummary {
-        let Some(examined) = examined.filter(|_| !self.passed()) else {
-            let (words, stderr) = self.words(max_chars);
-            let parts: Vec<String> = [words, stderr].into_iter().filter(|part| !part.is_empty()).collect();
-            return OutputSummary { excerpt: parts.join("\n"), fingerprint: None };
-        };
-        let excerpt = match choice {
-            ExcerptMode::Excerpt => examined.excerpt(max_chars),
-            ExcerptMode::BlindTail => self.tail(max_chars),
-        };
-        let levels = if self.exit.code == 0 { None } else { examined.fingerprint() };
-        OutputSummary { excerpt, fingerprint: levels.map(|levels| levels.strict) }
+    ) -> String {
+        match (examined.filter(|_| !self.passed()), choice) {
+            (Some(examined), ExcerptMode::Excerpt) => examined.excerpt(max_chars),
+            (Some(_), ExcerptMode::BlindTail) => self.tail(max_chars),
+            (None, _) => {
+                let (words, stderr) = self.words(max_chars);
+                let parts: Vec<String> =
+                    [words, stderr].into_iter().filter(|part| !part.is_empty()).collect();
+                parts.join("\n")
+            }
+        }
+    }
+
+    /// Returns the fingerprint of its failure, of an output that was examined before. `None` if no validation failed.
+    pub fn fingerprint(&self, examined: Option<&Examination>) -> Option<String> {
+        Some(examined.filter(|_| self.exit.code != 0)?.fingerprint()?.strict)
     }
 
     /// Returns true if a validation ran and found nothing: its output says nothing of a failure.
@@ -140,13 +136,4 @@ impl IterationContext {
     fn tail(&self, max_chars: usize) -> String {
         blind_tail(&self.stdout, &self.stderr, self.cut, max_chars)
     }
-}
-
-/// What a prompt is for, so that the text of progress fits it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PromptTarget<'a> {
-    /// What is of other tasks comes last and says so.
-    pub task: Option<&'a str>,
-    /// The iteration that the prompt shows as the last attempt: its session, if that is another one, and its number.
-    pub shown_attempt: Option<(Option<&'a SessionId>, u32)>,
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::attempts::{changed_files, failed_commands};
 use super::markdown::{code, fenced, one_line};
-use super::{Entry, ExcerptMode, IterationContext, PromptTarget};
+use super::{Entry, ExcerptMode, IterationContext};
 use crate::record::{
     Facts, MAX_LISTED_FILES, SessionId, Strategy, Summarized, TaskName, join_files, listed_files,
 };
@@ -18,7 +18,7 @@ const OUTPUT_CHARS: usize = 4000;
 
 /// Returns what the user's command is asked about an iteration: all that a later attempt should know of it.
 pub fn question(context: &IterationContext, facts: &Facts) -> String {
-    let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS).excerpt;
+    let output = context.summarize_output(ExcerptMode::Excerpt, OUTPUT_CHARS);
     let mut question = format!(
         "Summarize this iteration result in 1-2 sentences:\nExit code: {}\nOutput:\n{output}\n",
         context.exit.code
@@ -86,20 +86,23 @@ impl Progress {
     }
 
     /// Returns the text for a prompt. Empty if nothing was recorded.
-    pub fn text(&self, target: &PromptTarget<'_>) -> String {
+    ///
+    /// What is of other tasks than `task` comes last and says so. `shown_attempt` is the iteration that the prompt shows as the
+    /// last attempt: its session, if that is another one, and its number.
+    pub fn text(&self, task: Option<&str>, shown_attempt: Option<(Option<&SessionId>, u32)>) -> String {
         if self.is_empty() {
             return String::new();
         }
         match self.strategy {
-            Strategy::SystemCaptured => self.markdown(target, false),
-            Strategy::LlmSummarized => self.markdown(target, true),
+            Strategy::SystemCaptured => self.markdown(task, shown_attempt, false),
+            Strategy::LlmSummarized => self.markdown(task, shown_attempt, true),
             Strategy::Hybrid => format!(
                 "## Summary\n{}\n\n## Raw Output\n{}",
-                self.markdown(target, true),
-                self.markdown(target, false)
+                self.markdown(task, shown_attempt, true),
+                self.markdown(task, shown_attempt, false)
             ),
             Strategy::StructuredLog => {
-                let entries = self.own_task_first(target).map(|(is_other, block)| {
+                let entries = self.own_task_first(task).map(|(is_other, block)| {
                     let mut entry = block.entry.clone();
                     if is_other {
                         entry.insert("is_other_task".to_owned(), json!(true));
@@ -135,7 +138,7 @@ impl Progress {
         let most = self.max_chars;
         let (words, stderr) = if most == 0 { Default::default() } else { context.words(most) };
         let has_failed = context.validation_command.is_some() && !context.passed() && most > 0;
-        let excerpt = has_failed.then(|| context.summarize_output(self.choice, most).excerpt);
+        let excerpt = has_failed.then(|| context.summarize_output(self.choice, most));
         let left_open = if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
         let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}{left_open}\n", context.outcome));
         let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
@@ -167,7 +170,7 @@ impl Progress {
         let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
         // A validation that passed has no error to sum up.
         let is_error = context.exit.code != 0;
-        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars).excerpt);
+        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars));
         let has_message = !context.final_message.is_empty() && self.max_chars > 0;
         let message = has_message.then(|| ("final_message", json!(context.words(self.max_chars).0)));
         let fields = session.into_iter().chain([("iteration", json!(context.iteration))]);
@@ -183,9 +186,8 @@ impl Progress {
     /// Returns the blocks of the prompt's task, then those of other tasks. The flag is true for the latter.
     fn own_task_first<'a>(
         &'a self,
-        target: &PromptTarget<'a>,
+        task: Option<&'a str>,
     ) -> impl Iterator<Item = (bool, &'a Block)> + use<'a> {
-        let task = target.task;
         let blocks = self.blocks.iter().map(move |block| {
             let other = block.task.as_deref().filter(|other| task.is_some_and(|task| task != *other));
             (other.is_some(), block)
@@ -195,9 +197,14 @@ impl Progress {
 
     /// Returns the blocks as Markdown, with summaries in place of outputs where there are any. A block says if it is about another
     /// task, and points to the last attempt for what the prompt shows there, and to a newer block for an output that is the same.
-    fn markdown(&self, target: &PromptTarget<'_>, is_summarized: bool) -> String {
+    fn markdown(
+        &self,
+        task: Option<&str>,
+        shown_attempt: Option<(Option<&SessionId>, u32)>,
+        is_summarized: bool,
+    ) -> String {
         let mut text = String::new();
-        for (is_other, block) in self.own_task_first(target) {
+        for (is_other, block) in self.own_task_first(task) {
             text.push_str(&format!("## {}\n", block.name()));
             if let Some(task) = &block.task {
                 let attempt =
@@ -214,7 +221,7 @@ impl Progress {
                 if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &block.summary) {
                     text.push_str(&format!("(no summary: {})\n", one_line(reason)));
                 }
-                if target.shown_attempt == Some((block.session.as_ref(), block.iteration)) {
+                if shown_attempt == Some((block.session.as_ref(), block.iteration)) {
                     text.push_str("(For the rest see the last attempt at this task.)\n");
                 } else {
                     text.push_str(&block.facts);
@@ -312,11 +319,7 @@ mod tests {
     /// Returns what a prompt has of one iteration.
     fn entry(mut progress: Progress, context: &IterationContext) -> String {
         progress.record(context);
-        progress.text(&PromptTarget::default())
-    }
-
-    fn about(task: &str) -> PromptTarget<'_> {
-        PromptTarget { task: Some(task), shown_attempt: None }
+        progress.text(None, None)
     }
 
     fn text(words: &str) -> Summarized {
@@ -327,22 +330,18 @@ mod tests {
     fn every_strategy_keeps_its_newest_entries_and_can_forget_them() {
         for strategy in Strategy::iter() {
             let mut progress = start(strategy, 2, 500);
-            assert_eq!(
-                (progress.text(&PromptTarget::default()).as_str(), progress.len()),
-                ("", 0),
-                "{strategy:?}"
-            );
+            assert_eq!((progress.text(None, None).as_str(), progress.len()), ("", 0), "{strategy:?}");
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.text(&PromptTarget::default());
+            let text = progress.text(None, None);
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
-            assert_eq!((progress.text(&PromptTarget::default()).as_str(), progress.is_empty()), ("", true));
+            assert_eq!((progress.text(None, None).as_str(), progress.is_empty()), ("", true));
         }
     }
 
@@ -381,7 +380,7 @@ mod tests {
             let mut progress = start(strategy, 5, 500);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
-            let text = progress.text(&about("T002"));
+            let text = progress.text(Some("T002"), None);
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if strategy == Strategy::Hybrid { 2 } else { 1 };
@@ -391,25 +390,25 @@ mod tests {
         progress.record(&of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
-        assert!(progress.text(&about("T001")).starts_with(expected), "{}", progress.text(&about("T001")));
+        assert!(
+            progress.text(Some("T001"), None).starts_with(expected),
+            "{}",
+            progress.text(Some("T001"), None)
+        );
     }
 
     #[test]
     fn what_the_last_attempt_has_already_is_not_given_again() {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
-        let shown = PromptTarget { task: None, shown_attempt: Some((None, 1)) };
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
             let mut progress = start(strategy, 5, 500);
             progress.record(&failed);
-            assert!(
-                progress.text(&PromptTarget::default()).contains("FAILED number 1\n```\n**Final message")
-            );
-            let text = progress.text(&shown);
+            assert!(progress.text(None, None).contains("FAILED number 1\n```\n**Final message"));
+            let text = progress.text(None, Some((None, 1)));
             assert_eq!(text, "## Iteration 1\n(For the rest see the last attempt at this task.)\n\n");
             // The same number of another session is another iteration.
             let other = "20260101-000000-00000000".parse().unwrap();
-            let other = PromptTarget { task: None, shown_attempt: Some((Some(&other), 1)) };
-            assert!(progress.text(&other).contains("FAILED number 1"));
+            assert!(progress.text(None, Some((Some(&other), 1))).contains("FAILED number 1"));
         }
     }
 
@@ -417,7 +416,7 @@ mod tests {
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = start(Strategy::Hybrid, 5, 500);
         progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.text(&PromptTarget::default());
+        let text = progress.text(None, None);
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }
@@ -450,7 +449,7 @@ mod tests {
         for (iteration, output) in [(1, "no table"), (2, "no route"), (3, "no table")] {
             progress.record(&tested(iteration, 1, output));
         }
-        let text = progress.text(&PromptTarget::default());
+        let text = progress.text(None, None);
         assert_eq!(text.matches("no table").count(), 1, "{text}");
         let first = text.split("## Iteration 2").next().unwrap();
         assert!(first.ends_with("**Output:** the same as in iteration 3\n\n"), "{first}");
@@ -506,7 +505,7 @@ mod tests {
         let both =
             "**Final message:**\n```\nI look for the frob.\n```\n**Stderr of the agent:**\n```\nfatal: ";
         assert!(talking.contains(both), "{talking}");
-        let excerpt = context.summarize_output(ExcerptMode::Excerpt, 500).excerpt;
+        let excerpt = context.summarize_output(ExcerptMode::Excerpt, 500);
         assert_eq!(excerpt, "I look for the frob.\nfatal: the frob is missing");
     }
 

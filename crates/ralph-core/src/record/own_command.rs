@@ -17,14 +17,9 @@ pub const RALPH_BY_PATH: OwnCommand = OwnCommand::ByPath;
 
 /// The one value that the whole process shares: errors of every room end in a hint, and a value that never changes
 /// after the start would go through every signature. If nothing is set, as in unit tests, it is [`CANONICAL`].
-static KNOWN: OnceLock<Known> = OnceLock::new();
-
-#[derive(Debug)]
-struct Known {
-    here: String,
-    elsewhere: &'static str,
-    by_path: String,
-}
+///
+/// As [`OwnCommand::set`] takes them: here, elsewhere, by path.
+static KNOWN: OnceLock<(String, &'static str, String)> = OnceLock::new();
 
 /// Prints as a command line, up to our own subcommands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +32,14 @@ pub enum OwnCommand {
 impl OwnCommand {
     /// Sets all three for the rest of the process. The first call counts.
     pub fn set(here: String, elsewhere: &'static str, by_path: String) {
-        KNOWN.get_or_init(|| Known { here, elsewhere, by_path });
+        KNOWN.get_or_init(|| (here, elsewhere, by_path));
     }
 
     pub fn as_str(self) -> &'static str {
         match (self, KNOWN.get()) {
-            (Self::Here, Some(known)) => &known.here,
-            (Self::Elsewhere, Some(known)) => known.elsewhere,
-            (Self::ByPath, Some(known)) => &known.by_path,
+            (Self::Here, Some((here, ..))) => here,
+            (Self::Elsewhere, Some((_, elsewhere, _))) => elsewhere,
+            (Self::ByPath, Some((.., by_path))) => by_path,
             (_, None) => CANONICAL,
         }
     }

@@ -1,7 +1,8 @@
 //! One task of a task list, as the rest of the program speaks of it.
 
 use serde::{Deserialize, Serialize};
-use tasklist::{Counts, Item};
+pub use tasklist::Counts as TaskCounts;
+use tasklist::Item;
 
 /// How a task is called in JSON, trailers and the environment of children: its id as written, `T004#2` for the
 /// second item with that id, `#7` for the seventh item of a file if it has none.
@@ -19,13 +20,6 @@ pub struct Task {
     pub story: Option<String>,
 }
 
-/// How many tasks are done and open. Criteria do not count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskCounts {
-    pub done: usize,
-    pub open: usize,
-}
-
 impl From<&Item> for Task {
     fn from(item: &Item) -> Self {
         Self {
@@ -35,11 +29,5 @@ impl From<&Item> for Task {
             phase: item.phase.clone(),
             story: item.story.clone(),
         }
-    }
-}
-
-impl From<Counts> for TaskCounts {
-    fn from(counts: Counts) -> Self {
-        Self { done: counts.done, open: counts.open }
     }
 }

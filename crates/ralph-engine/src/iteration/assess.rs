@@ -10,8 +10,8 @@ use failure_excerpt::Tally;
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Until};
 use ralph_core::judge::{
-    ChangedFile, Confirmed, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm,
-    decide, findings, is_worth_reading, known_failures, orders_removal,
+    ChangedFile, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm, decide,
+    findings, is_worth_reading, known_failures, orders_removal,
 };
 use ralph_core::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
@@ -98,7 +98,7 @@ impl Running<'_> {
             was_interrupted: again.exit.reason == Some(ExitReason::Interrupted),
         });
         let failing = if again.exit.is_success() { Some(Vec::new()) } else { tests.failing };
-        let Confirmed { failing, flaky } = confirm(&new, failing.as_deref());
+        let (failing, flaky) = confirm(&new, failing.as_deref());
         if !failing.is_empty() {
             return Ok(Passing { cause: Some(new_failure(&failing)), second, ..Passing::default() });
         }

@@ -6,7 +6,7 @@ use redact_stream::Redacted;
 use ralph_agent::final_message;
 use ralph_agent::question::{self, Asked};
 use ralph_core::config::Until;
-use ralph_core::progress::capture::{self, Evidence as Captured};
+use ralph_core::progress::capture;
 use ralph_core::progress::cause;
 use ralph_core::progress::{IterationContext, question as summary_question};
 use ralph_core::record::{
@@ -136,13 +136,11 @@ impl Running<'_> {
             })
         });
         let facts = capture::facts(
-            Captured {
-                outcome: iteration.outcome,
-                tool_calls: &iteration.tool_calls,
-                final_text,
-                context: context.as_ref(),
-                examined: examined.as_ref(),
-            },
+            iteration.outcome,
+            &iteration.tool_calls,
+            final_text,
+            context.as_ref(),
+            examined.as_ref(),
             &self.plan.capture_rules,
         );
         iteration.facts = Facts { changes: iteration.facts.changes, ..facts };
@@ -157,12 +155,12 @@ impl Running<'_> {
         let mut excerpt = String::new();
         if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
             let settings = &self.plan.config.settings;
-            let summary = context.summarize_examined(
+            excerpt = context.summarize_examined(
                 examined.as_ref(),
                 excerpt_choice(settings),
                 settings.progress_max_chars,
             );
-            (excerpt, iteration.fingerprint) = (summary.excerpt, summary.fingerprint);
+            iteration.fingerprint = context.fingerprint(examined.as_ref());
         }
         if let Some(asked) = asked {
             iteration.fingerprint = Some(question::fingerprint(&asked));

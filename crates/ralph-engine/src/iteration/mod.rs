@@ -182,6 +182,6 @@ impl Running<'_> {
     /// Returns how many tasks are done and open; of a list that cannot be read, how many were.
     fn counts(&mut self) -> TaskCounts {
         let known = TaskCounts { done: self.session.tasks_done, open: self.session.tasks_remaining };
-        self.read_tasks().map_or(known, |tasks| tasks.counts().into())
+        self.read_tasks().map_or(known, |tasks| tasks.counts())
     }
 }

@@ -14,7 +14,7 @@ use crate::record::{
     Session, SessionId, StopReason, Timestamp, listed_files,
 };
 
-pub use proposals::{Proposals, proposals};
+pub use proposals::proposals;
 pub use rebuild::{
     CatchUp, Difference, catch_up, first_difference, rebuild, rebuild_all, with_lost, with_patterns_of,
 };

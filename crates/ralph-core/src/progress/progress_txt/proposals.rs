@@ -18,17 +18,10 @@ const SAME: (usize, usize) = (3, 5);
 /// Marks a proposal. A person accepts it by removing the mark, and rejects it by removing the line.
 const MARK: &str = "(proposed: ";
 
-/// Lines to be inserted into a journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposals {
-    /// Where, in bytes.
-    pub at: usize,
-    pub text: String,
-}
-
 /// Returns what the section of patterns of a journal lacks of the learnings that came again in `fresh`, the newest of
-/// the iterations in `past`, and that at least one success had. `None` if there are none, or if there is no such section.
-pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<Proposals> {
+/// the iterations in `past`, and that at least one success had: the byte at which the lines go in, and the lines. `None` if
+/// there are none, or if there is no such section.
+pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Option<(usize, String)> {
     let section = patterns_range(journal)?;
     let lines = &journal[section.clone()];
     let mut known: Vec<BTreeSet<String>> =
@@ -58,7 +51,7 @@ pub fn proposals(journal: &str, past: &[Iteration], fresh: &[Iteration]) -> Opti
     let written = lines.trim_end().len();
     // After what is there the line end already exists.
     let text = if written == 0 { format!("\n{text}") } else { format!("\n{}", text.trim_end()) };
-    Some(Proposals { at: section.start + written, text })
+    Some((section.start + written, text))
 }
 
 fn words(text: &str) -> BTreeSet<String> {
@@ -86,7 +79,7 @@ mod tests {
     fn proposed(journal: &str, past: &[Iteration]) -> String {
         match proposals(journal, past, &past[past.len() - 1..]) {
             None => journal.to_owned(),
-            Some(Proposals { at, text }) => format!("{}{text}{}", &journal[..at], &journal[at..]),
+            Some((at, text)) => format!("{}{text}{}", &journal[..at], &journal[at..]),
         }
     }
 

@@ -102,9 +102,9 @@ pub(super) fn run(
     // Before the start: a stop that comes while the tool starts is one that comes after it.
     let mut stop = interrupt.map(|interrupt| StopWatch::new(interrupt, heeds));
     // Where we listen to Ctrl-C it must not reach the tool by itself; if we do not, it shall.
-    let output = Captured::default();
-    let (stdout, reads_stdout) = output.pipe()?;
-    let (stderr, reads_stderr) = output.pipe()?;
+    let is_too_long = Arc::new(AtomicBool::new(false));
+    let (stdout, reads_stdout) = pipe(&is_too_long)?;
+    let (stderr, reads_stderr) = pipe(&is_too_long)?;
     let expression = expression.stdout_file(stdout).stderr_file(stderr);
     let started = if leads_session {
         ChildProcess::start(&expression)
@@ -117,7 +117,7 @@ pub(super) fn run(
     drop(expression);
     let mut time = RunningTime::start();
     while !has_ended(&started, [&reads_stdout, &reads_stderr])? {
-        let why = if output.is_too_long.load(Ordering::SeqCst) {
+        let why = if is_too_long.load(Ordering::SeqCst) {
             CutShort::TooLong
         } else if time.passed() >= limit {
             CutShort::TimedOut(limit)
@@ -133,41 +133,33 @@ pub(super) fn run(
         let _reaped = started.handle().wait_timeout(GRACE);
         return Err(why.into());
     }
-    if output.is_too_long.load(Ordering::SeqCst) {
+    if is_too_long.load(Ordering::SeqCst) {
         return Err(CutShort::TooLong.into());
     }
     let status = started.into_output()?.status;
     Ok(Output { status, stdout: read(reads_stdout)?, stderr: read(reads_stderr)? })
 }
 
-/// What a tool prints, up to [`MAX_OUTPUT_BYTES`].
-#[derive(Debug, Default)]
-struct Captured {
-    is_too_long: Arc<AtomicBool>,
-}
-
 type Reading = JoinHandle<io::Result<Vec<u8>>>;
 
-impl Captured {
-    /// Returns a pipe for the tool, and the thread that reads it.
-    fn pipe(&self) -> io::Result<(PipeWriter, Reading)> {
-        let (mut reader, writer) = io::pipe()?;
-        let is_too_long = Arc::clone(&self.is_too_long);
-        let waiting = thread::current();
-        Ok((
-            writer,
-            thread::Builder::new().name("tool output".to_owned()).spawn(move || {
-                let mut bytes = Vec::new();
-                let read = reader.by_ref().take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes);
-                if bytes.len() as u64 > MAX_OUTPUT_BYTES {
-                    is_too_long.store(true, Ordering::SeqCst);
-                    bytes = Vec::new();
-                }
-                waiting.unpark();
-                read.map(|_| bytes)
-            })?,
-        ))
-    }
+/// Returns a pipe for the tool, and the thread that reads what it prints, up to [`MAX_OUTPUT_BYTES`].
+fn pipe(is_too_long: &Arc<AtomicBool>) -> io::Result<(PipeWriter, Reading)> {
+    let (mut reader, writer) = io::pipe()?;
+    let is_too_long = Arc::clone(is_too_long);
+    let waiting = thread::current();
+    Ok((
+        writer,
+        thread::Builder::new().name("tool output".to_owned()).spawn(move || {
+            let mut bytes = Vec::new();
+            let read = reader.by_ref().take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes);
+            if bytes.len() as u64 > MAX_OUTPUT_BYTES {
+                is_too_long.store(true, Ordering::SeqCst);
+                bytes = Vec::new();
+            }
+            waiting.unpark();
+            read.map(|_| bytes)
+        })?,
+    ))
 }
 
 fn read(reading: Reading) -> io::Result<Vec<u8>> {

@@ -108,15 +108,9 @@ impl Child {
             Ok(started) => started,
             Err(why) => return not_started(&stderr, &why),
         };
-        let mut running = RunningChild {
-            tree: ProcessTree::of(&self.marker, &started),
-            started,
-            watch: Watch::new(self.limits, [stdout, stderr]),
-            grace,
-            interrupt,
-        };
-        let (status, reason) = running.wait(on_tick)?;
-        let RunningChild { mut tree, watch, .. } = running;
+        let mut tree = ProcessTree::of(&self.marker, &started);
+        let mut watch = Watch::new(self.limits, [stdout, stderr]);
+        let (status, reason) = wait(&started, &mut tree, &mut watch, grace, interrupt, on_tick)?;
         let start_failure = take_failure(status.and_then(|status| status.code()), &self.stderr);
         if let Some(why) = start_failure.filter(|_| reason.is_none()) {
             let [_, stderr] = &watch.streams;
@@ -231,53 +225,52 @@ fn is_local_to_git(name: &str) -> bool {
         || name.starts_with("GIT_CONFIG_VALUE_")
 }
 
-/// A child between its start and its end.
-struct RunningChild<'a> {
-    started: ChildProcess,
-    tree: ProcessTree<'a>,
-    watch: Watch,
+/// Waits for the end of a child, or stops it. Returns how it ended itself, and why it was stopped, if it was.
+fn wait(
+    started: &ChildProcess,
+    tree: &mut ProcessTree<'_>,
+    watch: &mut Watch,
     grace: Grace,
-    interrupt: &'a Interrupt,
+    interrupt: &Interrupt,
+    on_tick: &mut dyn FnMut() -> Pulse,
+) -> Result<(Option<ExitStatus>, Option<ExitReason>)> {
+    let mut pulse = Pulse::Alive;
+    loop {
+        if let Some(output) = started.handle().wait_timeout(TICK).context("wait for the child")? {
+            return Ok((Some(output.status), None));
+        }
+        let reason = match interrupt.signal() {
+            Some(_) => Some(ExitReason::Interrupted),
+            None => watch.exceeded(pulse)?,
+        };
+        if let Some(reason) = reason {
+            return Ok((stop(started, tree, grace, interrupt, reason)?, Some(reason)));
+        }
+        pulse = on_tick();
+        if watch.is_time_for_orphans() {
+            tree.reap_orphans();
+        }
+    }
 }
 
-impl RunningChild<'_> {
-    /// Waits for its end, or stops it. Returns how it ended itself, and why it was stopped, if it was.
-    fn wait(
-        &mut self,
-        on_tick: &mut dyn FnMut() -> Pulse,
-    ) -> Result<(Option<ExitStatus>, Option<ExitReason>)> {
-        let mut pulse = Pulse::Alive;
-        loop {
-            if let Some(output) = self.started.handle().wait_timeout(TICK).context("wait for the child")? {
-                return Ok((Some(output.status), None));
-            }
-            let reason = match self.interrupt.signal() {
-                Some(_) => Some(ExitReason::Interrupted),
-                None => self.watch.exceeded(pulse)?,
-            };
-            if let Some(reason) = reason {
-                return Ok((self.stop(reason)?, Some(reason)));
-            }
-            pulse = on_tick();
-            if self.watch.is_time_for_orphans() {
-                self.tree.reap_orphans();
-            }
-        }
+/// Sends INT, TERM and KILL, each if the one before was not enough. Returns how the child itself ended.
+fn stop(
+    started: &ChildProcess,
+    tree: &mut ProcessTree<'_>,
+    grace: Grace,
+    interrupt: &Interrupt,
+    reason: ExitReason,
+) -> Result<Option<ExitStatus>> {
+    // Listed before the first signal: a process that loses its parent is hard to find.
+    tree.members();
+    let is_ctrl_c = reason == ExitReason::Interrupted && interrupt.first_signal() == Signal::INT;
+    if is_ctrl_c || grace.always_interrupts {
+        tree.interrupt_group(grace.interrupt, interrupt);
     }
-
-    /// Sends INT, TERM and KILL, each if the one before was not enough. Returns how the child itself ended.
-    fn stop(&mut self, reason: ExitReason) -> Result<Option<ExitStatus>> {
-        // Listed before the first signal: a process that loses its parent is hard to find.
-        self.tree.members();
-        let is_ctrl_c = reason == ExitReason::Interrupted && self.interrupt.first_signal() == Signal::INT;
-        if is_ctrl_c || self.grace.always_interrupts {
-            self.tree.interrupt_group(self.grace.interrupt, self.interrupt);
-        }
-        self.tree.ask_all(self.grace.terminate, self.interrupt);
-        self.tree.kill();
-        let output = self.started.handle().wait_timeout(VANISH_TIMEOUT);
-        Ok(output.context("wait for the stopped child")?.map(|output| output.status))
-    }
+    tree.ask_all(grace.terminate, interrupt);
+    tree.kill();
+    let output = started.handle().wait_timeout(VANISH_TIMEOUT);
+    Ok(output.context("wait for the stopped child")?.map(|output| output.status))
 }
 
 #[cfg(test)]

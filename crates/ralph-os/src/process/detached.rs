@@ -10,7 +10,7 @@ use camino::Utf8Path;
 
 use super::Marker;
 use super::launcher::{LAUNCH, launcher};
-use super::registry::DetachedPid;
+use super::registry::StartedPid;
 use crate::platform;
 
 /// Time between two checks of a program that may end at once.
@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct Detached {
     child: Child,
     /// While we hold it, no other process cleans it up.
-    _pid: DetachedPid,
+    _pid: StartedPid,
 }
 
 impl Detached {
@@ -54,7 +54,7 @@ impl Detached {
             command.env(Marker::VARIABLE, mark);
         }
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-        let (child, pid) = DetachedPid::start(&mut command)?;
+        let (child, pid) = StartedPid::of_detached(&mut command)?;
         Ok(Self { child, _pid: pid })
     }
 

@@ -23,47 +23,47 @@ pub(super) fn pids() -> MutexGuard<'static, Pids> {
     PIDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pid of a child, listed among those that run until this is dropped.
+/// The pid of a program that we started, listed until this is dropped.
 #[derive(Debug)]
-pub(super) struct RunningPid(i32);
+pub(super) struct StartedPid {
+    pid: i32,
+    is_detached: bool,
+}
 
-impl RunningPid {
-    pub(super) fn start(expression: &duct::Expression) -> std::io::Result<(duct::Handle, Self)> {
+impl StartedPid {
+    /// Starts a child, which is listed among those that run.
+    pub(super) fn of_child(expression: &duct::Expression) -> std::io::Result<(duct::Handle, Self)> {
         let mut pids = pids();
         let handle = expression.start()?;
         let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
         pids.running.insert(pid);
-        Ok((handle, Self(pid)))
+        Ok((handle, Self { pid, is_detached: false }))
     }
 
-    pub(super) fn get(&self) -> i32 {
-        self.0
-    }
-}
-
-impl Drop for RunningPid {
-    fn drop(&mut self) {
-        pids().running.remove(&self.0);
-    }
-}
-
-/// The pid of a program that outlives us, which is taken for no child's orphan until this is dropped.
-#[derive(Debug)]
-pub(super) struct DetachedPid(i32);
-
-impl DetachedPid {
-    pub(super) fn start(command: &mut std::process::Command) -> std::io::Result<(std::process::Child, Self)> {
+    /// Starts a program that outlives us, which is taken for no child's orphan.
+    pub(super) fn of_detached(
+        command: &mut std::process::Command,
+    ) -> std::io::Result<(std::process::Child, Self)> {
         let mut pids = pids();
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).unwrap_or(0);
         pids.detached.insert(pid);
-        Ok((child, Self(pid)))
+        Ok((child, Self { pid, is_detached: true }))
+    }
+
+    pub(super) fn get(&self) -> i32 {
+        self.pid
     }
 }
 
-impl Drop for DetachedPid {
+impl Drop for StartedPid {
     fn drop(&mut self) {
-        pids().detached.remove(&self.0);
+        let mut pids = pids();
+        if self.is_detached {
+            pids.detached.remove(&self.pid)
+        } else {
+            pids.running.remove(&self.pid)
+        };
     }
 }
 

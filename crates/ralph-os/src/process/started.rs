@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::descent::{add_descendants, send};
-use super::registry::RunningPid;
+use super::registry::StartedPid;
 use super::{Process, system};
 use crate::platform::{self, Signal};
 
@@ -20,14 +20,14 @@ pub(super) fn in_own_group(expression: &duct::Expression) -> duct::Expression {
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     handle: duct::Handle,
-    pid: RunningPid,
+    pid: StartedPid,
     /// True if its pid is a process group of its own.
     leads_group: bool,
 }
 
 impl ChildProcess {
     pub(super) fn start(expression: &duct::Expression) -> std::io::Result<Self> {
-        let (handle, pid) = RunningPid::start(expression)?;
+        let (handle, pid) = StartedPid::of_child(expression)?;
         Ok(Self { handle, pid, leads_group: true })
     }
 

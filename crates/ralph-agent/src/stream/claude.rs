@@ -26,14 +26,8 @@ pub(super) struct ClaudeParser {
     spent: Tokens,
     /// Tokens of all results; each counts only its own part.
     results: Tokens,
-    result: Option<RunResult>,
-}
-
-/// The last `result` event.
-#[derive(Debug)]
-struct RunResult {
-    text: String,
-    tokens: Tokens,
+    /// Text and tokens of the last `result` event.
+    result: Option<(String, Tokens)>,
 }
 
 impl EventParser for ClaudeParser {
@@ -54,10 +48,10 @@ impl EventParser for ClaudeParser {
     }
 
     fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
-        if let Some(result) = &self.result {
-            transcript.tokens = result.tokens;
-            if transcript.is_complete() && !result.text.is_empty() {
-                transcript.set_final_message(&result.text);
+        if let Some((text, tokens)) = &self.result {
+            transcript.tokens = *tokens;
+            if transcript.is_complete() && !text.is_empty() {
+                transcript.set_final_message(text);
             }
         }
         Ok(())
@@ -154,7 +148,7 @@ impl ClaudeParser {
             models.fold(Tokens::default(), |sum, (_, usage)| sum.plus(&tokens(usage, CAMEL_CASE)));
         let results = if all_models.is_unknown() { self.results } else { all_models };
         let tokens = if results.is_unknown() { self.spent } else { results };
-        self.result = Some(RunResult { text: text(event, "result").to_owned(), tokens });
+        self.result = Some((text(event, "result").to_owned(), tokens));
         transcript.cost_usd = event["total_cost_usd"].as_f64();
         transcript.set_tokens(tokens);
     }

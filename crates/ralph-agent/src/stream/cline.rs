@@ -4,22 +4,16 @@ use serde_json::Value;
 
 use super::command_result::ToolResult;
 use super::fields::{cost, inclusive_tokens, text};
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::FailureClass;
 
 const TOKENS: [&str; 4] = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"];
 
-#[derive(Debug)]
-pub(super) struct ClineParser;
-
-impl EventParser for ClineParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
-        match text(event, "type") {
-            "agent_event" => agent_event(&event["event"], transcript),
-            "run_result" => run_result(event, transcript),
-            _ => {}
-        }
+pub(super) fn event(event: &Value, transcript: &mut Transcript) {
+    match text(event, "type") {
+        "agent_event" => agent_event(&event["event"], transcript),
+        "run_result" => run_result(event, transcript),
+        _ => {}
     }
 }
 

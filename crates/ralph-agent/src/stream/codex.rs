@@ -4,41 +4,35 @@ use serde_json::Value;
 
 use super::command_result::ToolResult;
 use super::fields::{inclusive_tokens, text, texts};
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::Tokens;
 
 const TOKENS: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];
 
-#[derive(Debug)]
-pub(super) struct CodexParser;
-
-impl EventParser for CodexParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
-        match text(event, "type") {
-            "thread.started" => transcript.thread = event["thread_id"].as_str().map(str::to_owned),
-            "turn.started" => transcript.reopen(),
-            "item.started" => item_started(&event["item"], transcript),
-            "item.completed" => item_completed(&event["item"], transcript),
-            "turn.completed" => {
-                transcript.complete();
-                // The totals of the thread: the last one counts.
-                transcript.set_tokens(codex_tokens(&event["usage"]));
-            }
-            "turn.failed" => failed(text(&event["error"], "message"), transcript),
-            "error" => {
-                let message = text(event, "message");
-                if message.starts_with("Reconnecting...") {
-                    transcript.retry(message);
-                    // If nothing comes after it.
-                    transcript.set_failure(Failure::of_words(message));
-                } else {
-                    failed(message, transcript);
-                }
-            }
-            _ => {}
+pub(super) fn event(event: &Value, transcript: &mut Transcript) {
+    match text(event, "type") {
+        "thread.started" => transcript.thread = event["thread_id"].as_str().map(str::to_owned),
+        "turn.started" => transcript.reopen(),
+        "item.started" => item_started(&event["item"], transcript),
+        "item.completed" => item_completed(&event["item"], transcript),
+        "turn.completed" => {
+            transcript.complete();
+            // The totals of the thread: the last one counts.
+            transcript.set_tokens(codex_tokens(&event["usage"]));
         }
+        "turn.failed" => failed(text(&event["error"], "message"), transcript),
+        "error" => {
+            let message = text(event, "message");
+            if message.starts_with("Reconnecting...") {
+                transcript.retry(message);
+                // If nothing comes after it.
+                transcript.set_failure(Failure::of_words(message));
+            } else {
+                failed(message, transcript);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -17,14 +17,6 @@ pub(super) struct ToolResult<'a> {
     pub exit_code: Option<i64>,
 }
 
-/// How a command ended.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct CommandEnd {
-    pub exit_code: Option<i32>,
-    /// Empty if the command printed nothing.
-    pub last_line: String,
-}
-
 /// A line that an agent puts before or after the output of a command.
 static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -70,8 +62,9 @@ impl ToolResult<'_> {
         self.is_error || self.exit_code.is_some_and(|code| code != 0)
     }
 
-    /// Returns how the command ended. `output` is its output without secrets.
-    pub(super) fn command_end(&self, output: &Redacted) -> CommandEnd {
+    /// Returns the exit code of the command and its last line, which is empty if it printed nothing. `output` is its output without
+    /// secrets.
+    pub(super) fn command_end(&self, output: &Redacted) -> (Option<i32>, String) {
         let plain = without_escapes(output);
         let mut lines: Vec<&str> =
             plain.split(['\n', '\r']).map(str::trim).filter(|line| has_words(line)).collect();
@@ -90,10 +83,8 @@ impl ToolResult<'_> {
         // A command that succeeded may print the words of a frame as its own.
         let is_framed = self.is_failure() || lines.is_empty();
         let exit_code = self.exit_code.and_then(|code| code.try_into().ok());
-        CommandEnd {
-            exit_code: exit_code.or(from_words.filter(|_| is_framed)),
-            last_line: summary(&output.part(decisive_line(&lines))),
-        }
+        let last_line = summary(&output.part(decisive_line(&lines)));
+        (exit_code.or(from_words.filter(|_| is_framed)), last_line)
     }
 }
 
@@ -125,9 +116,7 @@ mod tests {
     use super::*;
 
     fn end(output: &str, is_error: bool, exit_code: Option<i64>) -> (Option<i32>, String) {
-        let CommandEnd { exit_code, last_line } =
-            ToolResult { output, is_error, exit_code }.command_end(&Redactor::default().redact(output));
-        (exit_code, last_line)
+        ToolResult { output, is_error, exit_code }.command_end(&Redactor::default().redact(output))
     }
 
     #[test]

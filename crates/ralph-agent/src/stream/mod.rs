@@ -45,13 +45,13 @@ fn output_parser(parser: Parser) -> OutputParser {
         Parser::Text => OutputParser::text(text::TextParser),
         Parser::Claude => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Claude)),
         Parser::Qwen => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Qwen)),
-        Parser::Codex => OutputParser::json(codex::CodexParser),
+        Parser::Codex => OutputParser::json(codex::event),
         Parser::Copilot => OutputParser::json(copilot::CopilotParser::default()),
         Parser::Gemini => OutputParser::json(gemini::GeminiParser::default()),
         Parser::Opencode => OutputParser::json(opencode::OpencodeParser::default()),
         Parser::Pi => OutputParser::json(pi::PiParser::default()),
         Parser::Droid => OutputParser::json(droid::DroidParser),
-        Parser::Cline => OutputParser::json(cline::ClineParser),
+        Parser::Cline => OutputParser::json(cline::event),
         Parser::Aider => OutputParser::text(aider::AiderParser::default()),
     }
 }

@@ -30,6 +30,13 @@ pub(super) trait EventParser {
     }
 }
 
+/// One that keeps nothing between two events is a function.
+impl<F: FnMut(&Value, &mut Transcript)> EventParser for F {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
+        self(event, transcript);
+    }
+}
+
 /// A parser with what it reads.
 pub(super) enum OutputParser {
     Text(Box<dyn LineParser>),

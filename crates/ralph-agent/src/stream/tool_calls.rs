@@ -68,11 +68,11 @@ impl ToolCalls {
         let output = redactor.redact(result.output);
         call.result_summary = summary(&output);
         if call.kind == ToolKind::Shell {
-            let end = result.command_end(&output);
-            call.exit_code = end.exit_code;
-            call.is_error |= end.exit_code.is_some_and(|code| code != 0);
+            let (exit_code, last_line) = result.command_end(&output);
+            call.exit_code = exit_code;
+            call.is_error |= exit_code.is_some_and(|code| code != 0);
             if call.is_error {
-                call.last_line = end.last_line;
+                call.last_line = last_line;
             }
         }
         let tool_name = call.tool_name.clone();

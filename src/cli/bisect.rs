@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use ralph_core::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
 use ralph_git::worktree::{Checkout, WorkTree};
@@ -43,27 +43,23 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
-    let moments = moments(context, args, &args.read.choice)?;
+    let (log, moments) = moments(context, args, &args.read.choice)?;
     let interrupt = Interrupt::install()?;
     let mut runs = Vec::new();
     let found = Trial::new(args, context, &interrupt)
-        .and_then(|trial| halve(moments.list.len(), |place| trial.run(&moments.list[place], &mut runs)));
+        .and_then(|trial| halve(moments.len(), |place| trial.run(&moments[place], &mut runs)));
     if let Some(signal) = interrupt.signal() {
         return Ok(ExitCode::of_signal(signal));
     }
-    report(args, &moments, found?.as_deref(), &runs)
+    report(args, &log, &moments, found?.as_deref(), &runs)
 }
 
-/// The moments of a session that can be tried.
-struct Moments {
-    log: SessionLog,
-    /// Numbers of iterations, 0 for the start, and their snapshots, oldest first.
-    list: Vec<(u32, ObjectId)>,
-}
+/// The moments of a session that can be tried: numbers of iterations, 0 for the start, and their snapshots, oldest first.
+type Moments = Vec<(u32, ObjectId)>;
 
 /// Returns the moments of a session between those that are named, as far as their snapshots are here. Of a session in a lane they
 /// are what is on the branch and passed: failed attempts are no part of that.
-fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Result<Moments> {
+fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Result<(SessionLog, Moments)> {
     let store = context.store()?;
     let start = IterationName { session: None, which: Which::Start };
     let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
@@ -88,7 +84,7 @@ fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Resu
             bail!("nothing passed on the branch after {start}, as far as is asked");
         }
         list.insert(0, (first, begin.map_or_else(|| start.snapshot(store), Ok)?));
-        return Ok(Moments { log: start.log, list });
+        return Ok((start.log, list));
     }
     let mut missing = 0;
     for entry in start.log.iterations() {
@@ -113,7 +109,7 @@ fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Resu
     if missing > 0 {
         warn(&format!("{missing} iterations have no snapshot here and are left out"));
     }
-    Ok(Moments { log: start.log, list })
+    Ok((start.log, list))
 }
 
 /// How a command went at one moment.
@@ -122,13 +118,6 @@ enum Verdict {
     Passes,
     Fails,
     Untestable,
-}
-
-/// One run of the command.
-#[derive(Debug, Serialize)]
-struct Run {
-    iteration: u32,
-    exit: i32,
 }
 
 /// Halves the distance between a moment that passes and a later one that fails, until they are neighbours. Returns the place of
@@ -228,7 +217,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs the command after an iteration, and notes how that went in `runs`.
-    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Run>) -> Result<Verdict> {
+    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Value>) -> Result<Verdict> {
         self.checkout.go_to(snapshot)?;
         let began = std::time::Instant::now();
         let exit = self.command()?;
@@ -239,22 +228,28 @@ impl<'a> Trial<'a> {
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
         note(format_args!("after iteration {iteration}: {word} ({})", span(began.elapsed())));
-        runs.push(Run { iteration: *iteration, exit });
+        runs.push(json!({"iteration": iteration, "exit": exit}));
         Ok(verdict)
     }
 }
 
-fn report(args: &BisectArgs, moments: &Moments, found: Option<&[usize]>, runs: &[Run]) -> Result<ExitCode> {
-    let session = moments.log.id();
+fn report(
+    args: &BisectArgs,
+    log: &SessionLog,
+    moments: &[(u32, ObjectId)],
+    found: Option<&[usize]>,
+    runs: &[Value],
+) -> Result<ExitCode> {
+    let session = log.id();
     let found = found.unwrap_or_default();
-    let mut candidates: Vec<u32> = found.iter().map(|place| moments.list[*place].0).collect();
+    let mut candidates: Vec<u32> = found.iter().map(|place| moments[*place].0).collect();
     let is_never = candidates.is_empty();
     // The start, 0, is no iteration.
-    let entry = if let [only] = candidates[..] { moments.log.iteration(only) } else { None };
+    let entry = if let [only] = candidates[..] { log.iteration(only) } else { None };
     if candidates.len() == 1 {
         candidates.clear();
     }
-    let json = serde_json::json!({
+    let json = json!({
         "session": session,
         "iteration": entry.and_then(|entry| entry.iteration),
         "commit": entry.map(|entry| &entry.commit),

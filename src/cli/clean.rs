@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
-use ralph_store::{Extent, Leftover, Plan, Purge, PurgeReport, Remote, Rules, Store};
+use ralph_store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
 use ralph_ui::style::{Count, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, lane, note, remotes, sessions, warn};
@@ -168,16 +168,15 @@ pub fn purge(args: &PurgeArgs, context: &Context) -> Result<ExitCode> {
     let remote = if args.local { None } else { remotes::any(context, args.remote.as_deref(), hint)? };
     let session = session(store, &args.session)?;
     let place = remote.as_ref().map(Remote::place);
-    let purge = Purge { store, session: &session, at };
     if args.dry_run {
-        let plan = purge.plan()?;
+        let plan = store.plan_purge(&session)?;
         let mut report = to_json(&plan, &session, place.as_deref())?;
         report["is_dry_run"] = true.into();
         return emit(args.json, &report, |out| write_purge_plan(out, &plan, place.as_deref()));
     }
     confirm_purge(args, &session, place.as_deref())?;
-    let mut purged = purge.here()?;
-    let tried = remote.as_ref().map_or(Ok(()), |remote| purge.there(remote, &mut purged));
+    let mut purged = store.purge(&session, at)?;
+    let tried = remote.as_ref().map_or(Ok(()), |remote| store.purge_at(remote, &session, at, &mut purged));
     let mut report = to_json(&purged, &session, place.as_deref())?;
     report["error"] = json!(tried.as_ref().err().map(|error| format!("{error:#}")));
     emit(args.json, &report, |out| write_purged(out, &purged, place.as_deref()))?;

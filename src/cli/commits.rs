@@ -22,13 +22,6 @@ pub struct Commit {
     id: ObjectId,
 }
 
-/// The moment of a session that a commit belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    pub refs: SessionRefs,
-    pub moment: Moment,
-}
-
 /// A moment in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
@@ -98,25 +91,25 @@ fn only_commits(store: &Store, ids: &str) -> Result<Vec<String>> {
     Ok(kinds.lines().filter_map(|line| line.strip_prefix("commit ")).map(str::to_owned).collect())
 }
 
-/// Returns what a commit belongs to.
+/// Returns the session and the moment in it that a commit belongs to.
 ///
 /// # Errors
 ///
 /// Fails if it belongs to no session, or if several iterations made it.
-pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
+pub fn owner(store: &Store, commit: &Commit) -> Result<(SessionRefs, Moment)> {
     let listing = store.listing(|_| true, &mut Vec::new())?;
     if let Some(owner) = by_ids(&listing, commit) {
         return Ok(owner);
     }
     if let Some(refs) = store.session_of_snapshot(&commit.id)? {
-        return Ok(Owner { refs, moment: Moment::Start });
+        return Ok((refs, Moment::Start));
     }
     let mut makers = by_note(store, &listing, commit)?;
     if makers.is_empty() {
         makers = by_records(store, &listing, commit)?;
     }
     match makers.as_slice() {
-        [(refs, number)] => Ok(Owner { refs: refs.clone(), moment: Moment::Iteration(*number) }),
+        [(refs, number)] => Ok((refs.clone(), Moment::Iteration(*number))),
         [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(&listing, commit)?),
         several => {
             let names: Vec<_> =
@@ -131,7 +124,7 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<Owner> {
 }
 
 /// Returns the owner of a record or snapshot with the commit's id.
-fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
+fn by_ids(listing: &Listing, commit: &Commit) -> Option<(SessionRefs, Moment)> {
     for session in listing.sessions() {
         for row in session.rows() {
             let moment = if row.commit == commit.id.as_str() {
@@ -143,7 +136,7 @@ fn by_ids(listing: &Listing, commit: &Commit) -> Option<Owner> {
             } else {
                 continue;
             };
-            return Some(Owner { refs: session.refs.clone(), moment });
+            return Some((session.refs.clone(), moment));
         }
     }
     None

@@ -8,7 +8,7 @@ use clap::{Args, ColorChoice};
 use ralph_core::record::{IterationName, ObjectId};
 use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool};
-use ralph_store::{Scratch, Store};
+use ralph_store::Scratch;
 
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, settings};
 
@@ -54,17 +54,6 @@ impl FromStr for DiffEnd {
     }
 }
 
-/// What git's diff is asked for.
-#[derive(Debug)]
-pub struct Request<'a> {
-    pub context: &'a Context,
-    pub journal: String,
-    /// `--stat`, `--name-only`.
-    pub option: Option<&'a str>,
-    /// As the user wrote them; all but the journal if there are none.
-    pub paths: &'a [String],
-}
-
 /// Exit code of git after a closed pipe.
 const PIPE_CLOSED: i32 = 141;
 
@@ -72,28 +61,49 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let from = iterations::find(store, &args.from, &args.choice)?;
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
-    let request = Request { context, journal: from.files(store).progress, option, paths: &args.paths };
+    let (journal, paths) = (&from.files(store).progress, &args.paths);
     match &args.to {
         Some(DiffEnd::Iteration(name)) => {
             let to = iterations::find(store, name, &args.choice)?;
-            hand_over(request, &from.snapshot(store)?, &to.snapshot(store)?, Vec::new())
+            hand_over(
+                context,
+                journal,
+                option,
+                paths,
+                &from.snapshot(store)?,
+                &to.snapshot(store)?,
+                Vec::new(),
+            )
         }
         // Nothing changed before the first iteration: what is meant is all that changed since.
-        None if from.number() > 0 => {
-            hand_over(request, &from.snapshot_before(store)?, &from.snapshot(store)?, Vec::new())
-        }
+        None if from.number() > 0 => hand_over(
+            context,
+            journal,
+            option,
+            paths,
+            &from.snapshot_before(store)?,
+            &from.snapshot(store)?,
+            Vec::new(),
+        ),
         Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {
             // The user's work tree is on another branch.
-            Some(tip) => hand_over(request, &from.snapshot(store)?, &tip, Vec::new()),
-            None => with_work_tree(request, store, &from.snapshot(store)?),
+            Some(tip) => hand_over(context, journal, option, paths, &from.snapshot(store)?, &tip, Vec::new()),
+            None => with_work_tree(context, journal, option, paths, &from.snapshot(store)?),
         },
     }
 }
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
-fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Result<ExitCode> {
+fn with_work_tree(
+    context: &Context,
+    journal: &str,
+    option: Option<&str>,
+    paths: &[String],
+    from: &ObjectId,
+) -> Result<ExitCode> {
+    let store = context.store()?;
     // The work tree is ours, and most of it is in HEAD: what is far from that is far from it.
-    let work_tree = request.context.work_tree()?;
+    let work_tree = context.work_tree()?;
     if let Some(head) = work_tree.head()? {
         store.require_comparable(&head, from)?;
     }
@@ -102,11 +112,10 @@ fn with_work_tree(request: Request<'_>, store: &Store, from: &ObjectId) -> Resul
     let scratch = Scratch::create(store.repository())?;
     let (index, objects) = (scratch.path("index"), scratch.path("objects"));
     std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
-    let private_index =
-        PrivateIndex { index: &index, objects: &objects, max_file: largest_file(request.context)? };
+    let private_index = PrivateIndex { index: &index, objects: &objects, max_file: largest_file(context)? };
     let mut work_tree = work_tree.clone();
     let contents = work_tree.contents(private_index)?;
-    hand_over(request, from, &contents.tree, work_tree.with_objects(&objects).into())
+    hand_over(context, journal, option, paths, from, &contents.tree, work_tree.with_objects(&objects).into())
 }
 
 /// Returns the size limit of snapshots in this project.
@@ -115,14 +124,17 @@ pub fn largest_file(context: &Context) -> Result<u64> {
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))
 }
 
-/// Runs git's diff with the user's settings and pager, and with these variables.
+/// Runs git's diff with the user's settings and pager, and with these variables: of `paths` as the user wrote them, of all but the
+/// journal if there are none.
 pub fn hand_over(
-    request: Request<'_>,
+    context: &Context,
+    journal: &str,
+    option: Option<&str>,
+    paths: &[String],
     from: &ObjectId,
     to: &ObjectId,
     variables: Vec<(&str, String)>,
 ) -> Result<ExitCode> {
-    let Request { context, journal, option, paths } = request;
     if variables.is_empty() {
         context.store()?.require_comparable(from, to)?;
     }

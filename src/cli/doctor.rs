@@ -18,7 +18,7 @@ use ralph_git::repository::{HashKind, RefFormat};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{self, Tool};
 use ralph_project::tasks;
-use ralph_store::{MIN_LOOSE_TO_PACK, Probe, Remote, Spool, Store, disk_free, loose_objects};
+use ralph_store::{MIN_LOOSE_TO_PACK, Remote, Spool, Store, disk_free, loose_objects};
 use ralph_ui::style::{Count, grouped};
 
 use finding::{Finding, Severity, write};
@@ -428,12 +428,12 @@ fn sharing(store: &Store) -> Result<Vec<Finding>> {
 fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
     let asked = chosen(context, named).and_then(|remote| Ok((store.probe(&remote)?, remote)));
     match asked {
-        Ok((Probe { sessions, refused }, remote)) if refused.is_empty() => {
+        Ok(((sessions, refused), remote)) if refused.is_empty() => {
             let message =
                 format!("{} is reachable, and has {}", remote.place(), Count(sessions as u64, "session"));
             Finding::fine("remote", message).with_hint("its hooks may still refuse a real push")
         }
-        Ok((Probe { refused, .. }, remote)) => Finding::new(
+        Ok(((_, refused), remote)) => Finding::new(
             "remote",
             Severity::Wrong,
             format!("{} does not take {}", remote.place(), refused.join("; ")),

@@ -15,7 +15,7 @@ use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::terminal::give_back;
 use ralph_project::feature::Feature;
-use ralph_store::{Control, ControlRequests, Hints, LoopLock, Stop, Store};
+use ralph_store::{Control, Hints, LoopLock, Stop, Store};
 use ralph_ui::live::{KeyCommand, Keys, Moving};
 use ralph_ui::style::one_line;
 
@@ -88,14 +88,14 @@ pub struct Listener {
 /// What was there at the last look.
 #[derive(Debug, Default)]
 struct Heard {
-    requests: ControlRequests,
+    stop: Option<Stop>,
     /// The number of the newest hint.
     last_hint: u32,
 }
 
 impl Heard {
     /// Returns a line for each request that is new.
-    fn lines(&mut self, requests: ControlRequests, hints: &[Hint]) -> Vec<String> {
+    fn lines(&mut self, stop: Option<Stop>, hints: &[Hint]) -> Vec<String> {
         let mut lines = Vec::new();
         for hint in hints.iter().filter(|hint| hint.number > self.last_hint) {
             let what = match hint.tasks.as_slice() {
@@ -104,14 +104,14 @@ impl Heard {
             };
             lines.push(format!("hint for {what} arrived: {}", one_line(&hint.text)));
         }
-        if requests.stop != self.requests.stop {
-            lines.extend(requests.stop.map(|stop| match stop {
+        if stop != self.stop {
+            lines.extend(stop.map(|stop| match stop {
                 Stop::AfterIteration => "stop requested: the session ends after this attempt".to_owned(),
                 Stop::Now => "stop requested: the session ends now".to_owned(),
             }));
         }
         self.last_hint = hints.last().map_or(0, |hint| hint.number).max(self.last_hint);
-        self.requests = requests;
+        self.stop = stop;
         lines
     }
 }
@@ -149,8 +149,8 @@ impl Listener {
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);
         }
-        let requests = self.control().and_then(|control| control.look().ok()).unwrap_or_default();
-        heard.lines(requests, &hints)
+        let stop = self.control().and_then(|control| control.look().ok()?);
+        heard.lines(stop, &hints)
     }
 
     fn redacted(&self, text: &str) -> String {
@@ -182,23 +182,18 @@ mod tests {
 
     #[test]
     fn each_request_is_shown_once() {
-        let asked = |stop| ControlRequests { stop };
         let mut heard = Heard::default();
-        heard.lines(ControlRequests::default(), &[hint(1, &[])]);
-        for (requests, hints, expected) in [
-            (asked(None), vec![hint(1, &[])], ""),
-            (asked(None), vec![hint(1, &[]), hint(2, &[])], "hint for the next prompt arrived: text 2"),
-            (asked(None), vec![hint(2, &[])], ""),
-            (asked(None), vec![hint(3, &["T1", "T2"])], "hint for T1, T2 arrived: text 3"),
-            (
-                asked(Some(Stop::AfterIteration)),
-                vec![],
-                "stop requested: the session ends after this attempt",
-            ),
-            (asked(Some(Stop::Now)), vec![], "stop requested: the session ends now"),
-            (asked(Some(Stop::Now)), vec![], ""),
+        heard.lines(None, &[hint(1, &[])]);
+        for (stop, hints, expected) in [
+            (None, vec![hint(1, &[])], ""),
+            (None, vec![hint(1, &[]), hint(2, &[])], "hint for the next prompt arrived: text 2"),
+            (None, vec![hint(2, &[])], ""),
+            (None, vec![hint(3, &["T1", "T2"])], "hint for T1, T2 arrived: text 3"),
+            (Some(Stop::AfterIteration), vec![], "stop requested: the session ends after this attempt"),
+            (Some(Stop::Now), vec![], "stop requested: the session ends now"),
+            (Some(Stop::Now), vec![], ""),
         ] {
-            assert_eq!(heard.lines(requests, &hints).join("|"), expected);
+            assert_eq!(heard.lines(stop, &hints).join("|"), expected);
         }
     }
 }

@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use failure_excerpt::{Examination, Features, Neighbours, Output, Tally, examine};
-use serde::{Deserialize, Serialize};
+use failure_excerpt::{Examination, Features, Neighbours, Output, examine};
+use serde::Deserialize;
+use serde_json::json;
 
 use ralph_core::record::Refusal;
 use ralph_engine::Window;
@@ -78,16 +79,6 @@ struct Input {
     exit_code: Option<i32>,
 }
 
-/// What a batch says of one output.
-#[derive(Debug, Serialize)]
-struct BatchExcerpt {
-    id: String,
-    cause: Option<String>,
-    excerpt: String,
-    fingerprint: Option<String>,
-    tally: Tally,
-}
-
 /// One line of JSON for each line of `inputs`.
 fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<()> {
     let mut found = Vec::new();
@@ -107,19 +98,19 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
         if args.neighbours {
             features.push(Features::of(&examined));
         }
-        found.push(BatchExcerpt {
-            id: input.id,
-            cause: examined.cause(MAX_CAUSE_CHARS),
-            excerpt: examined.excerpt(args.max_chars),
-            fingerprint: examined.fingerprint().map(|levels| levels.strict),
-            tally: examined.tally(),
-        });
+        found.push(json!({
+            "id": input.id,
+            "cause": examined.cause(MAX_CAUSE_CHARS),
+            "excerpt": examined.excerpt(args.max_chars),
+            "fingerprint": examined.fingerprint().map(|levels| levels.strict),
+            "tally": examined.tally(),
+        }));
     }
     let neighbours = Neighbours::new(&features);
     for (index, one) in found.iter().enumerate() {
-        let mut answer = serde_json::to_value(one)?;
+        let mut answer = one.clone();
         if args.neighbours {
-            let near = neighbours.of(index).into_iter().map(|(other, _)| found[other].id.as_str());
+            let near = neighbours.of(index).into_iter().map(|(other, _)| found[other]["id"].clone());
             answer["neighbours"] = near.collect();
         }
         write_line(out, &answer)?;

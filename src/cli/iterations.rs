@@ -10,7 +10,7 @@ use ralph_os::platform::repo_path;
 use ralph_store::{Remote, SessionLog, Store, cleaned_refs};
 use ralph_ui::style::one_line;
 
-use super::commits::{self, Commit, Moment, Owner};
+use super::commits::{self, Commit, Moment};
 use super::{SessionChoice, sessions, task_attempts};
 
 /// A moment of a session: after one of its iterations, or before the first of them.
@@ -217,7 +217,7 @@ fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) 
 
 /// Returns the moment that a commit belongs to, which must be of the session and the feature that the flags name.
 fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<Point> {
-    let Owner { refs, moment } = commits::owner(store, commit)?;
+    let (refs, moment) = commits::owner(store, commit)?;
     let Some(log) = sessions::one(store, &refs)? else {
         bail!("commit {commit} is of session {}, which is not here", refs.session);
     };

@@ -10,7 +10,7 @@ use ralph_core::progress::historical::Mode;
 use ralph_core::record::{Scope, SessionName, Task};
 use ralph_engine::{Reason, Recalled, RecalledHistory};
 use ralph_project::feature::Feature;
-use ralph_store::{SessionLog, Store};
+use ralph_store::SessionLog;
 use ralph_ui::history::{data, write};
 use ralph_ui::json::write_pretty;
 use ralph_ui::style::{Paint, inert, one_line};
@@ -57,14 +57,20 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     // People read it as it comes, JSON is whole at the end.
     let mut out: Box<dyn Write> = if args.json.json { Box::new(sink()) } else { Box::new(stdout()) };
     let store = context.store()?;
-    let older = Older { args, settings: &settings, store, feature: &feature };
     let task = match part {
         MemoryPart::Newest => None,
         MemoryPart::Both | MemoryPart::Older => {
             settings.next_task(&feature, args.task.as_ref()).map_err(refusal)?
         }
     };
-    let recalled = task.as_ref().map(|task| older.recalled(task)).transpose()?;
+    let recalled = match &task {
+        Some(task) => {
+            let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+            let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
+            Some(settings.recalled(store, &feature, task, session.as_ref().map(SessionLog::id))?)
+        }
+        None => None,
+    };
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {
         let progress = match &recalled {
@@ -81,7 +87,7 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
         writeln!(out, "\nOlder iterations")?;
     }
     if part != MemoryPart::Newest {
-        let shown = older.show(task.as_ref().zip(recalled), part, context.paint, &mut out)?;
+        let shown = write_older(&settings, task.as_ref().zip(recalled), part, context.paint, &mut out)?;
         if part == MemoryPart::Older {
             report = shown;
         } else {
@@ -117,54 +123,37 @@ fn write_parts(recalled: &Recalled, report: &mut Value, out: &mut impl Write) ->
     Ok(())
 }
 
-/// The iterations beside the newest ones that have to do with a task.
-struct Older<'a> {
-    args: &'a MemoryArgs,
-    settings: &'a Settings,
-    store: &'a Store,
-    feature: &'a Feature,
-}
-
-impl Older<'_> {
-    fn recalled(&self, task: &Task) -> Result<Recalled> {
-        let Self { args, settings, store, feature } = *self;
-        let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
-        let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
-        settings.recalled(store, feature, task, session.as_ref().map(SessionLog::id))
-    }
-
-    /// Writes them for people, and returns them as JSON.
-    fn show(
-        &self,
-        recalled: Option<(&Task, Recalled)>,
-        part: MemoryPart,
-        paint: Paint,
-        out: &mut impl Write,
-    ) -> Result<Value> {
-        let Some((task, Recalled { history: recalled, budget, .. })) = recalled else {
-            if part == MemoryPart::Older {
-                bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
-            }
-            writeln!(out, "  no open task can be picked; `--task` names one")?;
-            return Ok(Value::Null);
-        };
-        let (mode, why, context) = match &recalled {
-            None => (Mode::Off, "history is off", None),
-            Some(RecalledHistory { context, mode, why: Reason::Asked }) => (*mode, "as set", Some(context)),
-            Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
-                (*mode, "turned on by failures in a row", Some(context))
-            }
-        };
-        if let Some(summarizer) = ralph_engine::history_summarizer(&self.settings.config.settings) {
-            let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
-            warn(&text);
+/// Writes the iterations beside the newest ones that have to do with a task, and returns them as JSON.
+fn write_older(
+    settings: &Settings,
+    recalled: Option<(&Task, Recalled)>,
+    part: MemoryPart,
+    paint: Paint,
+    out: &mut impl Write,
+) -> Result<Value> {
+    let Some((task, Recalled { history: recalled, budget, .. })) = recalled else {
+        if part == MemoryPart::Older {
+            bail!("no open task can be picked: there is no next prompt\nhint: name a task with --task");
         }
-        if recalled.is_none() && part == MemoryPart::Older {
-            warn("history is off for this task: see `--with-history`");
+        writeln!(out, "  no open task can be picked; `--task` names one")?;
+        return Ok(Value::Null);
+    };
+    let (mode, why, context) = match &recalled {
+        None => (Mode::Off, "history is off", None),
+        Some(RecalledHistory { context, mode, why: Reason::Asked }) => (*mode, "as set", Some(context)),
+        Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
+            (*mode, "turned on by failures in a row", Some(context))
         }
-        write(out, task, mode.as_str(), why, budget, context, paint)?;
-        Ok(data(task, mode.as_str(), why, budget, context))
+    };
+    if let Some(summarizer) = ralph_engine::history_summarizer(&settings.config.settings) {
+        let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
+        warn(&text);
     }
+    if recalled.is_none() && part == MemoryPart::Older {
+        warn("history is off for this task: see `--with-history`");
+    }
+    write(out, task, mode.as_str(), why, budget, context, paint)?;
+    Ok(data(task, mode.as_str(), why, budget, context))
 }
 
 fn clear(args: &MemoryArgs, context: &Context, feature: &Feature) -> Result<ExitCode> {

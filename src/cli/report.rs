@@ -45,8 +45,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     let [max_size, max_part] =
         [args.max_size, args.max_part].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let limits = Limits { max_size, max_part };
-    let wanted = Wanted { limits, is_data: args.json.json, has_texts: !args.markdown };
-    let report = read(store, &log, context, wanted)?;
+    let report = read(store, &log, context, limits, args.json.json, !args.markdown)?;
     let mut bytes = Vec::new();
     if args.json.json {
         write_pretty(&mut bytes, &report)?;
@@ -62,18 +61,15 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     destination.deliver(&bytes)
 }
 
-/// How much of a session is read.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    pub limits: Limits,
-    /// True if all is written that was read, whatever the size.
-    pub is_data: bool,
-    pub has_texts: bool,
-}
-
-/// Reads all that a report says of a session.
-pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) -> Result<Report> {
-    let limits = wanted.limits;
+/// Reads all that a report says of a session. `is_data`: all is written that was read, whatever the size.
+pub fn read(
+    store: &Store,
+    log: &SessionLog,
+    context: &Context,
+    limits: Limits,
+    is_data: bool,
+    has_texts: bool,
+) -> Result<Report> {
     let running = sessions::running(store)?;
     let is_running = running.iter().any(|holder| holder.session == *log.id());
     let session = sessions::describe(store, log, &running).with_context(|| {
@@ -90,7 +86,7 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
     // What no page of that size can hold need not be read.
-    let most = if wanted.is_data {
+    let most = if is_data {
         limits.max_part
     } else {
         (limits.max_size / count).saturating_mul(4).clamp(MIN_TEXT_BYTES, limits.max_part.max(MIN_TEXT_BYTES))
@@ -105,10 +101,10 @@ pub fn read(store: &Store, log: &SessionLog, context: &Context, wanted: Wanted) 
     };
     let mut unreadable = Vec::new();
     let mut iterations = reading.records(log, &mut unreadable);
-    if wanted.has_texts {
+    if has_texts {
         reading.contents(&mut iterations, store, log)?;
     }
-    let is_page = wanted.has_texts && !wanted.is_data;
+    let is_page = has_texts && !is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
     let changes = reading.changes(&iterations, store, log, max_patch)?;
     let head = context.work_tree().ok().and_then(|work_tree| work_tree.head().ok());

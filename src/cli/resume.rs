@@ -8,12 +8,12 @@ use ralph_core::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, St
 use ralph_os::process::host_name;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Identity, KeptSettings, SessionLog, SessionRefs, Store};
+use ralph_store::{Identity, SessionLog, SessionRefs, Store, kept_settings};
 use ralph_ui::style::one_line;
 
 use super::approvals::{Approvals, Approved};
 use super::args::{LaneArgs, SettingArgs};
-use super::resumption::{self, Comparison, FRESH, Kept, Winner};
+use super::resumption::{self, FRESH, Kept, Winner};
 use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};
 use super::setup::RunRequest;
@@ -170,10 +170,10 @@ impl Resumer<'_> {
     fn settings(&self) -> Result<Resolved> {
         let id = &self.refs.session;
         let now = layers_in(self.context, Flags::default())?;
-        let file = KeptSettings::of(self.context.store()?.repository(), id);
+        let file = kept_settings::read(self.context.store()?.repository(), id)?;
         let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
         let unreadable = format!("cannot read the settings that session {id} began with");
-        match (file.read()?, self.begun) {
+        match (file, self.begun) {
             (Some(bytes), _) => match serde_json::from_slice(&bytes) {
                 Ok(kept) => self.of_kept(&kept, &now),
                 Err(_) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
@@ -194,7 +194,7 @@ impl Resumer<'_> {
         if winner != Winner::Nothing
             && let Ok(start) = kept.layers.config()
         {
-            lines = Comparison { config: &config, other: &start, call: &call }.with_start()?;
+            lines = resumption::unlike_start(&config, &start, &call)?;
             if !lines.is_empty() {
                 lines.splice(0..0, why.take());
             }
@@ -296,8 +296,7 @@ fn unlike_now(
             ));
         }
     };
-    let found = Comparison { config, other: &set, call }.with_now()?;
-    let mut lines = found.lines;
+    let (mut lines, kept_flags) = resumption::unlike_now(config, &set, call)?;
     let [links, links_now] = [layers, now].map(|layers| {
         let links: Vec<String> = layers.allowed_links().map(one_line).collect();
         if links.is_empty() { "none".to_owned() } else { links.join(", ") }
@@ -307,7 +306,7 @@ fn unlike_now(
             "ralph.allowLinks is {links}; git's configuration says {links_now} now: {FRESH} takes it"
         ));
     }
-    Ok((lines, found.kept))
+    Ok((lines, kept_flags))
 }
 
 /// Returns the session to resume: the one that is named, or the latest that did not complete.

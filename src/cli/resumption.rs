@@ -202,106 +202,82 @@ pub fn unlike_record(begun: &Session, config: &Config, call: &Flags) -> Result<V
     Ok(lines)
 }
 
-/// Two configurations, to be told apart.
-pub struct Comparison<'a> {
-    /// The one that is in force.
-    pub config: &'a Config,
-    pub other: &'a Config,
-    /// Flags of this call: what they set is known.
-    pub call: &'a Flags,
-}
-
-/// What differs, to be said.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Differences {
-    /// What is set to something else now.
-    pub lines: Vec<String>,
-    /// What a flag set at the start and nothing sets now.
-    pub kept: Vec<String>,
-}
-
-impl Comparison<'_> {
-    /// Returns how the settings in force differ from those that are set now.
-    pub fn with_now(&self) -> Result<Differences> {
-        let mut found = Differences::default();
-        for Difference { key, ours, other } in self.differences()? {
-            let origin = ours.as_ref().map(|(_, origin)| origin);
-            let is_flag = matches!(origin, Some(Origin::Flag { .. }));
-            let is_detected = matches!(origin, Some(Origin::Flag { flag }) if flag == DETECTED);
-            let value = ours.as_ref().map_or("none", |(value, _)| value.as_str());
-            let now = other.as_ref().filter(|(_, origin)| *origin != Origin::Default);
-            match now {
-                Some((new, origin)) if value == new => {
-                    found
-                        .lines
-                        .push(format!("{key} has another value in {} now: {FRESH} takes it", place(origin)));
-                }
-                Some((new, origin)) => found
-                    .lines
-                    .push(format!("{key} is {value}; {} says {new} now: {FRESH} takes it", place(origin))),
-                None if is_detected => {}
-                None if is_flag => found.kept.push(format!("{key} {value}")),
-                None => found.lines.push(format!(
-                    "{key} is {value}; {} does not set it now: {FRESH} drops it",
-                    origin.map_or_else(String::new, place)
-                )),
+/// Returns how the settings in force differ from those that are set now: what is set to something else, a line each, and what a
+/// flag set at the start and nothing sets now.
+pub fn unlike_now(config: &Config, now: &Config, call: &Flags) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut lines, mut kept) = (Vec::new(), Vec::new());
+    for (key, ours, other) in differences(config, now, call)? {
+        let origin = ours.as_ref().map(|(_, origin)| origin);
+        let is_flag = matches!(origin, Some(Origin::Flag { .. }));
+        let is_detected = matches!(origin, Some(Origin::Flag { flag }) if flag == DETECTED);
+        let value = ours.as_ref().map_or("none", |(value, _)| value.as_str());
+        let now = other.as_ref().filter(|(_, origin)| *origin != Origin::Default);
+        match now {
+            Some((new, origin)) if value == new => {
+                lines.push(format!("{key} has another value in {} now: {FRESH} takes it", place(origin)));
             }
+            Some((new, origin)) => {
+                lines.push(format!("{key} is {value}; {} says {new} now: {FRESH} takes it", place(origin)));
+            }
+            None if is_detected => {}
+            None if is_flag => kept.push(format!("{key} {value}")),
+            None => lines.push(format!(
+                "{key} is {value}; {} does not set it now: {FRESH} drops it",
+                origin.map_or_else(String::new, place)
+            )),
         }
-        Ok(found)
     }
+    Ok((lines, kept))
+}
 
-    /// Returns what is in force and was set to something else at the start, a line each.
-    pub fn with_start(&self) -> Result<Vec<String>> {
-        Ok(self
-            .differences()?
-            .into_iter()
-            .map(|Difference { key, ours, other }| {
-                let [(new, origin), (old, _)] =
-                    [ours, other].map(|found| found.unwrap_or(("none".to_owned(), Origin::Default)));
-                if new == old {
-                    format!("{key} was changed since the session began ({origin})")
-                } else {
-                    format!("{key} is {new} now ({origin}); the session began with {old}")
-                }
-            })
-            .collect())
-    }
+/// Returns what is in force and was set to something else at the start, a line each.
+pub fn unlike_start(config: &Config, start: &Config, call: &Flags) -> Result<Vec<String>> {
+    Ok(differences(config, start, call)?
+        .into_iter()
+        .map(|(key, ours, other)| {
+            let [(new, origin), (old, _)] =
+                [ours, other].map(|found| found.unwrap_or(("none".to_owned(), Origin::Default)));
+            if new == old {
+                format!("{key} was changed since the session began ({origin})")
+            } else {
+                format!("{key} is {new} now ({origin}); the session began with {old}")
+            }
+        })
+        .collect())
+}
 
-    fn differences(&self) -> Result<Vec<Difference>> {
-        let redactor = ralph_engine::redactor(&self.config.settings)?;
-        let ours = self.config.values.iter().map(|setting| setting.key.as_str());
-        let others = self.other.values.iter().map(|setting| setting.key.as_str());
-        let mut seen = BTreeSet::new();
-        let mut found = Vec::new();
-        for key in ours.chain(others).filter(|key| seen.insert(*key)) {
-            if is_of_call(key, self.call) || !is_in_use(key, self.config) {
-                continue;
-            }
-            if self.config.exact(key).unwrap_or_default() == self.other.exact(key).unwrap_or_default() {
-                continue;
-            }
-            found.push(Difference {
-                key: key.to_owned(),
-                ours: redacted_setting(key, self.config, &redactor)?,
-                other: redacted_setting(key, self.other, &redactor)?,
-            });
+/// Returns the settings that differ, but for those that flags of this call set.
+fn differences(
+    config: &Config,
+    other: &Config,
+    call: &Flags,
+) -> Result<Vec<(String, ShownValue, ShownValue)>> {
+    let redactor = ralph_engine::redactor(&config.settings)?;
+    let ours = config.values.iter().map(|setting| setting.key.as_str());
+    let others = other.values.iter().map(|setting| setting.key.as_str());
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for key in ours.chain(others).filter(|key| seen.insert(*key)) {
+        if is_of_call(key, call) || !is_in_use(key, config) {
+            continue;
         }
-        Ok(found)
+        if config.exact(key).unwrap_or_default() == other.exact(key).unwrap_or_default() {
+            continue;
+        }
+        let ours = redacted_setting(key, config, &redactor)?;
+        found.push((key.to_owned(), ours, redacted_setting(key, other, &redactor)?));
     }
+    Ok(found)
 }
 
-/// One setting with two values as they may be shown, each with where it comes from.
-struct Difference {
-    key: String,
-    ours: Option<(String, Origin)>,
-    other: Option<(String, Origin)>,
-}
+/// A value as it may be shown, and where it comes from.
+type ShownValue = Option<(String, Origin)>;
 
 /// The flag that takes all settings as they are set now.
 pub const FRESH: &str = "--fresh-settings";
 
 /// Returns the value of `key` as it may be shown, and where it was set.
-fn redacted_setting(key: &str, config: &Config, redactor: &Redactor) -> Result<Option<(String, Origin)>> {
+fn redacted_setting(key: &str, config: &Config, redactor: &Redactor) -> Result<ShownValue> {
     let Some(setting) = config.values.iter().find(|setting| setting.key == key) else {
         return Ok(None);
     };

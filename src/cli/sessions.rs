@@ -218,8 +218,8 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
     let mut unreadable = Vec::new();
     let listing = store
         .listing(|refs| settled.session.as_ref().is_none_or(|id| refs.session == *id), &mut unreadable)?;
-    for one in &unreadable {
-        warn_left_out(&one.error);
+    for (_, error) in &unreadable {
+        warn_left_out(error);
     }
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
@@ -250,8 +250,8 @@ pub fn with_shown(
     };
     let shown = place.map(|place| &sessions[place]);
     let wanted = named.or(shown.map(|log| &log.refs));
-    for one in &unreadable {
-        let is_of_concern = match &one.refs {
+    for (refs, error) in &unreadable {
+        let is_of_concern = match refs {
             Some(refs) if wanted == Some(refs) => true,
             // What is broken of a session that can be listed concerns who reads that one.
             Some(refs) => {
@@ -262,7 +262,7 @@ pub fn with_shown(
             None => wanted.is_none(),
         };
         if is_of_concern {
-            warn_left_out(&one.error);
+            warn_left_out(error);
         }
     }
     if let Some(log) = shown.filter(|log| named.is_none() && log.is_shallow()) {

@@ -12,7 +12,7 @@ use ralph_store::{SessionLog, Store};
 use ralph_ui::show::ShownAttempt;
 use ralph_ui::style::{inert, one_line};
 
-use super::diff::{self, Request};
+use super::diff;
 use super::iterations::Point;
 use super::output::records;
 use super::report;
@@ -77,8 +77,8 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let entry = shown.iteration()?;
     if args.patch {
         let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
-        let request = Request { context, journal: shown.files(store).progress, option: None, paths: &[] };
-        return diff::hand_over(request, &before, &after, Vec::new());
+        let journal = shown.files(store).progress;
+        return diff::hand_over(context, &journal, None, &[], &before, &after, Vec::new());
     }
     if let Some(path) = args.file() {
         let mut out = records();

@@ -16,9 +16,7 @@ use ralph_core::record::{AgentEvent, Cost, LogEntry, Outcome, SessionId, Status,
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{
-    Ask, Begin, Control, ControlRequests, Holder, SessionLog, SessionRefs, Spool, Store, names,
-};
+use ralph_store::{Ask, Begin, Control, Holder, SessionLog, SessionRefs, Spool, Store, names};
 use ralph_ui::json::write_line;
 use ralph_ui::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines};
 use ralph_ui::style::{cut, one_line};
@@ -217,7 +215,7 @@ fn session_status(
     let (id, tip) = (log.id().clone(), log.tip());
     let holder = running.iter().find(|holder| holder.session == id);
     let left = Control::of(store.repository(), &id);
-    let ControlRequests { stop } = left.look().unwrap_or_default();
+    let stop = left.look().unwrap_or_default();
     let control = holder.map(|_| left);
     let in_flight = Spool::in_flight(store.repository(), &id);
     let begun = store.first_readable_session(log);

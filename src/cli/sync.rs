@@ -5,9 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use ralph_core::record::{RALPH, Refusal};
-use ralph_store::{
-    CleanedRefs, Direction, Exchange, Remote, Snapshots, SyncOptions, Unreachable, sessions_among,
-};
+use ralph_store::{CleanedRefs, Direction, Exchange, Remote, Snapshots, Unreachable, sessions_among};
 use ralph_ui::style::{Count, one_line};
 use ralph_ui::sync::{warnings, write_exchange};
 
@@ -42,20 +40,18 @@ pub struct SyncArgs {
 pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let remote = remotes::chosen(context, args.remote.as_deref())?;
-    let options = SyncOptions {
-        direction: match (args.push_only, args.fetch_only) {
-            (true, _) => Direction::Push,
-            (false, true) => Direction::Fetch,
-            (false, false) => Direction::Both,
-        },
-        snapshots: if args.snapshots { Snapshots::Take } else { Snapshots::Leave },
-        cleaned: if args.cleaned { CleanedRefs::Take } else { CleanedRefs::Leave },
-        at: context.now()?,
+    let direction = match (args.push_only, args.fetch_only) {
+        (true, _) => Direction::Push,
+        (false, true) => Direction::Fetch,
+        (false, false) => Direction::Both,
     };
-    if options.direction != Direction::Fetch {
+    let snapshots = if args.snapshots { Snapshots::Take } else { Snapshots::Leave };
+    let cleaned = if args.cleaned { CleanedRefs::Take } else { CleanedRefs::Leave };
+    let at = context.now()?;
+    if direction != Direction::Fetch {
         confirm_push(&remote, args, context)?;
     }
-    let exchange = store.sync(&remote, options).map_err(explained)?;
+    let exchange = store.sync(&remote, direction, snapshots, cleaned, at).map_err(explained)?;
     report(&exchange, &remote.place(), args.json)
 }
 

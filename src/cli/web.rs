@@ -13,7 +13,6 @@ use ralph_core::record::{SessionId, SessionName, hex};
 use ralph_store::{Control, Spool, Store, random_bytes};
 use ralph_ui::report::{Limits, Medium, index_page, page};
 
-use super::report::Wanted;
 use super::web_server::{HttpReply, serve};
 use super::{Context, ExitCode, SessionChoice, report, report_file, report_sessions, say, sessions};
 
@@ -116,8 +115,8 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
             index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
         [name, ..] => {
-            let wanted = Wanted { limits: LIMITS, is_data: false, has_texts: true };
-            page(&report::read(store, &sessions::named(store, name)?, context, wanted)?, LIMITS, medium)
+            let log = sessions::named(store, name)?;
+            page(&report::read(store, &log, context, LIMITS, false, true)?, LIMITS, medium)
         }
     }
 }

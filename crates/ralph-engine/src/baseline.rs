@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::validate;
 use ralph_core::record::{Baseline, ExitReason, Phase, join_files};
 use ralph_os::process::host_name;
-use ralph_store::{PassedStates, Slot, names};
+use ralph_store::{Slot, names, passed_states};
 
 use super::iteration_context::validation_cause;
 use super::lane;
@@ -29,7 +29,7 @@ impl Running<'_> {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests });
         }
         let state = self.passing_state(Some(&opening.slot));
-        let passed = state.and_then(|state| PassedStates::of(self.plan.work_tree).find(&state));
+        let passed = state.and_then(|state| passed_states::find(self.plan.work_tree, &state));
         if let Some(tests) = passed {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
         }

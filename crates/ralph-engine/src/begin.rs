@@ -18,7 +18,7 @@ use ralph_os::platform::repo_path;
 use ralph_os::process::host_name;
 use ralph_project::tasks::select;
 use ralph_store::{
-    Control, Holder, Identity, KeptSettings, LoopLock, SessionLog, Spool, SpoolMeta, note_last_written,
+    Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, kept_settings, note_last_written,
 };
 
 use super::agents::active::ActiveAgent;
@@ -186,7 +186,7 @@ impl<'a> Running<'a> {
         session.user_files = redacted(recorder.redactor(), &files.names())?;
         self.past.left_behind.files = files;
         // Before the session is recorded: whoever can resume it finds them.
-        KeptSettings::of(plan.store.repository(), &session.id).keep(plan.work_tree, &plan.kept_settings)?;
+        kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
         recorder.write_opening(opening, session, &plan.feature.name, plan.clock)?;
         note_last_written(plan.work_tree, &session.feature, &session.id)?;
         Ok(measured)

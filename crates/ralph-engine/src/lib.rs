@@ -59,7 +59,7 @@ use ralph_core::record::{
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{LoopLock, PassedStates, SessionRefs};
+use ralph_store::{LoopLock, SessionRefs, passed_states};
 
 use decide::{Bounds, Decision, Goal};
 use running::{Ending, NextStep, Running};
@@ -435,7 +435,7 @@ impl Running<'_> {
         let state = self.passing_state(None);
         let tests = self.judging.passing_tests.as_ref();
         if let Some(state) = state
-            && let Err(error) = PassedStates::of(self.plan.work_tree).add(&state, tests)
+            && let Err(error) = passed_states::add(self.plan.work_tree, &state, tests)
         {
             self.warn(format!("the next start runs the validation once more: {error:#}"));
         }

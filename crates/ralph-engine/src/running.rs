@@ -7,7 +7,7 @@ use ralph_core::progress::Progress;
 use ralph_core::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
-use ralph_store::{Identity, KeptSettings, LoopLock, Spool};
+use ralph_store::{Identity, LoopLock, Spool, kept_settings};
 
 use super::agents::active::ActiveAgent;
 use super::commits::pending::PendingCommit;
@@ -138,8 +138,7 @@ impl Running<'_> {
 
     /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
     pub fn keep_settings(&self) -> Result<bool> {
-        KeptSettings::of(self.plan.store.repository(), &self.session.id)
-            .keep(self.plan.work_tree, &self.plan.kept_settings)
+        kept_settings::keep(self.plan.work_tree, &self.session.id, &self.plan.kept_settings)
     }
 
     /// Returns the mark by which every descendant of this session is found and stopped.

@@ -73,9 +73,8 @@ impl RecordReader<'_> {
         }
         let mut folders =
             vec![(Vec::new(), [Some(root(&self.git, before)?), Some(root(&self.git, after)?)], 0)];
-        let comparison = Comparison { git: &self.git, known: HashMap::new() };
         while let Some((path, [before, after], depth)) = folders.pop() {
-            let (Some(before), Some(after)) = (comparison.entries(before), comparison.entries(after)) else {
+            let (Some(before), Some(after)) = (entries(&self.git, before), entries(&self.git, after)) else {
                 return Ok(None);
             };
             let Some(left) = budget.checked_sub(before.len() + after.len()).filter(|_| depth <= MAX_DEPTH)
@@ -114,66 +113,55 @@ fn is_comparable(git: &gix::Repository, before: &ObjectId, after: &ObjectId) -> 
     if before == after {
         return Ok(true);
     }
-    let mut comparison = Comparison { git, known: HashMap::new() };
-    Ok(comparison.differing(Some(root(git, before)?), Some(root(git, after)?), 0).is_some())
+    let [before, after] = [root(git, before)?, root(git, after)?];
+    Ok(differing(git, Some(before), Some(after), 0, &mut HashMap::new()).is_some())
 }
 
 type Pair = (Option<gix::ObjectId>, Option<gix::ObjectId>);
 
-struct Comparison<'a> {
-    git: &'a gix::Repository,
-    /// In how many files two folders differ: folders that many others have are looked at once.
-    known: HashMap<Pair, u64>,
+/// Returns in how many files two folders differ, or `None` if these are too many. Folders that many others have are looked at
+/// once: `known` keeps what they gave.
+fn differing(
+    git: &gix::Repository,
+    before: Option<gix::ObjectId>,
+    after: Option<gix::ObjectId>,
+    depth: usize,
+    known: &mut HashMap<Pair, u64>,
+) -> Option<u64> {
+    if before == after {
+        return Some(0);
+    }
+    if let Some(count) = known.get(&(before, after)) {
+        return Some(*count);
+    }
+    if depth > MAX_DEPTH || known.len() as u64 > MAX_DIFFERING_FILES {
+        return None;
+    }
+    let mut count = 0;
+    for sides in differing_entries([entries(git, before)?, entries(git, after)?]).into_values() {
+        let is_file = sides.iter().flatten().any(|(_, is_folder)| !is_folder);
+        let [before, after] = sides.map(|side| side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id));
+        let below = differing(git, before, after, depth + 1, known)?;
+        count += below + u64::from(is_file);
+        if count > MAX_DIFFERING_FILES {
+            return None;
+        }
+    }
+    known.insert((before, after), count);
+    Some(count)
 }
 
-impl Comparison<'_> {
-    /// Returns in how many files two folders differ, or `None` if these are too many.
-    fn differing(
-        &mut self,
-        before: Option<gix::ObjectId>,
-        after: Option<gix::ObjectId>,
-        depth: usize,
-    ) -> Option<u64> {
-        if before == after {
-            return Some(0);
-        }
-        if let Some(count) = self.known.get(&(before, after)) {
-            return Some(*count);
-        }
-        if depth > MAX_DEPTH || self.known.len() as u64 > MAX_DIFFERING_FILES {
-            return None;
-        }
-        let mut count = 0;
-        for sides in differing_entries([self.entries(before)?, self.entries(after)?]).into_values() {
-            let is_file = sides.iter().flatten().any(|(_, is_folder)| !is_folder);
-            let [before, after] =
-                sides.map(|side| side.filter(|(_, is_folder)| *is_folder).map(|(id, _)| id));
-            let below = self.differing(before, after, depth + 1)?;
-            count += below + u64::from(is_file);
-            if count > MAX_DIFFERING_FILES {
-                return None;
-            }
-        }
-        self.known.insert((before, after), count);
-        Some(count)
+/// Returns name, object and kind of what is in a folder; nothing if it is not here, which git itself will say.
+fn entries(git: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<FolderEntry>> {
+    let Some(tree) = tree else { return Some(Vec::new()) };
+    let Ok(Some(header)) = git.try_find_header(tree) else { return Some(Vec::new()) };
+    if header.size() > MAX_TREE_BYTES {
+        return None;
     }
-
-    /// Returns name, object and kind of what is in a folder; nothing if it is not here, which git itself will say.
-    fn entries(&self, tree: Option<gix::ObjectId>) -> Option<Vec<FolderEntry>> {
-        let Some(tree) = tree else { return Some(Vec::new()) };
-        let Ok(Some(header)) = self.git.try_find_header(tree) else { return Some(Vec::new()) };
-        if header.size() > MAX_TREE_BYTES {
-            return None;
-        }
-        let mut buffer = Vec::new();
-        let Ok(found) = self.git.objects.find_tree(&tree, &mut buffer) else { return Some(Vec::new()) };
-        let entries = found.entries.iter();
-        Some(
-            entries
-                .map(|entry| (entry.filename.to_vec(), entry.oid.to_owned(), entry.mode.is_tree()))
-                .collect(),
-        )
-    }
+    let mut buffer = Vec::new();
+    let Ok(found) = git.objects.find_tree(&tree, &mut buffer) else { return Some(Vec::new()) };
+    let entries = found.entries.iter();
+    Some(entries.map(|entry| (entry.filename.to_vec(), entry.oid.to_owned(), entry.mode.is_tree())).collect())
 }
 
 /// Name, object, and whether it is a folder.
@@ -216,8 +204,7 @@ mod tests {
         let many = folder(&git, 1000, EntryKind::Tree, small);
         let more = folder(&git, 1000, EntryKind::Tree, many);
         let deep = (0..=MAX_DEPTH).fold(small, |inner, _| folder(&git, 1, EntryKind::Tree, inner));
-        let differing =
-            |before, after| Comparison { git: &git, known: HashMap::new() }.differing(Some(before), after, 0);
+        let differing = |before, after| differing(&git, Some(before), after, 0, &mut HashMap::new());
         assert_eq!(differing(small, None), Some(1000));
         assert_eq!(differing(some, Some(small)), Some(101_000));
         for (before, after) in [(many, None), (more, Some(small)), (more, Some(many)), (deep, None)] {

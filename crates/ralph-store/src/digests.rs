@@ -13,7 +13,7 @@ use super::MAX_BLOB_BYTES;
 use super::loose::Objects;
 use super::objects;
 use super::reading::blobs::{blob_of, bounded};
-use super::reading::chain::{Commits, KeptCommit};
+use super::reading::chain::{Commits, message_and_tree};
 
 /// Blobs whose digests are remembered; an entry takes about 100 bytes.
 const MAX_KNOWN_BLOBS: usize = 200_000;
@@ -46,23 +46,18 @@ impl FileDigest {
     }
 }
 
-/// A commit with its message and the blobs of its tree, by their paths.
-pub(super) struct RecordTree {
-    pub message: String,
-    pub blobs: BTreeMap<String, gix::ObjectId>,
-}
+/// The blobs of a record, by their paths.
+pub(super) type Blobs = BTreeMap<String, gix::ObjectId>;
 
-impl RecordTree {
-    /// Returns the blobs of a file: itself, or its chunks in order. `None` if there is no such file.
-    pub fn chunks(&self, path: &str) -> Option<Vec<gix::ObjectId>> {
-        if let Some(blob) = self.blobs.get(path) {
-            return Some(vec![*blob]);
-        }
-        let folder = format!("{path}/");
-        let below = self.blobs.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
-        let chunks: Vec<_> = below.map(|(_, blob)| *blob).collect();
-        (!chunks.is_empty()).then_some(chunks)
+/// Returns the blobs of a file: itself, or its chunks in order. `None` if there is no such file.
+pub(super) fn chunks(blobs: &Blobs, path: &str) -> Option<Vec<gix::ObjectId>> {
+    if let Some(blob) = blobs.get(path) {
+        return Some(vec![*blob]);
     }
+    let folder = format!("{path}/");
+    let below = blobs.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
+    let chunks: Vec<_> = below.map(|(_, blob)| *blob).collect();
+    (!chunks.is_empty()).then_some(chunks)
 }
 
 /// A chunk of a file, and the hash and length of the file up to its end.
@@ -72,13 +67,8 @@ struct Hashed {
     length: u64,
 }
 
-/// A name in a folder.
-#[derive(Clone)]
-struct Named {
-    name: String,
-    id: gix::ObjectId,
-    is_folder: bool,
-}
+/// A name in a folder, its object, and whether that is a folder.
+type FolderEntry = (String, gix::ObjectId, bool);
 
 /// Reads records to verify them.
 pub(super) struct Digests<'a> {
@@ -90,7 +80,7 @@ pub(super) struct Digests<'a> {
     /// The full chunks of files, by the first of them.
     beginnings: HashMap<gix::ObjectId, Vec<Hashed>>,
     /// What folders within records hold.
-    folders: HashMap<gix::ObjectId, Vec<Named>>,
+    folders: HashMap<gix::ObjectId, Vec<FolderEntry>>,
     buffer: Vec<u8>,
 }
 
@@ -101,15 +91,15 @@ impl<'a> Digests<'a> {
         Self { git, objects, commits, known, beginnings, folders, buffer }
     }
 
-    /// Returns the commit of a record, with all paths below it.
-    pub fn tree(&mut self, commit: &ObjectId) -> Result<RecordTree> {
+    /// Returns the message of a record's commit, and what is in its tree.
+    pub fn tree(&mut self, commit: &ObjectId) -> Result<(String, Blobs)> {
         let id = objects::to_gix(commit)?;
         let kept = self.commits.borrow_mut().remove(&id);
-        let KeptCommit { message, tree } = if let Some(kept) = kept {
+        let (message, tree) = if let Some(kept) = kept {
             kept
         } else {
             let found = self.objects.find_commit(&id, &mut self.buffer);
-            KeptCommit::of(&found.map_err(|error| anyhow!("read {commit}: {error}"))?)
+            message_and_tree(&found.map_err(|error| anyhow!("read {commit}: {error}"))?)
         };
         let mut unread = vec![(String::new(), tree, 0)];
         let mut blobs = BTreeMap::new();
@@ -117,7 +107,7 @@ impl<'a> Digests<'a> {
             if depth > MAX_DEPTH {
                 return Err(anyhow!("the tree of {commit} has more than {MAX_DEPTH} levels"));
             }
-            for Named { name, id, is_folder } in self.folder(&tree, depth)? {
+            for (name, id, is_folder) in self.folder(&tree, depth)? {
                 let path = format!("{prefix}{name}");
                 if is_folder {
                     unread.push((format!("{path}/"), id, depth + 1));
@@ -126,7 +116,7 @@ impl<'a> Digests<'a> {
                 }
             }
         }
-        Ok(RecordTree { message, blobs })
+        Ok((message, blobs))
     }
 
     /// Returns the digest of a file that is made of `chunks`.
@@ -184,7 +174,7 @@ impl<'a> Digests<'a> {
     }
 
     /// Returns what a folder holds. Those within records are remembered; the record itself is the only one of its kind.
-    fn folder(&mut self, tree: &gix::ObjectId, depth: usize) -> Result<Vec<Named>> {
+    fn folder(&mut self, tree: &gix::ObjectId, depth: usize) -> Result<Vec<FolderEntry>> {
         if let Some(known) = self.folders.get(tree) {
             return Ok(known.clone());
         }
@@ -192,11 +182,7 @@ impl<'a> Digests<'a> {
             .read_folder(tree)?
             .entries
             .iter()
-            .map(|entry| Named {
-                name: entry.filename.to_string(),
-                id: entry.oid.to_owned(),
-                is_folder: entry.mode.is_tree(),
-            })
+            .map(|entry| (entry.filename.to_string(), entry.oid.to_owned(), entry.mode.is_tree()))
             .collect();
         if depth > 0 && self.folders.len() < MAX_KNOWN_FOLDERS {
             self.folders.insert(*tree, found.clone());
@@ -241,7 +227,7 @@ mod tests {
         let (read, ()) = counters::during(&counters::OBJECTS_VERIFIED, || {
             for _ in 0..3 {
                 let [found] = &digests.folder(&validation, 1).unwrap()[..] else { panic!("one name") };
-                assert_eq!((found.name.as_str(), found.id, found.is_folder), ("stdout", blob, false));
+                assert_eq!(*found, ("stdout".to_owned(), blob, false));
             }
         });
         assert_eq!(read, 1);

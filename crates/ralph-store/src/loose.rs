@@ -23,80 +23,70 @@ const FIRST_READ_BYTES: usize = 16 * 1024;
 /// The objects of a repository: its loose ones are read here, all others by the library.
 pub(super) struct Objects<'a> {
     git: &'a gix::Repository,
-    loose: RefCell<LooseObjects>,
-}
-
-impl<'a> Objects<'a> {
-    pub fn of(git: &'a gix::Repository) -> Self {
-        Self { git, loose: RefCell::new(LooseObjects::of(git)) }
-    }
+    folder: PathBuf,
+    /// The loose objects that were there at the start, without those of alternates: for others no file is looked for.
+    listed: HashSet<gix::ObjectId>,
+    /// The bytes of a file, and what inflates them.
+    buffers: RefCell<(Vec<u8>, Inflate)>,
 }
 
 impl Find for Objects<'_> {
     fn try_find<'b>(&self, id: &gix::oid, buffer: &'b mut Vec<u8>) -> gix::Result<Option<Data<'b>>> {
-        match self.loose.borrow_mut().read(&id.to_owned(), buffer) {
+        match self.read(&id.to_owned(), buffer) {
             Some(kind) => Ok(Some(Data { kind, object_hash: id.kind(), data: buffer })),
             None => self.git.objects.try_find(id, buffer),
         }
     }
 }
 
-/// The loose objects of a repository, without those of its alternates.
-struct LooseObjects {
-    folder: PathBuf,
-    /// Those that were there at the start: for others no file is looked for.
-    listed: HashSet<gix::ObjectId>,
-    file: Vec<u8>,
-    inflate: Inflate,
-}
-
-impl LooseObjects {
-    fn of(git: &gix::Repository) -> Self {
+impl<'a> Objects<'a> {
+    pub fn of(git: &'a gix::Repository) -> Self {
         let folder = git.objects.store_ref().path().to_owned();
         let store = gix::odb::loose::Store::at(&folder, git.object_hash());
         let listed = store.iter().filter_map(Result::ok).collect();
-        Self { folder, listed, file: vec![0; FIRST_READ_BYTES], inflate: Inflate::default() }
+        Self { git, folder, listed, buffers: RefCell::new((vec![0; FIRST_READ_BYTES], Inflate::default())) }
     }
 
     /// Reads an object into `to`. Returns `None` if it is not a loose one, or cannot be read: the library says why.
-    fn read(&mut self, id: &gix::ObjectId, to: &mut Vec<u8>) -> Option<Kind> {
+    fn read(&self, id: &gix::ObjectId, to: &mut Vec<u8>) -> Option<Kind> {
         if !self.listed.contains(id) {
             return None;
         }
-        let length = self.read_file(id)?;
-        let file = &self.file[..length];
+        let (file, inflate) = &mut *self.buffers.borrow_mut();
+        let length = self.read_file(id, file)?;
+        let file = &file[..length];
         let mut header = [0; MAX_HEADER_BYTES];
-        self.inflate.reset();
-        let (status, consumed, written) = self.inflate.prefix(file, &mut header).ok()?;
+        inflate.reset();
+        let (status, consumed, written) = inflate.prefix(file, &mut header).ok()?;
         let (kind, size, body) = gix::objs::decode::loose_header(&header[..written]).ok()?;
         let size = usize::try_from(size).ok().filter(|_| size <= MAX_BLOB_BYTES)?;
         if status == Status::StreamEnd {
             to.clear();
             to.extend_from_slice(&header[body..written]);
         } else if status == Status::Ok && written.checked_sub(body)? <= size {
-            self.inflate.rest(&file[consumed..], &header[..written], body, to, size).ok()?;
+            inflate.rest(&file[consumed..], &header[..written], body, to, size).ok()?;
         }
         (to.len() == size).then_some(kind)
     }
 
-    /// Reads the file of an object. Returns its length.
-    fn read_file(&mut self, id: &gix::ObjectId) -> Option<usize> {
+    /// Reads the file of an object into `to`, which may be longer. Returns its length.
+    fn read_file(&self, id: &gix::ObjectId, to: &mut Vec<u8>) -> Option<usize> {
         let name = id.to_hex().to_string();
         let (first, rest) = name.split_at(2);
         let mut file = File::open(self.folder.join(first).join(rest)).ok()?;
         let mut length = 0;
         loop {
-            match file.read(&mut self.file[length..]) {
+            match file.read(&mut to[length..]) {
                 Ok(0) => return Some(length),
                 Ok(read) => length += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
-            if length < self.file.len() {
+            if length < to.len() {
                 // A file of the disk gives all that it has; of another, the stream will lack its end.
                 return Some(length);
             }
-            self.file.resize(2 * length, 0);
+            to.resize(2 * length, 0);
         }
     }
 }
@@ -113,7 +103,7 @@ mod tests {
             (0..90_000_u32).map(|i| ((i.wrapping_mul(2_654_435_761) >> 13) % 251) as u8).collect();
         let lengths = [0, 1, 15, 20, 21, 22, 28, 1_000, 16_000, 16_384, 17_000, 90_000];
         let ids = lengths.map(|length| git.write_blob(&noise[..length]).unwrap().detach());
-        let mut loose = LooseObjects::of(&git);
+        let loose = Objects::of(&git);
         let mut bytes = Vec::new();
         for _ in 0..2 {
             for (id, length) in ids.iter().zip(lengths) {

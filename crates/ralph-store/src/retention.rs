@@ -11,7 +11,7 @@ use ralph_os::process::Tool;
 
 use super::leftovers::{self, Leftover, is_older};
 use super::local::control::Control;
-use super::local::kept_settings::KeptSettings;
+use super::local::kept_settings;
 use super::local::last_written::last_of_all;
 use super::local::scratch::Scratch;
 use super::local::spool::Spool;
@@ -163,7 +163,7 @@ impl Store {
             self.notes().forget(&going.session, at)?;
             self.forget_listing()?;
             Control::of(self.repository(), &going.session).clear()?;
-            KeptSettings::of(self.repository(), &going.session).remove()?;
+            kept_settings::remove(self.repository(), &going.session)?;
         }
         Ok(())
     }

@@ -10,16 +10,16 @@ use serde::Serialize;
 
 use ralph_core::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
 
-use super::digests::Digests;
+use super::digests::{Digests, chunks};
 use super::files::Manifest;
 use super::message::{self, Subject};
 use super::reading::blobs::shallow_ends;
 use super::reading::chain::Chain;
 use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
-use super::share::incoming::{self, Arrival, Inspection};
+use super::share::incoming::{self, Inspection};
 use super::share::sync_state;
-use super::{SessionLog, SessionQuery, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
+use super::{RecordReader, SessionLog, SessionQuery, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
 const REPLACE_PREFIX: &str = "refs/replace/";
@@ -93,12 +93,7 @@ impl Store {
         let mut reader = self.reader()?;
         reader.git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
         let mut digests = Digests::new(&reader.git);
-        let beside = VerifyContext {
-            git: &reader.git,
-            is_deep: reader.ends.is_empty(),
-            snapshots: self.refs_of_ours(SNAPSHOT_PREFIX)?,
-            replaced: self.replaced()?,
-        };
+        let (snapshots, replaced) = (self.refs_of_ours(SNAPSHOT_PREFIX)?, self.replaced()?);
         let (mut found, mut logs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for (refs, tip) in self.log_tips()?.iter().rev() {
             digests.commits.borrow_mut().clear();
@@ -107,7 +102,7 @@ impl Store {
             let chain = Chain { objects, commits, lookup: None, ..reader.chain(refs) };
             match chain.log(tip, |tip| query.takes(tip), &mut failed) {
                 Ok(Some(log)) => {
-                    verify_log(&log, &beside, &mut digests, &mut verified)?;
+                    verify_log(&log, &reader, &snapshots, &replaced, &mut digests, &mut verified)?;
                     found.push(std::mem::take(&mut verified.findings));
                     logs.push(log);
                 }
@@ -193,9 +188,8 @@ impl Store {
                 continue;
             }
             let Some(refs) = SessionRefs::from_log(&name) else { continue };
-            let arrival = Arrival { refs: &refs, tip: &tip, here: None, ends: &ends };
             // A remote may have had what was never good enough to get a name here.
-            if matches!(incoming::look_at_log(&git, &arrival), Ok(Inspection::Ours(_))) {
+            if matches!(incoming::look_at_log(&git, &refs, &tip, None, &ends), Ok(Inspection::Ours(_))) {
                 lost.insert(name, tip);
             }
         }
@@ -203,29 +197,22 @@ impl Store {
     }
 }
 
-/// What records are compared with, other than their own objects.
-struct VerifyContext<'a> {
-    git: &'a gix::Repository,
-    /// False if this is a shallow clone.
-    is_deep: bool,
-    snapshots: BTreeMap<String, ObjectId>,
-    /// Objects for which git shows others, in hexadecimal.
-    replaced: BTreeSet<String>,
-}
-
 /// Verifies a session. In packs the older of two alike is a delta on the newer one: from the newest record to the
 /// oldest, each is made from one that is known.
 fn verify_log(
     log: &SessionLog,
-    beside: &VerifyContext<'_>,
+    reader: &RecordReader<'_>,
+    snapshots: &BTreeMap<String, ObjectId>,
+    replaced: &BTreeSet<String>,
     digests: &mut Digests<'_>,
     verified: &mut VerifyReport,
 ) -> Result<()> {
     verified.sessions += 1;
+    let is_deep = reader.ends.is_empty();
     let mut found = Vec::new();
     for entry in log.entries.iter().rev() {
         verified.records += 1;
-        if beside.replaced.contains(entry.commit.as_str()) {
+        if replaced.contains(entry.commit.as_str()) {
             let commit = &entry.commit;
             let what = format!(
                 "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` removes the replacement"
@@ -237,15 +224,15 @@ fn verify_log(
             let words = format!("{error:#}");
             verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
         }
-        let has_snapshots = beside.is_deep && beside.snapshots.contains_key(&log.refs.snapshot());
+        let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
         if let Some(snapshot) = entry.snapshot.as_ref().filter(|_| has_snapshots)
-            && !snapshots::has(beside.git, snapshot)?
+            && !snapshots::has(&reader.git, snapshot)?
         {
             verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
         }
         found.push(std::mem::take(&mut verified.findings));
     }
-    verify_chain(log, beside.is_deep, verified);
+    verify_chain(log, is_deep, verified);
     found.push(std::mem::take(&mut verified.findings));
     verified.findings = found.into_iter().rev().flatten().collect();
     Ok(())
@@ -262,8 +249,8 @@ fn verify_record(
         verified.found(log, Some(entry), "this version cannot read its trailers");
         return Ok(());
     }
-    let record = digests.tree(&entry.commit)?;
-    let manifest = record.chunks("manifest.json").context("find manifest.json")?;
+    let (message, blobs) = digests.tree(&entry.commit)?;
+    let manifest = chunks(&blobs, "manifest.json").context("find manifest.json")?;
     let (manifest, _) = digests.bytes(&manifest)?;
     let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
     let mut expected: BTreeSet<Cow<'_, str>> = ["manifest.json".into()].into();
@@ -274,11 +261,11 @@ fn verify_record(
             None => drop(expected.insert(path.into())),
             Some(chunks) => {
                 // The claimed number may be any: of those that are not here, the first few are enough to name.
-                let names = (0..chunks).take(record.blobs.len() + 1);
+                let names = (0..chunks).take(blobs.len() + 1);
                 expected.extend(names.map(|chunk| format!("{path}/{chunk:05}").into()));
             }
         }
-        let Some(chunks) = record.chunks(path) else {
+        let Some(chunks) = chunks(&blobs, path) else {
             verified.found(log, Some(entry), format!("{path} is missing"));
             continue;
         };
@@ -294,21 +281,21 @@ fn verify_record(
             verified.found(log, Some(entry), format!("{path} does not match manifest.json"));
         }
     }
-    for path in record.blobs.keys().filter(|path| !expected.contains(path.as_str())) {
+    for path in blobs.keys().filter(|path| !expected.contains(path.as_str())) {
         verified.found(log, Some(entry), format!("{path} is not in manifest.json"));
     }
-    for path in expected.iter().filter(|path| !record.blobs.contains_key(path.as_ref())) {
+    for path in expected.iter().filter(|path| !blobs.contains_key(path.as_ref())) {
         verified.found(log, Some(entry), format!("{path} is missing"));
     }
     // A file that the manifest forgot is read anyway: the message must agree with it.
     for path in REPEATED_IN_MESSAGE {
         if !repeated.contains_key(path)
-            && let Some(chunks) = record.chunks(path)
+            && let Some(chunks) = chunks(&blobs, path)
         {
             repeated.insert(path, digests.bytes(&chunks)?.0);
         }
     }
-    verify_message(entry, &manifest, &record.message, &repeated, &mut |what| {
+    verify_message(entry, &manifest, &message, &repeated, &mut |what| {
         verified.found(log, Some(entry), what);
     })
 }

@@ -160,9 +160,9 @@ fn what_differs_is_said_a_line_each() {
         let (start, now) = (layers(start), layers(now));
         let (config, other) = (start.config().unwrap(), now.config().unwrap());
         let call = Flags::default();
-        let found = Comparison { config: &config, other: &other, call: &call }.with_now().unwrap();
-        let kept = (!found.kept.is_empty()).then(|| format!("kept: {}", found.kept.join(", ")));
-        let said: Vec<String> = found.lines.into_iter().chain(kept).collect();
+        let (lines, kept) = unlike_now(&config, &other, &call).unwrap();
+        let kept = (!kept.is_empty()).then(|| format!("kept: {}", kept.join(", ")));
+        let said: Vec<String> = lines.into_iter().chain(kept).collect();
         assert_eq!(said.join("\n"), expected);
     }
 }

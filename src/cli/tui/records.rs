@@ -17,8 +17,7 @@ use ralph_core::summary::summarize;
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, ControlRequests, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool,
-    Store,
+    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool, Store,
 };
 use ralph_ui::tui::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place,
@@ -93,7 +92,7 @@ impl Records {
 
     fn live_of(&self, holder: &Holder) -> Live {
         let control = Control::of(self.store.repository(), &holder.session);
-        let ControlRequests { stop } = control.look().unwrap_or_default();
+        let stop = control.look().unwrap_or_default();
         let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
         let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
         let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
@@ -178,7 +177,7 @@ impl Records {
     fn list(&self, seen: &mut Seen) -> Result<()> {
         let mut unread = Vec::new();
         let listing = self.store.listing(|_| true, &mut unread)?;
-        let mut unreadable: Vec<Error> = unread.into_iter().map(|session| session.error).collect();
+        let mut unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
         let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
         for rows in listing.sessions() {
             if !self.wanted.is_for(&rows.refs.session, rows.feature) {

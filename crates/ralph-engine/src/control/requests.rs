@@ -16,6 +16,6 @@ pub(crate) struct Steering {
 impl Steering {
     /// Returns true if a stop was requested, at once or after the iteration.
     pub fn is_stop_requested(&self) -> bool {
-        self.control.look().is_ok_and(|requests| requests.stop.is_some())
+        self.control.look().is_ok_and(|stop| stop.is_some())
     }
 }

@@ -1,21 +1,20 @@
 //! Requests to stop, from other terminals to a running session.
 
 use ralph_core::record::StopReason;
-use ralph_store::ControlRequests;
 
 use crate::running::{Ending, NextStep, Running};
 
 impl Running<'_> {
     /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
     pub(crate) fn poll_control(&mut self) -> Option<NextStep> {
-        let requests = match self.steering.control.look() {
-            Ok(requests) => requests,
+        let stop = match self.steering.control.look() {
+            Ok(stop) => stop,
             Err(error) => {
                 self.warn(format!("cannot read requests to this loop: {error:#}"));
-                ControlRequests::default()
+                None
             }
         };
-        requests.stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
+        stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
     }
 
     /// Returns true if a stop was requested, at once or after the iteration.

@@ -34,12 +34,6 @@ pub enum Stop {
     Now,
 }
 
-/// The requests that are pending.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ControlRequests {
-    pub stop: Option<Stop>,
-}
-
 impl Control {
     pub fn of(repository: &Repository, session: &SessionId) -> Self {
         let dir = repository.ralph_dir().join("control").join(session.as_str());
@@ -47,16 +41,16 @@ impl Control {
     }
 
     /// Reads the pending requests. Writes nothing.
-    pub fn look(&self) -> Result<ControlRequests> {
-        let mut requests = ControlRequests::default();
+    pub fn look(&self) -> Result<Option<Stop>> {
+        let mut stop = None;
         for path in disk::children(&self.dir)? {
             match path.file_name().unwrap_or_default() {
-                STOP_NOW => requests.stop = Some(Stop::Now),
-                STOP if requests.stop.is_none() => requests.stop = Some(Stop::AfterIteration),
+                STOP_NOW => stop = Some(Stop::Now),
+                STOP if stop.is_none() => stop = Some(Stop::AfterIteration),
                 _ => {}
             }
         }
-        Ok(requests)
+        Ok(stop)
     }
 
     /// Returns true if an immediate stop was requested. Checks one file.
@@ -145,7 +139,7 @@ mod tests {
     fn there_are_no_requests_if_no_file_exists() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
-        assert_eq!(control.look().unwrap(), ControlRequests::default());
+        assert_eq!(control.look().unwrap(), None);
         control.clear().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "looking writes nothing");
     }
@@ -155,13 +149,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
         control.ask_to_stop(Stop::AfterIteration).unwrap();
-        assert_eq!(control.look().unwrap().stop, Some(Stop::AfterIteration));
+        assert_eq!(control.look().unwrap(), Some(Stop::AfterIteration));
         assert!(!control.is_stopped_now());
         control.ask_to_stop(Stop::Now).unwrap();
-        assert_eq!(control.look().unwrap().stop, Some(Stop::Now));
+        assert_eq!(control.look().unwrap(), Some(Stop::Now));
         assert!(control.is_stopped_now());
         control.clear().unwrap();
-        assert_eq!(control.look().unwrap(), ControlRequests::default());
+        assert_eq!(control.look().unwrap(), None);
         assert!(!control.dir.exists());
     }
 }

@@ -36,18 +36,11 @@ pub(crate) struct Chain<'a> {
 }
 
 /// The commits that a walk kept: the first [`MAX_KEPT_COMMITS`] that it read.
-pub(crate) type Commits = RefCell<HashMap<gix::ObjectId, KeptCommit>>;
+pub(crate) type Commits = RefCell<HashMap<gix::ObjectId, (String, gix::ObjectId)>>;
 
-/// What a walk kept of a commit.
-pub(crate) struct KeptCommit {
-    pub message: String,
-    pub tree: gix::ObjectId,
-}
-
-impl KeptCommit {
-    pub fn of(commit: &CommitRef<'_>) -> Self {
-        Self { message: String::from_utf8_lossy(commit.message).into_owned(), tree: commit.tree() }
-    }
+/// Returns what is kept of a commit: its message and its tree.
+pub(crate) fn message_and_tree(commit: &CommitRef<'_>) -> (String, gix::ObjectId) {
+    (String::from_utf8_lossy(commit.message).into_owned(), commit.tree())
 }
 
 /// Maximum number of commits that are kept; each takes as much memory as its message.
@@ -172,7 +165,7 @@ impl Chain<'_> {
         if let Some(commits) = self.commits
             && commits.borrow().len() < MAX_KEPT_COMMITS
         {
-            commits.borrow_mut().insert(id, KeptCommit::of(commit));
+            commits.borrow_mut().insert(id, message_and_tree(commit));
         }
     }
 }

@@ -26,13 +26,8 @@ pub struct Listing {
     is_of_all: bool,
 }
 
-/// A session that cannot be read, or not all of it.
-#[derive(Debug)]
-pub struct UnreadableSession {
-    /// `None` if its ref names no commit.
-    pub refs: Option<SessionRefs>,
-    pub error: Error,
-}
+/// A session that cannot be read, or not all of it; `None` if its ref names no commit.
+pub type UnreadableSession = (Option<SessionRefs>, Error);
 
 /// One session in a listing.
 #[derive(Debug)]
@@ -185,7 +180,7 @@ impl Store {
                     // Half a session is not for the cache.
                     let is_broken = gap.is_some();
                     is_whole &= !is_broken;
-                    unreadable.extend(gap.map(|error| UnreadableSession { refs: Some(refs.clone()), error }));
+                    unreadable.extend(gap.map(|error| (Some(refs.clone()), error)));
                     read += entries.len();
                     let mut fresh = String::new();
                     for entry in &entries {
@@ -195,11 +190,11 @@ impl Store {
                     let cached = if is_joined { rows } else { 0..0 };
                     sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
                 }
-                Err(error) => unreadable.push(UnreadableSession { refs: Some(refs), error }),
+                Err(error) => unreadable.push((Some(refs), error)),
             }
         }
         let unusable = self.unusable_sessions()?.into_iter();
-        unreadable.extend(unusable.map(|error| UnreadableSession { refs: None, error }));
+        unreadable.extend(unusable.map(|error| (None, error)));
         let listing = Listing { cached: cache.text, sessions, is_of_all };
         if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.

@@ -38,25 +38,21 @@ pub(crate) enum Inspection {
     Foreign,
 }
 
-/// How what came in relates to what is here under its name.
-pub(crate) struct Arrival<'a> {
-    pub refs: &'a SessionRefs,
-    pub tip: &'a ObjectId,
-    /// What the ref of that name is here.
-    pub here: Option<&'a ObjectId>,
-    /// Where the clone is shallow.
-    pub ends: &'a BTreeSet<gix::ObjectId>,
-}
-
 /// The words for two sides that both went on.
 const DIVERGED: &str = "it went on here and there in different ways";
 
-/// Looks at a log down to what is here already.
-pub(crate) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
+/// Looks at what came in as the log `refs`, down to what is `here` under its name already; `ends` is where the clone is shallow.
+pub(crate) fn look_at_log(
+    git: &gix::Repository,
+    refs: &SessionRefs,
+    tip: &ObjectId,
+    here: Option<&ObjectId>,
+    ends: &BTreeSet<gix::ObjectId>,
+) -> Result<Inspection> {
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut trees = HashSet::new();
-    let mut next = Some(objects::to_gix(arrival.tip)?);
-    let here = arrival.here.map(objects::to_gix).transpose()?;
+    let mut next = Some(objects::to_gix(tip)?);
+    let here = here.map(objects::to_gix).transpose()?;
     let mut is_joined = here.is_none();
     while let Some(id) = next {
         if Some(id) == here {
@@ -81,7 +77,7 @@ pub(crate) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
             }
             bail!("a commit that is not ours stands below one that is: {}", id.to_hex());
         };
-        if SessionRefs::new(&entry.feature, entry.session.clone()) != *arrival.refs {
+        if SessionRefs::new(&entry.feature, entry.session.clone()) != *refs {
             bail!("{} is a record of another session", id.to_hex());
         }
         if !stays_inside(&entry.feature) {
@@ -91,7 +87,7 @@ pub(crate) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
             bail!("{} has more than one parent", id.to_hex());
         }
         look_at_tree(git, tree, 1, &mut trees)?;
-        let is_end = arrival.ends.contains(&id);
+        let is_end = ends.contains(&id);
         let is_start =
             entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
         if !is_end && parents.is_empty() != is_start {
@@ -106,7 +102,7 @@ pub(crate) fn look_at_log(git: &gix::Repository, arrival: &Arrival<'_>) -> Resul
     if !is_joined {
         bail!("{DIVERGED}");
     }
-    if arrival.here.is_none() && entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+    if here.is_none() && entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
         bail!("this version can read none of its records");
     }
     entries.reverse();
@@ -126,9 +122,15 @@ fn check_numbers(entries: &[LogEntry]) -> Result<()> {
 
 /// Looks at a chain of snapshots down to what is here already. What the snapshots hold is the project's, and is
 /// only ever written to a work tree by git itself.
-pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) -> Result<Inspection> {
-    let mut next = Some(objects::to_gix(arrival.tip)?);
-    let here = arrival.here.map(objects::to_gix).transpose()?;
+pub(super) fn look_at_snapshots(
+    git: &gix::Repository,
+    refs: &SessionRefs,
+    tip: &ObjectId,
+    here: Option<&ObjectId>,
+    ends: &BTreeSet<gix::ObjectId>,
+) -> Result<Inspection> {
+    let mut next = Some(objects::to_gix(tip)?);
+    let here = here.map(objects::to_gix).transpose()?;
     let mut count = 0;
     while let Some(id) = next {
         if Some(id) == here {
@@ -142,15 +144,14 @@ pub(super) fn look_at_snapshots(git: &gix::Repository, arrival: &Arrival<'_>) ->
             break;
         }
         let named = message::named_in(&message);
-        if named.map(|(session, feature)| SessionRefs::new(&feature, session)).as_ref() != Some(arrival.refs)
-        {
+        if named.map(|(session, feature)| SessionRefs::new(&feature, session)).as_ref() != Some(refs) {
             bail!("{} is a snapshot of another session", id.to_hex());
         }
         count += 1;
         if count > CHAIN_LIMIT {
             bail!("it has more than {CHAIN_LIMIT} snapshots");
         }
-        next = parents.first().copied().filter(|_| !arrival.ends.contains(&id));
+        next = parents.first().copied().filter(|_| !ends.contains(&id));
     }
     if here.is_some() {
         bail!("{DIVERGED}");

@@ -12,10 +12,10 @@ use crate::objects::{self, Quarantine};
 use crate::reading::blobs::{bounded, read_commit};
 use crate::reading::session_log::SessionLog;
 use crate::refs::naming::{NOTES, SessionRefs};
-use crate::{SessionQuery, Store};
+use crate::{SessionQuery, Store, message};
 use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
 
-use super::shared_ref::{MergeResult, NewCommit};
+use super::shared_ref::MergeResult;
 use super::sync_state::cleaned_refs;
 
 /// Bytes of a note, and of a line in it. What is longer was not written by us.
@@ -67,25 +67,8 @@ fn is_of(line: &str, session: &SessionId) -> bool {
     line.strip_prefix(session.as_str()).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// Ids of sessions whose lines do not belong into the notes.
-struct Unwanted {
-    /// What was purged or cleaned away, and is not here.
-    here: BTreeSet<String>,
-    /// What was purged.
-    there: BTreeSet<String>,
-}
-
 fn is_of_any(line: &str, sessions: &BTreeSet<String>) -> bool {
     line.split_once(':').is_some_and(|(session, _)| sessions.contains(session))
-}
-
-/// What notes are to be.
-#[derive(Clone, Copy)]
-struct NewNotes<'a> {
-    all: &'a Blobs,
-    /// The commits whose notes differ from those of `base`.
-    changed: &'a BTreeSet<String>,
-    base: Option<&'a ObjectId>,
 }
 
 /// The notes of one repository.
@@ -223,8 +206,7 @@ impl Notes<'_> {
                 return Ok(None);
             }
             let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-            let new =
-                self.write(&quarantine, NewNotes { all: &all, changed: &changed, base: here }, &parents, at)?;
+            let new = self.write(&quarantine, &all, &changed, here, &parents, at)?;
             Ok(Some((new, changed.len())))
         })?;
         Ok(changed.unwrap_or_default())
@@ -243,8 +225,8 @@ impl Notes<'_> {
         // Where ours cannot be read, the records say what they were.
         let ours = here.map(|here| blobs(&git, here)).transpose().unwrap_or_default().unwrap_or_default();
         let (_scratch, quarantine) = self.store.new_objects()?;
-        let unwanted = self.unwanted()?;
-        let is_all_wanted = unwanted.here.is_empty() && unwanted.there.is_empty();
+        let (unwanted_here, unwanted_there) = self.unwanted()?;
+        let is_all_wanted = unwanted_here.is_empty() && unwanted_there.is_empty();
         let commits: BTreeSet<&String> = ours.keys().chain(their_notes.keys()).collect();
         let (mut all, mut wanted) = (ours.clone(), ours.clone());
         let mut changed = BTreeSet::new();
@@ -261,7 +243,7 @@ impl Notes<'_> {
                 continue;
             }
             let union = settled(union);
-            for (notes, sessions) in [(&mut all, &unwanted.there), (&mut wanted, &unwanted.here)] {
+            for (notes, sessions) in [(&mut all, &unwanted_there), (&mut wanted, &unwanted_here)] {
                 let lines: BTreeSet<String> =
                     union.iter().filter(|line| !is_of_any(line, sessions)).cloned().collect();
                 let known = versions.iter().find(|(_, known)| *known == lines).map(|(blob, _)| *blob);
@@ -275,16 +257,19 @@ impl Notes<'_> {
                 }
             }
         }
-        let new = NewNotes { all: &all, changed: &changed, base: here.filter(|_| !ours.is_empty()) };
+        let base = here.filter(|_| !ours.is_empty());
         let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
         if wanted == all {
             let kept = self.store.fast_forward(here, theirs, all == ours, all == their_notes)?;
             return kept
-                .map_or_else(|| self.write(&quarantine, new, &parents, at), Ok)
+                .map_or_else(|| self.write(&quarantine, &all, &changed, base, &parents, at), Ok)
                 .map(MergeResult::same);
         }
-        let there =
-            if all == their_notes { theirs.clone() } else { self.write(&quarantine, new, &parents, at)? };
+        let there = if all == their_notes {
+            theirs.clone()
+        } else {
+            self.write(&quarantine, &all, &changed, base, &parents, at)?
+        };
         if let Some(here) =
             here.filter(|here| wanted == ours && self.store.is_ancestor(&there, here).unwrap_or(false))
         {
@@ -292,31 +277,33 @@ impl Notes<'_> {
         }
         // It has theirs in its history, so that they need not be fetched again.
         let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
-        let here = self.write(&quarantine, NewNotes { all: &wanted, ..new }, &parents, at)?;
+        let here = self.write(&quarantine, &wanted, &changed, base, &parents, at)?;
         Ok(MergeResult { here, there })
     }
 
-    /// Returns the sessions whose lines are not wanted.
-    fn unwanted(&self) -> Result<Unwanted> {
+    /// Returns the ids of the sessions whose lines are not wanted here, what was purged or cleaned away and is not here, and of
+    /// those that are wanted nowhere, what was purged.
+    fn unwanted(&self) -> Result<(BTreeSet<String>, BTreeSet<String>)> {
         let there = session_ids(self.store.tombstones().all()?.into_keys());
         let mut here = session_ids(cleaned_refs(self.store.repository())?.into_iter());
         here.extend(there.iter().cloned());
         for refs in self.store.session_names()? {
             here.remove(refs.session.as_str());
         }
-        Ok(Unwanted { here, there })
+        Ok((here, there))
     }
 
-    /// Writes notes: a folder for the first two digits, as git does with many. Folders in which nothing changed
-    /// since `here` stay as they are.
+    /// Writes notes: a folder for the first two digits, as git does with many. Folders without any of the `changed` commits
+    /// stay as they are in `base`.
     fn write(
         &self,
         quarantine: &Quarantine,
-        new: NewNotes<'_>,
+        all: &Blobs,
+        changed: &BTreeSet<String>,
+        base: Option<&ObjectId>,
         parents: &[ObjectId],
         at: Timestamp,
     ) -> Result<ObjectId> {
-        let NewNotes { all, changed, base } = new;
         let git = self.store.open_git()?;
         let before = base.map(|base| folders(&git, base)).transpose()?.unwrap_or_default();
         let mut groups: BTreeMap<&str, BTreeMap<String, gix::ObjectId>> = BTreeMap::new();
@@ -333,8 +320,8 @@ impl Notes<'_> {
             root.insert(name.to_owned(), (tree, true));
         }
         let tree = quarantine.write_folder(&root)?;
-        let commit = NewCommit::version(parents, "Notes of iterations", "notes", at);
-        self.store.commit_tree(quarantine, &tree, &commit)
+        let message = message::signed("Notes of iterations", "notes");
+        self.store.commit_version(quarantine, &tree, parents, &message, at)
     }
 
     /// Returns the iterations that the note on a commit of the project names.

@@ -12,8 +12,6 @@ use crate::refs::naming::slug;
 use crate::{Store, message};
 use ralph_core::record::Timestamp;
 
-use super::shared_ref::NewCommit;
-
 const PREFIX: &str = "refs/ralph-progress/";
 
 impl Store {
@@ -25,9 +23,8 @@ impl Store {
         let tree = quarantine.write_tree(&BTreeMap::new())?;
         let author = self.repository().author.clone();
         let signature = Signature { author, authored_at: at, committed_at: at };
-        let commit =
-            NewCommit { parents: old.as_slice(), signature, message: message::of_clearing(feature, at) };
-        let commit = self.commit_tree(&quarantine, &tree, &commit)?;
+        let message = message::of_clearing(feature, at);
+        let commit = self.commit_tree(&quarantine, &tree, old.as_slice(), &signature, &message)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
         self.refs().move_all(&[update])?;
         Ok(name)

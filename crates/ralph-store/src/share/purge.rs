@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::local::control::Control;
 use crate::local::disk;
-use crate::local::kept_settings::KeptSettings;
+use crate::local::kept_settings;
 use crate::local::spool::Spool;
 use crate::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use crate::retention::{ASIDE, is_of};
@@ -14,7 +14,7 @@ use crate::{Store, message};
 use ralph_core::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 
 use super::remote::{Connection, PushOutcome, Remote, Strictness};
-use super::sync::{CleanedRefs, Direction, KeptRef, Snapshots, SyncOptions};
+use super::sync::KeptRef;
 
 /// What was taken away.
 #[derive(Debug, Default, Serialize)]
@@ -31,33 +31,24 @@ pub struct PurgeReport {
     pub left: Vec<KeptRef>,
 }
 
-/// A session that is to go.
-pub struct Purge<'a> {
-    pub store: &'a Store,
-    pub session: &'a SessionId,
-    pub at: Timestamp,
-}
-
-impl Purge<'_> {
+impl Store {
     /// Returns what a purge takes away here: refs, and texts that were kept.
-    pub fn plan(&self) -> Result<PurgeReport> {
-        let here = self.tips()?.into_iter().map(|(name, _)| name).collect();
-        Ok(PurgeReport { here, kept: self.kept()?, ..PurgeReport::default() })
+    pub fn plan_purge(&self, session: &SessionId) -> Result<PurgeReport> {
+        let here = self.tips_of(session)?.into_iter().map(|(name, _)| name).collect();
+        Ok(PurgeReport { here, kept: self.kept_of(session)?, ..PurgeReport::default() })
     }
 
-    fn tips(&self) -> Result<Vec<(String, ObjectId)>> {
+    fn tips_of(&self, session: &SessionId) -> Result<Vec<(String, ObjectId)>> {
         let mut tips = Vec::new();
         for prefix in [LOG_PREFIX, SNAPSHOT_PREFIX] {
-            tips.extend(
-                self.store.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, self.session)),
-            );
+            tips.extend(self.refs_of_ours(prefix)?.into_iter().filter(|(name, _)| is_of(name, session)));
         }
         // Restorations hold its files, too, and so may refs that replaced its own.
         for (name, tip) in
-            ASIDE.iter().map(|prefix| self.store.refs().below(prefix)).collect::<Result<Vec<_>>>()?.concat()
+            ASIDE.iter().map(|prefix| self.refs().below(prefix)).collect::<Result<Vec<_>>>()?.concat()
         {
-            let named = self.store.message(&tip).ok().and_then(|message| message::named_in(&message));
-            if named.is_some_and(|(named, _)| named == *self.session) {
+            let named = self.message(&tip).ok().and_then(|message| message::named_in(&message));
+            if named.is_some_and(|(named, _)| named == *session) {
                 tips.push((name, tip));
             }
         }
@@ -65,40 +56,39 @@ impl Purge<'_> {
     }
 
     /// Removes a session locally. The tombstone comes first, so that no sync brings it back meanwhile.
-    pub fn here(&self) -> Result<PurgeReport> {
-        let Self { store, session, at } = *self;
-        if store.is_running(session)? {
+    pub fn purge(&self, session: &SessionId, at: Timestamp) -> Result<PurgeReport> {
+        if self.is_running(session)? {
             let refusal = Refusal::new(format!("session {session} runs"));
             return Err(refusal.with_hint(format!("stop it first: `{RALPH} stop`")).into());
         }
-        let tips = self.tips()?;
+        let tips = self.tips_of(session)?;
         let purged: Vec<SessionRefs> =
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
-        store.tombstones().add(&purged, at)?;
+        self.tombstones().add(&purged, at)?;
         if !tips.is_empty() {
-            store.refs().delete(&tips)?;
+            self.refs().delete(&tips)?;
         }
-        store.forget_listing()?;
-        let notes = store.notes().forget(session, at)?;
-        Control::of(store.repository(), session).clear()?;
-        KeptSettings::of(store.repository(), session).remove()?;
-        if let Some(spool) = Spool::of(store.repository(), session)? {
-            spool.remove(store.repository())?;
+        self.forget_listing()?;
+        let notes = self.notes().forget(session, at)?;
+        Control::of(self.repository(), session).clear()?;
+        kept_settings::remove(self.repository(), session)?;
+        if let Some(spool) = Spool::of(self.repository(), session)? {
+            spool.remove(self.repository())?;
         }
-        let kept = self.forget_kept()?;
+        let kept = self.forget_kept(session)?;
         let here = tips.into_iter().map(|(name, _)| name).collect();
         Ok(PurgeReport { here, notes, kept, ..PurgeReport::default() })
     }
 
     /// Returns what was put aside of a session, or holds a journal with it, or what its loop said beside a screen.
-    fn kept(&self) -> Result<Vec<Utf8PathBuf>> {
+    fn kept_of(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
         let mut found = Vec::new();
         for folder in ["kept", "talk"] {
-            for path in disk::children(&self.store.repository().ralph_dir().join(folder))? {
-                let is_named = path.file_name().is_some_and(|name| name.ends_with(self.session.as_str()));
+            for path in disk::children(&self.repository().ralph_dir().join(folder))? {
+                let is_named = path.file_name().is_some_and(|name| name.ends_with(session.as_str()));
                 let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
                 let text = if is_folder { None } else { disk::read_if_there(&path)? };
-                let id = self.session.as_str().as_bytes();
+                let id = session.as_str().as_bytes();
                 if is_named || text.is_some_and(|text| text.windows(id.len()).any(|part| part == id)) {
                     found.push(path);
                 }
@@ -108,8 +98,8 @@ impl Purge<'_> {
         Ok(found)
     }
 
-    fn forget_kept(&self) -> Result<Vec<Utf8PathBuf>> {
-        let found = self.kept()?;
+    fn forget_kept(&self, session: &SessionId) -> Result<Vec<Utf8PathBuf>> {
+        let found = self.kept_of(session)?;
         for path in &found {
             if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                 disk::remove_dir_if_there(path)?;
@@ -121,9 +111,14 @@ impl Purge<'_> {
     }
 
     /// Takes a session away at a remote, each ref only from where it was seen, and leaves the tombstone there.
-    pub fn there(&self, remote: &Remote, purged: &mut PurgeReport) -> Result<()> {
-        let Self { store, session, at } = *self;
-        let connection = Connection::new(store.repository(), remote);
+    pub fn purge_at(
+        &self,
+        remote: &Remote,
+        session: &SessionId,
+        at: Timestamp,
+        purged: &mut PurgeReport,
+    ) -> Result<()> {
+        let connection = Connection::new(self.repository(), remote);
         let listed = connection.list().with_context(|| format!("reach {}", remote.place()))?;
         let mut with_tombstone = Vec::new();
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
@@ -144,28 +139,21 @@ impl Purge<'_> {
                 }
             }
         }
-        store.tombstones().add(&with_tombstone, at)?;
-        if store.tombstones().all()?.is_empty() {
+        self.tombstones().add(&with_tombstone, at)?;
+        if self.tombstones().all()?.is_empty() {
             bail!("session {session} is neither here nor at {}", remote.place());
         }
-        let options = SyncOptions {
-            direction: Direction::Both,
-            snapshots: Snapshots::Leave,
-            cleaned: CleanedRefs::Leave,
-            at,
-        };
-        let left = store.sync_shared(remote, options)?;
-        purged.left.extend(left);
+        purged.left.extend(self.sync_shared(remote, at)?);
         Ok(())
     }
 
     /// Returns true if the tip of a ref at a remote is one of our commits; it is fetched to be looked at where it must.
     fn is_ours_there(&self, connection: &Connection<'_>, name: &str, tip: &ObjectId) -> Result<bool> {
-        if !self.store.has(tip)? {
+        if !self.has(tip)? {
             let incoming = format!("{INCOMING_PREFIX}purge");
             connection.fetch(&[(name, &incoming)], Strictness::AsSet)?;
-            self.store.clear_incoming()?;
+            self.clear_incoming()?;
         }
-        Ok(message::is_signed(&self.store.message(tip)?))
+        Ok(message::is_signed(&self.message(tip)?))
     }
 }

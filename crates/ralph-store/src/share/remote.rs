@@ -60,15 +60,6 @@ pub(super) enum PushOutcome {
     Refused(String),
 }
 
-/// What a remote would do with our records.
-#[derive(Debug)]
-pub struct Probe {
-    /// Sessions that it has.
-    pub sessions: usize,
-    /// Refs that it would refuse, with its messages.
-    pub refused: Vec<String>,
-}
-
 /// How strictly git checks fetched objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strictness {
@@ -78,14 +69,11 @@ pub(super) enum Strictness {
     AsSet,
 }
 
-/// What came of a push.
-#[derive(Debug, Default)]
-pub(super) struct PushReport {
-    /// By the names of the refs there.
-    pub answers: BTreeMap<String, PushOutcome>,
-    /// Other messages of the remote.
-    pub said: Vec<String>,
-}
+/// What became of each ref of a push.
+pub(super) type PushOutcomes = BTreeMap<String, PushOutcome>;
+
+/// That, and what the other side said.
+pub(super) type PushReport = (PushOutcomes, Vec<String>);
 
 impl Remote {
     /// Returns its name as it may be shown: without a password in its address.
@@ -209,7 +197,7 @@ impl<'a> Connection<'a> {
     /// Deletes a ref there, if it still points where we think.
     pub(super) fn delete(&self, name: &str, at: &ObjectId) -> Result<PushOutcome> {
         let lease = format!("--force-with-lease={name}:{at}");
-        let PushReport { mut answers, said } = self.push_specs(&[lease], &[format!(":{name}")])?;
+        let (mut answers, said) = self.push_specs(&[lease], &[format!(":{name}")])?;
         let answer = answers.remove(name).context("read what git says of the deletion")?;
         Ok(match answer {
             PushOutcome::Refused(words) if !said.is_empty() => {
@@ -231,7 +219,7 @@ impl<'a> Connection<'a> {
         if answers.is_empty() || is_lost(&ended) {
             return Err(Unreachable(ended.complaint()).into());
         }
-        Ok(PushReport { answers, said: said_there(&String::from_utf8_lossy(&ended.stderr)) })
+        Ok((answers, said_there(&String::from_utf8_lossy(&ended.stderr))))
     }
 
     /// Fetches files by their ids, all at once.
@@ -251,7 +239,7 @@ impl Store {
 
     /// Asks a remote for its sessions, and for permission to push ours. Nothing is sent, so
     /// hooks of the remote do not run.
-    pub fn probe(&self, remote: &Remote) -> Result<Probe> {
+    pub fn probe(&self, remote: &Remote) -> Result<(usize, Vec<String>)> {
         let connection = Connection::new(self.repository(), remote);
         let there = connection.list()?;
         let sessions = there.keys().filter(|name| name.starts_with(LOG_PREFIX)).count();
@@ -269,14 +257,14 @@ impl Store {
             specs.push(format!("{head}:{LOG_PREFIX}probe/probe"));
         }
         if specs.is_empty() {
-            return Ok(Probe { sessions, refused: Vec::new() });
+            return Ok((sessions, Vec::new()));
         }
-        let PushReport { answers, .. } = connection.push_specs(&["--dry-run".to_owned()], &specs)?;
+        let (answers, _) = connection.push_specs(&["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
             PushOutcome::Refused(words) => Some(format!("{name}: {words}")),
             PushOutcome::Done | PushOutcome::Behind => None,
         });
-        Ok(Probe { sessions, refused: refused.collect() })
+        Ok((sessions, refused.collect()))
     }
 }
 
@@ -292,7 +280,7 @@ fn said_there(stderr: &str) -> Vec<String> {
 }
 
 /// Parses the output of `git push --porcelain`.
-fn outcomes(text: &str) -> BTreeMap<String, PushOutcome> {
+fn outcomes(text: &str) -> PushOutcomes {
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let mut fields = line.split('\t');

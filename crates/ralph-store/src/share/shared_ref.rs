@@ -3,10 +3,10 @@
 
 use anyhow::Result;
 
+use crate::Store;
 use crate::local::scratch::Scratch;
 use crate::objects::{self, Quarantine, Signature};
 use crate::refs::database::RefUpdate;
-use crate::{Store, message};
 use ralph_core::record::{ObjectId, Timestamp};
 
 /// How often a change is tried again when another process makes one at the same time.
@@ -26,21 +26,6 @@ impl MergeResult {
     }
 }
 
-/// What a commit says, beside its tree.
-pub(super) struct NewCommit<'a> {
-    pub parents: &'a [ObjectId],
-    pub signature: Signature,
-    pub message: String,
-}
-
-impl<'a> NewCommit<'a> {
-    /// Returns the commit of a new version of such a ref; `kind` is that of the record, as its trailer names it.
-    pub fn version(parents: &'a [ObjectId], headline: &str, kind: &str, at: Timestamp) -> Self {
-        let signature = Signature { author: None, authored_at: at, committed_at: at };
-        Self { parents, signature, message: message::signed(headline, kind) }
-    }
-}
-
 impl Store {
     /// Returns a folder for new objects, which goes with the scratch folder that it is in.
     pub(super) fn new_objects(&self) -> Result<(Scratch, Quarantine)> {
@@ -54,12 +39,26 @@ impl Store {
         &self,
         quarantine: &Quarantine,
         tree: &gix::ObjectId,
-        commit: &NewCommit<'_>,
+        parents: &[ObjectId],
+        signature: &Signature,
+        message: &str,
     ) -> Result<ObjectId> {
-        let NewCommit { parents, signature, message } = commit;
         let commit = quarantine.write_commit(&objects::from_gix(tree)?, parents, signature, message)?;
         self.publish(quarantine)?;
         Ok(commit)
+    }
+
+    /// Makes the next version of what many machines write: nobody is its author.
+    pub(super) fn commit_version(
+        &self,
+        quarantine: &Quarantine,
+        tree: &gix::ObjectId,
+        parents: &[ObjectId],
+        message: &str,
+        at: Timestamp,
+    ) -> Result<ObjectId> {
+        let signature = Signature { author: None, authored_at: at, committed_at: at };
+        self.commit_tree(quarantine, tree, parents, &signature, message)
     }
 
     /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster. Returns

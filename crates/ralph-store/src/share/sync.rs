@@ -18,9 +18,10 @@ use crate::{Store, folders};
 use ralph_core::record::{ObjectId, Refusal, Timestamp};
 use ralph_os::process::Tool;
 
-use super::incoming::{self, Arrival, Inspection};
+use super::incoming::{self, Inspection};
 use super::remote::{
-    BATCH, Connection, MAX_REMOTE_LINES, PushOutcome, PushReport, Remote, Strictness, Unreachable,
+    BATCH, Connection, MAX_REMOTE_LINES, PushOutcome, PushOutcomes, PushReport, Remote, Strictness,
+    Unreachable,
 };
 use super::shared_ref::MergeResult;
 use super::sync_state::{SyncState, cleaned_refs, want_again};
@@ -48,15 +49,6 @@ pub enum Snapshots {
 pub enum CleanedRefs {
     Leave,
     Take,
-}
-
-/// What is to be synced.
-#[derive(Debug, Clone, Copy)]
-pub struct SyncOptions {
-    pub direction: Direction,
-    pub snapshots: Snapshots,
-    pub cleaned: CleanedRefs,
-    pub at: Timestamp,
 }
 
 /// A ref that was moved, here or there.
@@ -107,14 +99,24 @@ struct WantedRef {
 struct Sync<'a> {
     store: &'a Store,
     connection: Connection<'a>,
-    options: SyncOptions,
+    direction: Direction,
+    snapshots: Snapshots,
+    cleaned: CleanedRefs,
+    at: Timestamp,
     exchange: Exchange,
     failures: usize,
 }
 
 impl Store {
     /// Syncs with another repository.
-    pub fn sync(&self, remote: &Remote, options: SyncOptions) -> Result<Exchange> {
+    pub fn sync(
+        &self,
+        remote: &Remote,
+        direction: Direction,
+        snapshots: Snapshots,
+        cleaned: CleanedRefs,
+        at: Timestamp,
+    ) -> Result<Exchange> {
         folders::create(self.repository(), "sync")?;
         let Some(_held) = try_to_hold(&self.sync_lock())? else {
             return Err(Refusal::new("another sync is at work in this repository")
@@ -122,7 +124,8 @@ impl Store {
                 .into());
         };
         self.clear_incoming()?;
-        let mut sync = Sync::new(self, remote, options);
+        let mut sync = Sync::new(self, remote, at);
+        (sync.direction, sync.snapshots, sync.cleaned) = (direction, snapshots, cleaned);
         let done = sync.run();
         self.clear_incoming()?;
         done?;
@@ -140,8 +143,8 @@ impl Store {
     }
 
     /// Brings the tombstones and the notes alone together. Returns what could not be.
-    pub(super) fn sync_shared(&self, remote: &Remote, options: SyncOptions) -> Result<Vec<KeptRef>> {
-        let mut sync = Sync::new(self, remote, options);
+    pub(super) fn sync_shared(&self, remote: &Remote, at: Timestamp) -> Result<Vec<KeptRef>> {
+        let mut sync = Sync::new(self, remote, at);
         let listed = sync.connection.list()?;
         let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
         let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), merge_notes));
@@ -183,9 +186,17 @@ fn merge_tombstones(
 }
 
 impl<'a> Sync<'a> {
-    fn new(store: &'a Store, remote: &'a Remote, options: SyncOptions) -> Self {
-        let connection = Connection::new(store.repository(), remote);
-        Self { store, connection, options, exchange: Exchange::default(), failures: 0 }
+    fn new(store: &'a Store, remote: &'a Remote, at: Timestamp) -> Self {
+        Self {
+            store,
+            connection: Connection::new(store.repository(), remote),
+            direction: Direction::Both,
+            snapshots: Snapshots::Leave,
+            cleaned: CleanedRefs::Leave,
+            at,
+            exchange: Exchange::default(),
+            failures: 0,
+        }
     }
 }
 
@@ -206,11 +217,11 @@ impl Sync<'_> {
             .map(|(name, id)| (name.clone(), id.clone()))
             .collect();
         let mut behind: Vec<WantedRef> = self.behind(&listed, &tombstones)?;
-        if self.options.direction != Direction::Push {
+        if self.direction != Direction::Push {
             self.leave_cleaned(&mut behind)?;
             done = done.and_then(|()| self.fetch_all(behind.clone()));
         }
-        if self.options.direction != Direction::Fetch {
+        if self.direction != Direction::Fetch {
             // A ref that is behind has nothing that the other side lacks.
             let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
@@ -229,7 +240,7 @@ impl Sync<'_> {
                 now.entry(name.clone()).or_insert_with(|| id.clone());
             }
         }
-        let state = SyncState { synced_at: Some(self.options.at), refs: now };
+        let state = SyncState { synced_at: Some(self.at), refs: now };
         state.write(store.repository(), remote)?;
         match done {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Unreachable>) => {
@@ -242,14 +253,14 @@ impl Sync<'_> {
 
     fn ours(&self) -> Result<BTreeMap<String, ObjectId>> {
         let mut ours = self.store.refs_of_ours(LOG_PREFIX)?;
-        if self.options.snapshots == Snapshots::Take {
+        if self.snapshots == Snapshots::Take {
             ours.extend(self.store.refs_of_ours(SNAPSHOT_PREFIX)?);
         }
         Ok(ours)
     }
 
     fn is_wanted_kind(&self, name: &str) -> bool {
-        name.starts_with(LOG_PREFIX) || self.options.snapshots == Snapshots::Take
+        name.starts_with(LOG_PREFIX) || self.snapshots == Snapshots::Take
     }
 
     /// Says what the other side has lost since the last time.
@@ -318,7 +329,7 @@ impl Sync<'_> {
 
     /// Leaves out what was cleaned away here, unless it is asked for; what is here anyway goes on.
     fn leave_cleaned(&mut self, behind: &mut Vec<WantedRef>) -> Result<()> {
-        if self.options.cleaned == CleanedRefs::Take {
+        if self.cleaned == CleanedRefs::Take {
             return Ok(());
         }
         let cleaned = cleaned_refs(self.store.repository())?;
@@ -373,13 +384,12 @@ impl Sync<'_> {
         for (wanted, incoming) in batch.iter().zip(names) {
             let Some(tip) = tips.remove(incoming) else { continue };
             let WantedRef { name, refs, here } = wanted;
-            let arrival = Arrival { refs, tip: &tip, here: here.as_ref(), ends: &ends };
             let look = if name.starts_with(LOG_PREFIX) {
-                incoming::look_at_log(&git, &arrival)
+                incoming::look_at_log
             } else {
-                incoming::look_at_snapshots(&git, &arrival)
+                incoming::look_at_snapshots
             };
-            match look {
+            match look(&git, refs, &tip, here.as_ref(), &ends) {
                 Ok(Inspection::Ours(_)) => {
                     good.push(RefUpdate { name: name.clone(), old: here.clone(), new: Some(tip) });
                 }
@@ -433,8 +443,7 @@ impl Sync<'_> {
     }
 
     /// Keeps the words of the other side, each once, where it refused something.
-    fn answered(&mut self, answer: PushReport) -> BTreeMap<String, PushOutcome> {
-        let PushReport { answers, said } = answer;
+    fn answered(&mut self, (answers, said): PushReport) -> PushOutcomes {
         if answers.values().any(|pushed| matches!(pushed, PushOutcome::Refused(_))) {
             for words in said {
                 if self.exchange.said.len() < MAX_REMOTE_LINES && !self.exchange.said.contains(&words) {

@@ -11,7 +11,7 @@ use crate::refs::naming::{SessionRefs, TOMBSTONES};
 use crate::{Store, message};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
 
-use super::shared_ref::{MergeResult, NewCommit};
+use super::shared_ref::MergeResult;
 
 /// The file in the tree.
 const FILE: &str = "tombstones";
@@ -91,8 +91,8 @@ impl Tombstones<'_> {
         let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
         let blob = quarantine.write_blob(text.as_bytes())?;
         let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
-        let commit = NewCommit::version(parents, "Purged sessions", "tombstones", at);
-        self.store.commit_tree(&quarantine, &tree, &commit)
+        let message = message::signed("Purged sessions", "tombstones");
+        self.store.commit_version(&quarantine, &tree, parents, &message, at)
     }
 
     /// Returns the ids of the sessions that were purged.

@@ -35,10 +35,10 @@ impl Sync<'_> {
             if let Some(theirs) = there.clone().filter(|theirs| old.as_ref() != Some(theirs)) {
                 let is_known =
                     old.as_ref().is_some_and(|old| store.is_ancestor(&theirs, old).unwrap_or(false));
-                if is_known || self.options.direction != Direction::Push {
+                if is_known || self.direction != Direction::Push {
                     let found = if is_known { Ok(theirs) } else { self.fetch_shared(name) };
                     let merged = found.and_then(|theirs| {
-                        let merged = merge(store, old.as_ref(), &theirs, self.options.at)?;
+                        let merged = merge(store, old.as_ref(), &theirs, self.at)?;
                         Ok((theirs, merged))
                     });
                     match merged {
@@ -62,7 +62,7 @@ impl Sync<'_> {
                 }
             }
             let Some(outgoing) = outgoing else { return Ok(()) };
-            if self.options.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
+            if self.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
             let pushed = self.answered(self.connection.push(&[(name.to_owned(), outgoing)])?);
@@ -79,7 +79,7 @@ impl Sync<'_> {
             // If it was moved, another process succeeded: there is progress.
             in_vain = if now == there { in_vain + 1 } else { 0 };
             there = now;
-            if self.options.direction == Direction::Push && !self.has(there.as_ref())? {
+            if self.direction == Direction::Push && !self.has(there.as_ref())? {
                 self.leave_out(
                     [name.to_owned()],
                     "the remote has newer lines; a sync that also fetches merges them",

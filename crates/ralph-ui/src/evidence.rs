@@ -49,22 +49,11 @@ pub fn compared(evidence: &Evidence) -> Option<String> {
 
 /// `3 flagged: T002 no test ran; T004 39 tests ran, 41 before`; `None` if there are none.
 pub fn flagged(tasks: &[FlaggedTask]) -> Option<String> {
-    let named: Vec<String> = tasks
-        .iter()
-        .take(MAX_NAMED)
-        .map(|task| {
-            one_line(&format!(
-                "{} {}",
-                task.task,
-                task.text.clone().unwrap_or_else(|| task
-                    .flags
-                    .iter()
-                    .map(FlagCode::as_str)
-                    .collect::<Vec<_>>()
-                    .join(", "))
-            ))
-        })
-        .collect();
+    let named = tasks.iter().take(MAX_NAMED).map(|FlaggedTask { task, text, flags, .. }| {
+        let codes: Vec<&str> = flags.iter().map(FlagCode::as_str).collect();
+        one_line(&format!("{task} {}", text.clone().unwrap_or_else(|| codes.join(", "))))
+    });
+    let named: Vec<String> = named.collect();
     let more = tasks.len() - named.len();
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     (!tasks.is_empty()).then(|| format!("{} flagged: {}{more}", tasks.len(), named.join("; ")))

@@ -21,7 +21,7 @@ use super::local_time::{self, day, day_and_clock, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
 use super::status::phase_name;
 use super::style::{
-    Look, Paint, brief_duration, columns, cut, hanging, one_line, padded, painted, sign, wrapped_parts,
+    Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, painted, sign,
 };
 
 /// Columns of a number.
@@ -391,14 +391,8 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     parts.extend(cost(&head.totals.cost));
     parts.extend(head.changes.map(files_and_lines));
     parts.push(head.id.to_string());
-    let lines = wrapped_parts(&format!("{name}   "), &parts, width.unwrap_or(usize::MAX));
-    for line in lines {
-        match line.strip_prefix(&name) {
-            Some(rest) => writeln!(out, "{}{rest}", paint.paint(Look::Bold, &name))?,
-            None => writeln!(out, "{line}")?,
-        }
-    }
-    Ok(())
+    let lines = named_parts(paint, &name, &parts, width.unwrap_or(usize::MAX));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// What needs somebody, and what was claimed in vain.

@@ -107,7 +107,9 @@ pub fn write(
     }
     below.extend(shown.afterwards.and_then(Afterwards::words).as_deref().map(capital));
     for words in &below {
-        write_lines(out, &painted(paint, look, hanging("  ", words, width)))?;
+        for line in painted(paint, look, hanging("  ", words, width)) {
+            writeln!(out, "{line}")?;
+        }
     }
     writeln!(out)?;
     for (name, value) in attempt_facts(shown, now) {
@@ -209,13 +211,8 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));
     }
     facts.extend(before(earlier, iteration.failure_class.is_some_and(FailureClass::is_question)));
-    facts.extend(
-        iteration
-            .error
-            .as_ref()
-            .filter(|words| !iteration.cause().contains(words.as_str()))
-            .map(|words| ("error", cut(&one_line(words), ERROR))),
-    );
+    let error = iteration.error.as_ref().filter(|words| !iteration.cause().contains(words.as_str()));
+    facts.extend(error.map(|words| ("error", cut(&one_line(words), ERROR))));
     facts.extend(beside(iteration));
     facts
 }
@@ -275,10 +272,6 @@ fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
             (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED)))
         })
         .collect()
-}
-
-fn write_lines(out: &mut dyn Write, lines: &[String]) -> io::Result<()> {
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 type Facts = Vec<(&'static str, String)>;

@@ -14,8 +14,8 @@ use super::evidence::{FLAG, flagged};
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
-    Count, Look, Paint, ago, clock_span, columns, cut, hanging, one_line, ordinal, painted, rough, sign,
-    times, tokens_told, wrapped_parts,
+    Count, Look, Paint, ago, clock_span, columns, cut, hanging, named_parts, one_line, ordinal, painted,
+    rough, sign, times, tokens_told, wrapped_parts,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -163,14 +163,11 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize)
         facts.extend(hanging(INDENT, &attempts_and_failures(&part.totals, &status.summary), width));
         let Shown { took, tokens, .. } = &session.shown;
         let kinds = [(took.agent, "agents"), (took.validation, "validations")];
-        let spans: Vec<String> = kinds
-            .iter()
-            .filter_map(|(took, who)| {
-                Some(format!("{who} {}", clock_span((*took).filter(|ms| *ms >= 1000)?)))
-            })
-            .chain(cut_short(&part.totals))
-            .collect();
-        facts.extend(if spans.is_empty() { Vec::new() } else { wrapped_parts(INDENT, &spans, width) });
+        let spans = kinds
+            .into_iter()
+            .filter_map(|(took, who)| Some(format!("{who} {}", clock_span(took.filter(|ms| *ms >= 1000)?))));
+        let spans: Vec<String> = spans.chain(cut_short(&part.totals)).collect();
+        facts.extend(wrapped_parts(INDENT, &spans, width));
         if !tokens.is_unknown() {
             facts.extend(hanging(INDENT, &format!("tokens {}", tokens_told(tokens)), width));
         }
@@ -226,14 +223,7 @@ fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> V
         let all = all.filter(|_| status.summary.sessions > 1);
         parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.sessions)));
     }
-    let lines = wrapped_parts(&format!("{name}   "), &parts, width);
-    lines
-        .iter()
-        .map(|line| match line.strip_prefix(&name) {
-            Some(rest) => format!("{}{rest}", paint.paint(Look::Bold, &name)),
-            None => line.clone(),
-        })
-        .collect()
+    named_parts(paint, &name, &parts, width)
 }
 
 /// What the session is at, or how it ended, and when.
@@ -317,18 +307,11 @@ pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
 /// `Setup 3/3 · Foundational 5/5 · US1 8/8`; nothing for a list that is not divided.
 fn groups(status: &FeatureStatus, width: usize) -> Vec<String> {
     let groups = if status.phases.len() > 1 { &status.phases } else { &status.stories };
-    let parts: Vec<String> = groups
-        .iter()
-        .map(|group| {
-            format!(
-                "{} {}/{}",
-                cut(&one_line(&phase_name(&group.name)), MAX_PHASE),
-                group.done,
-                group.done + group.open
-            )
-        })
-        .collect();
-    if parts.is_empty() { Vec::new() } else { wrapped_parts(INDENT, &parts, width) }
+    let parts = groups.iter().map(|Group { name, done, open }| {
+        format!("{} {done}/{}", cut(&one_line(&phase_name(name)), MAX_PHASE), done + open)
+    });
+    let parts: Vec<String> = parts.collect();
+    wrapped_parts(INDENT, &parts, width)
 }
 
 /// `Setup` of `Phase 1: Setup`, `US1` of `Phase 3: User Story 1 - Boards and cards (P1)`.

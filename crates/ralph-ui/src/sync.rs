@@ -28,7 +28,8 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
             writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")?;
         }
     }
-    let away: BTreeSet<_> = cleaned.iter().filter_map(|name| session_of(name)).collect();
+    let away = cleaned.iter().filter_map(|name| SessionRefs::from_name(name));
+    let away: BTreeSet<SessionId> = away.map(|refs| refs.session).collect();
     match away.len() {
         0 => Ok(()),
         1 => writeln!(
@@ -63,10 +64,6 @@ fn counted(moved: &[MovedRef]) -> Option<String> {
             Count(snapshots as u64, "session")
         )),
     }
-}
-
-fn session_of(name: &str) -> Option<SessionId> {
-    SessionRefs::from_name(name).map(|refs| refs.session)
 }
 
 fn sessions(moved: &[MovedRef]) -> Vec<SessionId> {

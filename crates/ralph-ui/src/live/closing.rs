@@ -39,10 +39,7 @@ impl ClosingCard {
         let nothing = SessionTotals::default();
         let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
         lines.extend(self.plain(&attempts_and_failures(totals, &closing.summary)));
-        let cut_short = cut_short(totals);
-        if !cut_short.is_empty() {
-            lines.extend(painted(self.paint, Look::Dim, wrapped_parts("", &cut_short, self.width)));
-        }
+        lines.extend(painted(self.paint, Look::Dim, wrapped_parts("", &cut_short(totals), self.width)));
         if session.loop_type != USUAL {
             let artifact = &session.artifact;
             lines.extend(self.plain(&format!("{} is {}", one_line(&artifact.path), artifact.status)));

@@ -17,10 +17,10 @@ use ralph_core::record::{
 
 use super::harmless::{escape, one_line};
 use super::headline::time;
-use super::patch_html::html;
+use super::patch::{self, html};
 use super::rich::rich;
 use super::terminal_colors::{colored, has_colors};
-use super::{Diff, Report, ReportIteration, Text, fit, patch};
+use super::{Diff, Report, ReportIteration, Text, fit};
 
 /// Longest title or reason in a row, in characters.
 const MAX_ROW_CHARS: usize = 160;

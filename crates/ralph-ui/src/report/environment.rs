@@ -1,8 +1,10 @@
-//! Where the templates of a report are rendered: text from outside stays text.
+//! Where the templates of a report are rendered, and the frame of all pages: text from outside stays text, and a page is
+//! one file that loads nothing.
 
+use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
-use ralph_templates::WEB_SCRIPT;
+use ralph_templates::{FRAME, SCRIPT, STYLE, WEB_SCRIPT};
 use sha2::{Digest, Sha256};
 
 use super::harmless::escape;
@@ -45,6 +47,30 @@ pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
 }
 
 /// As a policy names the only scripts and the only style that are ours.
-pub(super) fn hash(text: &str) -> String {
+fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Returns the page around `body`, which is markup of ours; the page of a session has the script. What stands in backticks
+/// in the footer is code.
+pub(super) fn framed(
+    environment: &Environment<'_>,
+    title: &str,
+    subject: &str,
+    when: &str,
+    footer: &str,
+    has_script: bool,
+    body: String,
+) -> Result<String> {
+    let (style, script) = (STYLE.trim(), SCRIPT.trim());
+    let values = context! {
+        version => env!("CARGO_PKG_VERSION"),
+        style_hash => hash(style),
+        script_hash => hash(script),
+        style => Value::from_safe_string(style.to_owned()),
+        script => has_script.then(|| Value::from_safe_string(script.to_owned())),
+        title, subject, when, footer,
+        body => Value::from_safe_string(body),
+    };
+    environment.render_str(FRAME, values).context("write the page")
 }

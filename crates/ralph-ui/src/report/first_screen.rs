@@ -177,7 +177,7 @@ fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> 
 }
 
 /// The cards of what needs somebody.
-pub(super) fn needs(report: &Report) -> Vec<Value> {
+pub(super) fn cards(report: &Report) -> Vec<Value> {
     report.needs().into_iter().take(MAX_NEEDS).map(|need| card(report, need)).collect()
 }
 

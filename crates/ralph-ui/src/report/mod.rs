@@ -5,18 +5,13 @@ mod changes;
 mod environment;
 mod first_screen;
 mod fit;
-mod frame;
 mod harmless;
 mod headline;
 mod iteration;
 mod markdown;
-mod outcomes;
-mod packed;
 mod page;
 mod panels;
-mod part;
 mod patch;
-mod patch_html;
 mod rich;
 #[cfg(test)]
 mod samples;
@@ -47,11 +42,9 @@ use super::status::InFlight;
 pub use changes::{ChangedFile, Changes};
 pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
-pub use iteration::ReportIteration;
+pub use iteration::{Diff, ReportIteration, Text};
 pub use markdown::{MARKDOWN, write_markdown};
-pub use outcomes::Outcomes;
 pub use page::{GENERATOR, Limits, page};
-pub use part::{Diff, Text};
 pub use session_summary::RecordedSession;
 pub use sessions_index::{NEWEST_ROWS, SessionsIndex, index_page};
 pub use task_rows::{State, TaskRow};
@@ -109,6 +102,15 @@ pub struct Report {
     pub elsewhere: Option<RemoteRun>,
 }
 
+/// How often iterations ended in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Outcomes {
+    pub success: usize,
+    pub failure: usize,
+    pub skipped: usize,
+    pub interrupted: usize,
+}
+
 /// What all iterations that are here come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Totals {
@@ -162,13 +164,19 @@ impl Report {
             let last = last.filter(|iteration| iteration.record.outcome == Outcome::Failure);
             task.cause = task.cause.take().or_else(|| last.map(|iteration| message(&iteration.record)));
         }
-        let counts: Outcomes = iterations.iter().map(|iteration| iteration.record.outcome).collect();
-        let mut totals = Totals::default();
-        for iteration in &iterations {
-            totals.closed += iteration.record.closed.len();
-            totals.duration_ms = totals.duration_ms.plus(&iteration.record.duration_ms);
-            totals.tokens = totals.tokens.plus(&iteration.record.tokens);
-            totals.cost = totals.cost.plus(iteration.record.cost());
+        let (mut counts, mut totals) = (Outcomes::default(), Totals::default());
+        for ReportIteration { record, .. } in &iterations {
+            match record.outcome {
+                Outcome::Success => counts.success += 1,
+                Outcome::Failure => counts.failure += 1,
+                Outcome::Skipped => counts.skipped += 1,
+                Outcome::Interrupted => counts.interrupted += 1,
+                Outcome::Later(_) => {}
+            }
+            totals.closed += record.closed.len();
+            totals.duration_ms = totals.duration_ms.plus(&record.duration_ms);
+            totals.tokens = totals.tokens.plus(&record.tokens);
+            totals.cost = totals.cost.plus(record.cost());
         }
         let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
         let tasks = task_rows::of(&found.tasks, &iterations);

@@ -1,17 +1,17 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
 use anyhow::{Context, Result};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::{Environment, Value, context};
 use ralph_templates::{ATTEMPT, PAGE, TASK};
+use zlib_rs::{DeflateConfig, compress_bound, compress_slice};
 
 use crate::local_time::span_of;
 use ralph_core::record::{NeedKind, RALPH_ELSEWHERE};
 
 use super::attempts::{PART_FRAME, Part, attempts, list};
-use super::environment::{Medium, environment};
+use super::environment::{Medium, environment, framed};
 use super::fit::{Omissions, level};
-use super::frame::{Frame, framed};
-use super::packed::pack;
 use super::strip::strip;
 use super::{Report, first_screen, panels};
 
@@ -114,7 +114,7 @@ fn write(
         facts => first_screen::facts(report),
         notes => panels::notes(report, left),
         now => first_screen::now(report),
-        needs => first_screen::needs(report),
+        needs => first_screen::cards(report),
         resume => first_screen::resume(report).filter(|_| !asks),
         done => format!("{} of {}", states.done, states.total()),
         phases => first_screen::phases(report),
@@ -132,14 +132,22 @@ fn write(
     };
     let template = environment.get_template("page").context("find the template")?;
     let body = template.render(values).context("write the page")?;
-    let frame = Frame {
-        title: title.as_str().unwrap_or_default(),
-        subject: report.session.feature.rsplit('/').next().unwrap_or_default(),
-        when: span_of(report.session.started_at, report.headline.ended_at),
-        footer: panels::footer(report, left),
-        has_script: true,
-    };
-    framed(environment, &frame, body)
+    let title = title.as_str().unwrap_or_default();
+    let subject = report.session.feature.rsplit('/').next().unwrap_or_default();
+    let when = span_of(report.session.started_at, report.headline.ended_at);
+    framed(environment, title, subject, &when, &panels::footer(report, left), true, body)
+}
+
+/// Returns texts without NUL as the script of the page unpacks them: separated by it, as a zlib stream in Base64. They are
+/// packed together, because each repeats most of the one before.
+fn pack(texts: &[&str]) -> String {
+    if texts.is_empty() {
+        return String::new();
+    }
+    let text = texts.join("\0");
+    let mut packed = vec![0; compress_bound(text.len())];
+    let (packed, _) = compress_slice(&mut packed, text.as_bytes(), DeflateConfig::default());
+    BASE64_STANDARD.encode(packed)
 }
 
 #[cfg(test)]
@@ -324,5 +332,17 @@ mod tests {
         let (card, _) = card.split_once("</article>").unwrap();
         assert!(card.contains("s usage limit until"), "{card}");
         assert!(card.contains(" stop</code>") && !card.contains(" hint "), "{card}");
+    }
+
+    #[test]
+    fn what_is_packed_is_what_the_script_unpacks() {
+        use zlib_rs::{InflateConfig, decompress_slice};
+
+        let texts = ["<pre>one</pre>", "", "größe"];
+        let bytes = BASE64_STANDARD.decode(pack(&texts)).unwrap();
+        let mut text = [0; 100];
+        let (text, _) = decompress_slice(&mut text, &bytes, InflateConfig::default());
+        assert_eq!(std::str::from_utf8(text).unwrap(), texts.join("\0"));
+        assert_eq!(pack(&[]), "");
     }
 }

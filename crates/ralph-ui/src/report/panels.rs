@@ -15,8 +15,7 @@ use ralph_core::record::{
 
 use super::fit::{Omissions, head};
 use super::harmless::one_line;
-use super::patch::by_file;
-use super::patch_html::html;
+use super::patch::{by_file, html};
 use super::{ChangedFile, Diff, Report};
 
 /// Rows of files, and of causes; links and names in a row.

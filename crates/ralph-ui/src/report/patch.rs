@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::harmless::escape;
+
 /// What a line does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffLineKind {
@@ -58,8 +60,27 @@ pub fn counts(patch: &str) -> (u64, u64) {
     })
 }
 
+/// A patch as markup: lines that came and went.
+pub fn html(patch: &str) -> String {
+    let mut out = String::with_capacity(patch.len() + patch.len() / 8);
+    let lines: Vec<(DiffLineKind, &str)> = lines(patch).collect();
+    for run in lines.chunk_by(|one, other| one.0 == other.0) {
+        let element = match run[0].0 {
+            DiffLineKind::File | DiffLineKind::Place => "b",
+            DiffLineKind::Removed => "del",
+            DiffLineKind::Added => "ins",
+            DiffLineKind::Same => "",
+        };
+        let text = escape(&run.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n"));
+        out.push_str(&if element.is_empty() { text } else { format!("<{element}>{text}</{element}>") });
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const PATCH: &str = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ fn <a>\n one\n two\n-</pre>\n+\u{1b}[31m\n";
@@ -80,5 +101,26 @@ mod tests {
         let text = format!("{PATCH}{gone}{binary}");
         assert_eq!(by_file(&text), HashMap::from([("x", PATCH), ("b c", gone)]));
         assert!(by_file("").is_empty());
+    }
+
+    #[test]
+    fn what_came_and_went_has_marks() {
+        let patch = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@ fn <a>\n one\n-let a = \"</pre>\";\n+let b;\n";
+        let expected = "<b>diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs</b>\
+                        <b>@@ -1,3 +1,3 @@ fn &lt;a&gt;</b> one\
+                        <del>-let a = &quot;&lt;/pre&gt;&quot;;</del><ins>+let b;</ins>";
+        assert_eq!(html(patch), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_marks_of_ours_is_markup(lines in proptest::collection::vec("[-+ @]?[a\"'`/*#é<>&\u{202e}\u{1b} \\\\]{0,12}", 0..12)) {
+            let patch = format!("--- a/x\n+++ b/x.ts\n@@ -1 +1 @@\n{}", lines.join("\n"));
+            let mut text = html(&patch);
+            for mark in ["<b>", "</b>", "<del>", "</del>", "<ins>", "</ins>", "\n"] {
+                text = text.replace(mark, "");
+            }
+            prop_assert_eq!(text, escape(&patch).replace('\n', ""));
+        }
     }
 }

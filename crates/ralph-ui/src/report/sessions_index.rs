@@ -16,8 +16,7 @@ use ralph_core::record::{
     Timestamp, hint_command,
 };
 
-use super::environment::{Medium, environment};
-use super::frame::{Frame, framed};
+use super::environment::{Medium, environment, framed};
 use super::harmless::one_line;
 use super::session_summary::{RecordedSession, SessionSummary};
 use super::shared_causes::{SharedCause, causes};
@@ -226,11 +225,7 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         local(*made_at),
         index.tool_version
     );
-    framed(
-        &environment,
-        &Frame { title: &title, subject, when: String::new(), footer, has_script: false },
-        body,
-    )
+    framed(&environment, &title, subject, "", &footer, false, body)
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
+use crate::ending::feature_name;
 use crate::style::{Count, brief_duration, columns, grouped, rough};
 
 use super::app::{App, Mode, OwnLoop};
-use super::contents::{Subject, View, brief, state_of, usd};
+use super::contents::{Scene, Subject, View, brief, max_cost, state_of, usd};
 use super::help;
 use super::layout::{Panel, Shape};
 use super::page::reading;
@@ -18,22 +19,22 @@ use super::row::{Look, Row, shown};
 pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = usize::from(area.width);
     let row = match app.scene() {
-        Some(_) => line(app).fitted(0, width.saturating_sub(2)),
+        Some(scene) => line(app, &scene).fitted(0, width.saturating_sub(2)),
         None if app.is_known => Row::of(Look::Bold, "ralph"),
         None => reading(),
     };
     frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row)), area);
 }
 
-fn line(app: &App) -> Row {
-    let Some(scene) = app.scene() else { return Row::new() };
+fn line(app: &App, scene: &Scene<'_>) -> Row {
     let (night, summary) = (scene.night, &scene.feature.summary);
     let is_wide = Shape::of(app.size) == Shape::Wide;
     let is_narrow = Shape::of(app.size) == Shape::Narrow;
     let gap = if is_wide { "   " } else { "  " };
     let live = app.live();
-    let mut row =
-        Row::of(Look::Bold, brief(scene.feature.name())).and(Look::Plain, "  ").then(state_of(night, live));
+    let mut row = Row::of(Look::Bold, brief(feature_name(&scene.feature.path)))
+        .and(Look::Plain, "  ")
+        .then(state_of(night, live));
     let until = if live.is_some() { app.now } else { night.last_at };
     let time = brief_duration(night.started_at.ms_until(until));
     if live.is_some_and(|live| live.waiting.is_none()) {
@@ -64,7 +65,7 @@ fn line(app: &App) -> Row {
     let mut right = Row::new();
     if let Some(cost) = night.totals.cost.usd {
         right = right.and(Look::Dim, if is_wide { "cost " } else { "" }).and(Look::Bold, usd(Some(cost)));
-        if let Some(limit) = super::contents::max_cost(&scene).filter(|_| live.is_some()) {
+        if let Some(limit) = max_cost(scene).filter(|_| live.is_some()) {
             right = right.and(Look::Dim, format!(" of ${limit:.0}"));
         }
         right = right.and(Look::Plain, gap);

@@ -313,11 +313,6 @@ impl Feature {
         Self { path, nights, list, summary }
     }
 
-    /// Returns its name without the folder that all features are in.
-    pub fn name(&self) -> &str {
-        self.path.strip_prefix("specs/").unwrap_or(&self.path)
-    }
-
     /// Returns true if it is a task list that is named by itself.
     pub fn is_file(&self) -> bool {
         Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))

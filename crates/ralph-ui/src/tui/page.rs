@@ -1,6 +1,7 @@
 //! What stands on the right: sections that fold, some of them windows on files of any size.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::style::size;
 use ralph_store::Ask;
@@ -132,7 +133,9 @@ impl Section {
 
     fn at(&self, place: usize, line: usize) -> At {
         let title = usize::from(self.title.is_some());
-        if line < title {
+        if line >= self.len() {
+            At::Gap
+        } else if line < title {
             At::Title(place)
         } else if line < title + self.shown_rows() {
             At::Row(place, line - title)
@@ -168,32 +171,28 @@ impl Page {
         Self { sections, ..Self::default() }
     }
 
+    /// The sections with their lines, and the gap behind them.
+    fn placed(&self) -> impl Iterator<Item = (Range<usize>, &Section)> {
+        let mut start = 0;
+        self.sections.iter().map(move |section| {
+            let lines = start..start + section.len() + section.gap();
+            start = lines.end;
+            (lines, section)
+        })
+    }
+
     pub fn len(&self) -> usize {
-        let total: usize = self.sections.iter().map(|section| section.len() + section.gap()).sum();
+        let total = self.placed().last().map_or(0, |(lines, _)| lines.end);
         total - self.sections.iter().rev().find(|section| section.len() > 0).map_or(0, Section::gap)
     }
 
     /// The lines from `top` on, at most `height`.
     pub fn lines(&self, top: usize, height: usize) -> Vec<At> {
-        let mut lines = Vec::with_capacity(height);
-        let mut start = 0;
         let end = self.len().min(top + height);
-        for (place, section) in self.sections.iter().enumerate() {
-            let length = section.len() + section.gap();
-            let from = top.max(start);
-            for line in from..end.min(start + length) {
-                lines.push(if line - start < section.len() {
-                    section.at(place, line - start)
-                } else {
-                    At::Gap
-                });
-            }
-            start += length;
-            if start >= end {
-                break;
-            }
-        }
-        lines
+        let lines = self.placed().enumerate().flat_map(|(place, (lines, section))| {
+            (top.max(lines.start)..end.min(lines.end)).map(move |line| section.at(place, line - lines.start))
+        });
+        lines.collect()
     }
 
     pub fn at(&self, line: usize) -> Option<At> {
@@ -214,16 +213,12 @@ impl Page {
 
     /// The line at which a section begins.
     pub fn start_of(&self, wanted: usize) -> usize {
-        self.sections[..wanted].iter().map(|section| section.len() + section.gap()).sum()
+        self.placed().nth(wanted).map_or(0, |(lines, _)| lines.start)
     }
 
     /// The section that a line is in.
     pub fn section_at(&self, line: usize) -> Option<usize> {
-        let mut end = 0;
-        self.sections.iter().position(|section| {
-            end += section.len() + section.gap();
-            line < end
-        })
+        self.placed().position(|(lines, _)| line < lines.end)
     }
 
     /// Moves the cursor by a number of lines.
@@ -305,25 +300,15 @@ impl Page {
         if jump.is_some() {
             return jump;
         }
-        let mut start = 0;
-        for section in &self.sections {
-            let length = section.len() + section.gap();
-            if let Some(window) = section.window() {
-                let is_near = start <= self.top + height && start + length >= self.top;
-                let title = start + usize::from(section.title.is_some());
-                let first = self.top.saturating_sub(title);
-                let last = (self.top + height).saturating_sub(title);
-                let is_open = !matches!(section.fold, Fold::Closed(_));
-                if is_near
-                    && is_open
-                    && let Some(ask) = window.request(first, last)
-                {
-                    return Some((window.file.clone(), ask));
-                }
-            }
-            start += length;
-        }
-        None
+        let bottom = self.top + height;
+        self.placed().find_map(|(lines, section)| {
+            let is_near = lines.start <= bottom && lines.end >= self.top;
+            let is_open = !matches!(section.fold, Fold::Closed(_));
+            let window = section.window().filter(|_| is_near && is_open)?;
+            let title = lines.start + usize::from(section.title.is_some());
+            let ask = window.request(self.top.saturating_sub(title), bottom.saturating_sub(title))?;
+            Some((window.file.clone(), ask))
+        })
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
@@ -346,21 +331,12 @@ impl Page {
 
     /// Keeps of `old` what a newer page on the same things would have to read and unfold again.
     pub fn adopt(&mut self, old: Self) {
+        let was = old.section_at(old.cursor);
+        let was = was.map(|place| (old.sections[place].key.clone(), old.cursor - old.start_of(place)));
         let Self { sections, cursor, top, left, sticks } = old;
         (self.cursor, self.top, self.left, self.sticks) = (cursor, top, left, sticks);
-        let mut start = 0;
-        let mut was = None;
-        let mut kept = HashMap::new();
-        for section in sections {
-            let length = section.len() + section.gap();
-            if was.is_none() && cursor < start + length {
-                was = Some((section.key.clone(), cursor - start));
-            }
-            start += length;
-            if !section.key.is_empty() {
-                kept.insert(section.key.clone(), section);
-            }
-        }
+        let kept = sections.into_iter().filter(|section| !section.key.is_empty());
+        let mut kept: HashMap<String, Section> = kept.map(|section| (section.key.clone(), section)).collect();
         for new in &mut self.sections {
             let Some(old) = kept.remove(&new.key) else { continue };
             if new.fold != Fold::Never && old.fold != Fold::Never {

@@ -202,12 +202,7 @@ fn watch(backend: &Arc<dyn Backend>) -> Result<Receiver<Result<Overview>>> {
         .name("looks".to_owned())
         .spawn(move || {
             loop {
-                let sent = match backend.look() {
-                    Ok(None) => Ok(()),
-                    Ok(Some(overview)) => to.send(Ok(overview)),
-                    Err(error) => to.send(Err(error)),
-                };
-                if sent.is_err() {
+                if backend.look().transpose().is_some_and(|look| to.send(look).is_err()) {
                     break;
                 }
                 thread::sleep(LOOK);
@@ -242,12 +237,11 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
             }
         }
         match looks.try_recv() {
-            Ok(Ok(overview)) => {
-                app.looked(overview);
-                is_stale = true;
-            }
-            Ok(Err(error)) => {
-                app.message = Row::failure(&error);
+            Ok(look) => {
+                match look {
+                    Ok(overview) => app.looked(overview),
+                    Err(error) => app.message = Row::failure(&error),
+                }
                 is_stale = true;
             }
             Err(TryRecvError::Empty) => {}

@@ -46,7 +46,8 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     sections.push(Section::plain(changed_files(scene, attempt)));
     let said = record.facts.final_message.trim();
     if !said.is_empty() {
-        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), Fold::Open, prose(said)));
+        let rows = markdown(said).into_iter().map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
+        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), Fold::Open, rows.collect()));
     }
     sections.extend(tool_calls(scene, record));
     let lists: [(&str, &[String]); 4] = [
@@ -60,10 +61,6 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         sections.push(Section::titled(Row::of(Look::Bold, name), Fold::Open, rows.collect()));
     }
     sections
-}
-
-fn prose(text: &str) -> Vec<Row> {
-    markdown(text).into_iter().map(|row| Row::of(Look::Plain, "  ").then(row).indented(2)).collect()
 }
 
 /// `same as #28; solved in #31`

@@ -12,6 +12,7 @@ mod words;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
+use crate::ending::feature_name;
 use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 
 use super::model::{
@@ -254,7 +255,9 @@ impl<'a> Scene<'a> {
             (_, Subject::Running) if self.in_flight().is_some() => {
                 self.running_task().map(|task| self.task_title(task)).unwrap_or_default()
             }
-            (_, Subject::Night | Subject::Running) => Row::of(Look::Bold, brief(self.feature.name())),
+            (_, Subject::Night | Subject::Running) => {
+                Row::of(Look::Bold, brief(feature_name(&self.feature.path)))
+            }
             (_, Subject::Task(task)) => self.task_title(task),
             (_, Subject::Attempt(number)) => {
                 let task = self.night.attempt(*number).and_then(|one| one.entry.task.as_deref());

@@ -151,7 +151,7 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
         let live = scene.overview.live.get(&night.id);
         let totals = &night.totals;
         let left = Row::of(Look::Dim, format!(" {}  ", local_minute(night.started_at)))
-            .and(Look::Bold, format!("{}  ", brief(feature.name())))
+            .and(Look::Bold, format!("{}  ", brief(ending::feature_name(&feature.path))))
             .then(state_of(night, live));
         let words = format!(
             "{}, {} failed  {:>7}",

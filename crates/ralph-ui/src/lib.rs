@@ -1,6 +1,5 @@
 //! What people see: events and records in, text out. Runs nothing.
 
-pub mod changed_lines;
 pub mod ending;
 pub mod evidence;
 pub mod history;

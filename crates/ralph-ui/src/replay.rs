@@ -2,8 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::changed_lines::{Line, changed_lines};
+use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
+
 use super::style::{Count, Look, Paint, inert, one_line};
+
+/// Lines of context around a change.
+const CONTEXT_LINES: usize = 2;
+/// Longer texts are shown as one change: the time to compare grows with the square of what differs.
+const MAX_COMPARED_LINES: usize = 3000;
 
 /// One prompt, as it was sent and as it would have been, each with its tokens.
 pub fn write(
@@ -16,19 +22,69 @@ pub fn write(
 ) -> io::Result<()> {
     let head = paint.paint(Look::Bold, &format!("iteration {iteration}"));
     let task = one_line(task.unwrap_or("no task"));
-    let lines = changed_lines(sent, text);
-    if lines.is_empty() {
+    let (old, new): (Vec<&str>, Vec<&str>) = (sent.lines().collect(), text.lines().collect());
+    if old == new {
         return writeln!(out, "{head}  {task}  the same, {}", Count(tokens as u64, "token"));
     }
     writeln!(out, "{head}  {task}  {} instead of {tokens_sent}", Count(tokens as u64, "token"))?;
-    for line in lines {
-        let line = match line {
-            Line::Both(text) => format!("    {}", inert(text)),
-            Line::Old(text) => paint.paint(Look::Bad, &format!("  - {}", inert(text))),
-            Line::New(text) => paint.paint(Look::Good, &format!("  + {}", inert(text))),
-            Line::Gap => paint.paint(Look::Dim, "    ..."),
-        };
-        writeln!(out, "{}", line.trim_end())?;
+    for (place, group) in group_diff_ops(changes(&old, &new), CONTEXT_LINES).iter().enumerate() {
+        if place > 0 {
+            writeln!(out, "{}", paint.paint(Look::Dim, "    ..."))?;
+        }
+        for (tag, lines) in group.iter().flat_map(|change| change.iter_slices(&old, &new)) {
+            let (look, sign) = match tag {
+                ChangeTag::Equal => (Look::Plain, "    "),
+                ChangeTag::Delete => (Look::Bad, "  - "),
+                ChangeTag::Insert => (Look::Good, "  + "),
+            };
+            for line in lines {
+                let line = paint.paint(look, &format!("{sign}{}", inert(line)));
+                writeln!(out, "{}", line.trim_end())?;
+            }
+        }
     }
     writeln!(out)
+}
+
+fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    if old.len().max(new.len()) <= MAX_COMPARED_LINES {
+        return capture_diff_slices(Algorithm::Myers, old, new);
+    }
+    vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(old: &str, new: &str) -> String {
+        let mut out = Vec::new();
+        write(&mut out, 3, None, (old, 7), (new, 9), Paint::Plain).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn changes_are_shown_with_a_little_around_them() {
+        let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj";
+        let new = "a\nb\nX\nd\ne\nf\ng\nh\ni\nj\nk";
+        assert_eq!(
+            shown(old, new),
+            "iteration 3  no task  9 tokens instead of 7\n    a\n    b\n  - c\n  + X\n    d\n    e\n    ...\n    \
+             i\n    j\n  + k\n\n"
+        );
+        assert_eq!(shown(old, old), "iteration 3  no task  the same, 9 tokens\n");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_leads_from_one_text_to_the_other(old in "([abc]\n){0,12}", new in "([abc]\n){0,12}") {
+            let shown = shown(&old, &new);
+            let gone = shown.lines().filter(|line| line.starts_with("  - ")).count();
+            let come = shown.lines().filter(|line| line.starts_with("  + ")).count();
+            prop_assert_eq!(old.lines().count() + come, new.lines().count() + gone);
+            prop_assert_eq!(shown.contains("the same"), old == new);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
 use ralph_core::record::{Outcome, Tokens};
@@ -32,23 +33,29 @@ pub enum Look {
     Claim,
 }
 
-impl Paint {
+impl Look {
     /// Only the eight colours that every theme sets apart from its background, dark or light: the bright ones are greys in
     /// some themes.
+    pub fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Bold => Style::new().bold(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Warn => AnsiColor::Yellow.on_default(),
+            Self::Accent => AnsiColor::Cyan.on_default(),
+            Self::Claim => AnsiColor::Magenta.on_default(),
+        }
+    }
+}
+
+impl Paint {
     pub fn paint(self, look: Look, text: &str) -> String {
-        let code = match look {
-            Look::Plain => return text.to_owned(),
-            Look::Dim => "2",
-            Look::Bold => "1",
-            Look::Good => "32",
-            Look::Bad => "31",
-            Look::Warn => "33",
-            Look::Accent => "36",
-            Look::Claim => "35",
-        };
+        let style = look.style();
         match self {
             Self::Plain => text.to_owned(),
-            Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Colour => format!("{style}{text}{style:#}"),
         }
     }
 }

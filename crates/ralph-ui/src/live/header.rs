@@ -39,10 +39,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
         unit,
         given_up,
         user_files,
-        session: _,
-        lane: _,
-        branch: _,
-        cost: _,
+        ..
     } = event
     else {
         return Vec::new();

@@ -137,12 +137,7 @@ impl Now {
                 )
             }
             Event::SessionEnded { .. } => Redraw::Over,
-            Event::HistoryIncluded { .. }
-            | Event::ValidationFinished { .. }
-            | Event::ChangesTakenBack { .. }
-            | Event::AgentChanged { .. }
-            | Event::UserFilesLost { .. }
-            | Event::Warning { .. } => Redraw::None,
+            _ => Redraw::None,
         }
     }
 

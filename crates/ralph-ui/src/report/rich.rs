@@ -92,13 +92,7 @@ impl Writer {
             },
             // Never loaded: its description stays, and where it is.
             Tag::Image { dest_url, .. } => self.append_address(&dest_url),
-            Tag::FootnoteDefinition(_)
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::Superscript
-            | Tag::Subscript
-            | Tag::MetadataBlock(_) => self.open("", ""),
+            _ => self.open("", ""),
         }
     }
 

@@ -222,8 +222,7 @@ fn sign_of(state: TaskState<'_>) -> (Look, &'static str) {
 /// `▪▪✘·▪▪·   4/7`: a cell for each task where there are few.
 fn phase_cells(scene: &Scene<'_>, phase: &Phase, cells: usize) -> Row {
     let feature = scene.feature;
-    let items: Vec<_> =
-        feature.list.items[phase.items.clone()].iter().filter(|item| item.is_task()).collect();
+    let items: Vec<_> = phase.tasks.iter().map(|place| &feature.list.items[*place]).collect();
     let finished = items.iter().filter(|item| item.done).count();
     let row = if items.len() > cells {
         let [full, rest] = bar(finished, items.len(), cells);

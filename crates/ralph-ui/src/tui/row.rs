@@ -40,18 +40,8 @@ const MAX_BYTES: usize = 4 * MAX_COLUMNS;
 /// Least difference between the strongest and the weakest part of a colour that is no grey.
 const MIN_SATURATION: u8 = 64;
 
-/// Returns the style of a look: colours that every theme sets apart from its background, dark or light.
 pub fn style(look: Look) -> Style {
-    match look {
-        Look::Plain => Style::new(),
-        Look::Dim => Style::new().add_modifier(Modifier::DIM),
-        Look::Bold => Style::new().add_modifier(Modifier::BOLD),
-        Look::Good => Style::new().fg(Color::Green),
-        Look::Bad => Style::new().fg(Color::Red),
-        Look::Warn => Style::new().fg(Color::Yellow),
-        Look::Accent => Style::new().fg(Color::Cyan),
-        Look::Claim => Style::new().fg(Color::Magenta),
-    }
+    recorded(look.style())
 }
 
 /// Returns the style of recorded text as one that is readable on any background, so that no text can hide: each

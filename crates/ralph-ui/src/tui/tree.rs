@@ -1,9 +1,6 @@
 //! The list of tasks: phases that fold, and the tasks in them.
 
 use std::collections::HashSet;
-use std::ops::Range;
-
-use tasklist::Item;
 
 use super::contents::brief;
 use super::model::{Feature, TaskState};
@@ -22,8 +19,8 @@ pub enum Line {
 #[derive(Debug, Clone)]
 pub struct Phase {
     pub name: String,
-    /// Where its items are in the list.
-    pub items: Range<usize>,
+    /// By their places in the list.
+    pub tasks: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -33,10 +30,12 @@ pub struct Tree {
     pub place: usize,
     /// The first line on the screen.
     pub top: usize,
+    /// Of all items of the list.
+    names: Vec<String>,
     /// Phases that are not as they are by default.
     toggled: HashSet<String>,
-    /// The phases that are open by default.
-    open: HashSet<String>,
+    /// The phase that is open by default.
+    open: Option<String>,
     /// What the line stands for, by a name that outlives a new list.
     chosen: String,
 }
@@ -45,27 +44,27 @@ impl Tree {
     /// Makes the lines anew, with what was chosen still chosen where it is still there.
     pub fn renew(&mut self, feature: &Feature, running: Option<&str>) {
         let items = &feature.list.items;
+        self.names = items.iter().map(|item| item.name.clone()).collect();
         self.phases.clear();
-        let mut start = 0;
+        let mut places = 0..;
         for chunk in items.chunk_by(|one, other| one.phase == other.phase) {
             let name = chunk[0].phase.as_deref().map_or_else(String::new, |phase| brief(phase_title(phase)));
-            self.phases.push(Phase { name, items: start..start + chunk.len() });
-            start += chunk.len();
+            let tasks = chunk.iter().zip(places.by_ref()).filter(|(item, _)| item.is_task());
+            self.phases.push(Phase { name, tasks: tasks.map(|(_, place)| place).collect() });
         }
-        self.phases.retain(|phase| items[phase.items.clone()].iter().any(Item::is_task));
+        self.phases.retain(|phase| !phase.tasks.is_empty());
         // What matters now is open: what runs, else what fails, else what asks, else where the next task is.
         let wanted = [TaskState::Runs, TaskState::Fails, TaskState::Asks, TaskState::Open].into_iter();
         let found = { wanted }.find_map(|wanted| {
             self.phases.iter().find(|phase| {
-                let mut tasks = items[phase.items.clone()].iter().filter(|item| item.is_task());
-                tasks.any(|item| feature.state(item, running) == wanted)
+                phase.tasks.iter().any(|place| feature.state(&items[*place], running) == wanted)
             })
         });
-        self.open = found.map(|phase| phase.name.clone()).into_iter().collect();
-        self.list(feature);
+        self.open = found.map(|phase| phase.name.clone());
+        self.list();
     }
 
-    fn list(&mut self, feature: &Feature) {
+    fn list(&mut self) {
         self.lines.clear();
         let is_divided =
             self.phases.len() > 1 || self.phases.first().is_some_and(|phase| !phase.name.is_empty());
@@ -74,52 +73,45 @@ impl Tree {
                 self.lines.push(Line::Phase(place));
             }
             if !is_divided || self.is_open(phase) {
-                let tasks = phase.items.clone().filter(|place| feature.list.items[*place].is_task());
-                self.lines.extend(tasks.map(Line::Task));
+                self.lines.extend(phase.tasks.iter().copied().map(Line::Task));
             }
         }
-        let found = self.lines.iter().position(|line| self.name(feature, *line) == self.chosen);
-        self.place = found.unwrap_or(self.place).min(self.lines.len().saturating_sub(1));
-        self.note(feature);
+        let found = self.lines.iter().position(|line| self.name(*line) == self.chosen);
+        self.move_to(found.unwrap_or(self.place));
     }
 
     pub fn is_open(&self, phase: &Phase) -> bool {
-        self.open.contains(&phase.name) != self.toggled.contains(&phase.name)
+        (self.open.as_ref() == Some(&phase.name)) != self.toggled.contains(&phase.name)
     }
 
-    fn name(&self, feature: &Feature, line: Line) -> String {
+    fn name(&self, line: Line) -> String {
         match line {
             Line::Phase(place) => format!("phase {}", self.phases[place].name),
-            Line::Task(place) => feature.list.items[place].name.clone(),
+            Line::Task(place) => self.names[place].clone(),
         }
-    }
-
-    fn note(&mut self, feature: &Feature) {
-        self.chosen = self.selected().map_or(String::new(), |line| self.name(feature, line));
     }
 
     pub fn selected(&self) -> Option<Line> {
         self.lines.get(self.place).copied()
     }
 
-    pub fn move_to(&mut self, place: usize, feature: &Feature) {
+    pub fn move_to(&mut self, place: usize) {
         self.place = place.min(self.lines.len().saturating_sub(1));
-        self.note(feature);
+        self.chosen = self.selected().map_or(String::new(), |line| self.name(line));
     }
 
     /// Folds or unfolds the phase that the line is in.
-    pub fn toggle(&mut self, feature: &Feature) {
+    pub fn toggle(&mut self) {
         let phase = match self.selected() {
-            Some(Line::Phase(place)) => Some(place),
-            Some(Line::Task(item)) => self.phases.iter().position(|phase| phase.items.contains(&item)),
+            Some(Line::Phase(place)) => self.phases.get(place),
+            Some(Line::Task(item)) => self.phases.iter().find(|phase| phase.tasks.contains(&item)),
             None => None,
         };
-        let Some(phase) = phase else { return };
-        let name = self.phases[phase].name.clone();
+        let Some(name) = phase.map(|phase| phase.name.clone()) else { return };
         self.chosen = format!("phase {name}");
         if !self.toggled.remove(&name) {
             self.toggled.insert(name);
         }
-        self.list(feature);
+        self.list();
     }
 }

@@ -1,7 +1,5 @@
 //! What keys and the mouse do to the state.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
 use ralph_core::record::{Outcome, SessionId, Status};
@@ -10,10 +8,10 @@ use crate::tui::contents::{Subject, View, attempt_of, is_match};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
-use crate::tui::model::{Attempt, Feature};
+use crate::tui::model::Attempt;
 use crate::tui::page::{At, Body, Section};
 use crate::tui::row::{Look, Row};
-use crate::tui::tree::{Line, Tree};
+use crate::tui::tree::Line;
 
 use super::{App, Effect, Mode, Opened, OwnLoop, Program};
 
@@ -125,7 +123,7 @@ impl App {
                 return Some(Effect::Run(arguments, Some("the page is open in the browser".to_owned())));
             }
             Act::Fold if self.panel == Panel::Tasks => {
-                self.with_tree(Tree::toggle);
+                self.tree.toggle();
                 self.choose();
             }
             Act::Fold => self.page.toggle(),
@@ -148,14 +146,6 @@ impl App {
             },
         }
         None
-    }
-
-    /// Changes the list of tasks.
-    fn with_tree(&mut self, change: impl FnOnce(&mut Tree, &Feature)) {
-        if let Some((feature, _)) = self.night() {
-            let feature = Arc::clone(feature);
-            change(&mut self.tree, &feature);
-        }
     }
 
     pub(super) fn say(&mut self, look: Look, words: impl Into<String>) {
@@ -190,9 +180,7 @@ impl App {
             Panel::Needs => {
                 self.need = self.need.saturating_add_signed(lines).min(self.needs().len().saturating_sub(1));
             }
-            Panel::Tasks => self.with_tree(|tree, feature| {
-                tree.move_to(tree.place.saturating_add_signed(lines), feature);
-            }),
+            Panel::Tasks => self.tree.move_to(self.tree.place.saturating_add_signed(lines)),
             Panel::Night => return self.step(lines.signum()),
         }
         (self.follows, self.view) = (false, View::Detail);
@@ -262,13 +250,11 @@ impl App {
         match (self.panel, self.view) {
             (Panel::Tasks, _) => match self.tree.selected() {
                 Some(Line::Phase(place)) => {
-                    self.with_tree(|tree, feature| {
-                        if tree.is_open(&tree.phases[place]) {
-                            tree.move_to(tree.place + 1, feature);
-                        } else {
-                            tree.toggle(feature);
-                        }
-                    });
+                    if self.tree.is_open(&self.tree.phases[place]) {
+                        self.tree.move_to(self.tree.place + 1);
+                    } else {
+                        self.tree.toggle();
+                    }
                     self.choose();
                 }
                 Some(Line::Task(_)) => self.panel = Panel::Detail,
@@ -374,33 +360,25 @@ impl App {
                 let title = format!("Restore the files as they were after attempt {number}?");
                 Some((title, vec!["restore".to_owned(), name]))
             }
-            Subject::Task(task) => {
-                let target = scene.diff_target(&self.subject);
-                let found = target.and_then(|target| scene.cache.unfinished(target));
-                found.and_then(|found| {
-                    let before = found.before.as_ref()?.to_string();
-                    let paths = found.files.iter().map(|(path, ..)| format!(":(top,literal){path}"));
-                    let files = crate::style::Count(found.files.len() as u64, "file");
-                    let words = ["restore".to_owned(), before, "--".to_owned()];
-                    let title = format!("Take back what {task} left unfinished in {files}?");
-                    (!found.files.is_empty()).then(|| (title, words.into_iter().chain(paths).collect()))
-                })
-            }
+            Subject::Task(task) => scene.unfinished(&self.subject).and_then(|found| {
+                let before = found.before.as_ref()?.to_string();
+                let paths = found.files.iter().map(|(path, ..)| format!(":(top,literal){path}"));
+                let files = crate::style::Count(found.files.len() as u64, "file");
+                let words = ["restore".to_owned(), before, "--".to_owned()];
+                let title = format!("Take back what {task} left unfinished in {files}?");
+                Some((title, words.into_iter().chain(paths).collect()))
+            }),
             Subject::Night | Subject::Running | Subject::Need(_) => None,
         };
-        match question {
-            None => self.say(
-                Look::Dim,
-                "nothing of this is left in your work tree; choose another task or an attempt",
-            ),
-            Some((title, arguments)) => {
-                self.mode = Mode::Confirm {
-                    title,
-                    yes: "yes; the files as they are now are saved first",
-                    effect: Box::new(Effect::Run(arguments, None)),
-                };
-            }
-        }
+        let Some((title, arguments)) = question else {
+            let words = "nothing of this is left in your work tree; choose another task or an attempt";
+            return self.say(Look::Dim, words);
+        };
+        self.mode = Mode::Confirm {
+            title,
+            yes: "yes; the files as they are now are saved first",
+            effect: Box::new(Effect::Run(arguments, None)),
+        };
     }
 
     fn open(&mut self, program: Program) -> Option<Effect> {
@@ -503,12 +481,10 @@ impl App {
                 let place = self.tree.top + line;
                 let is_same = is_again && self.tree.place == place;
                 if place < self.tree.lines.len() {
-                    self.with_tree(|tree, feature| {
-                        tree.move_to(place, feature);
-                        if matches!(tree.selected(), Some(Line::Phase(_))) {
-                            tree.toggle(feature);
-                        }
-                    });
+                    self.tree.move_to(place);
+                    if matches!(self.tree.selected(), Some(Line::Phase(_))) {
+                        self.tree.toggle();
+                    }
                 }
                 (self.view, self.follows) = (View::Detail, false);
                 self.focus(panel);

@@ -16,7 +16,7 @@ use crate::ending::feature_name;
 use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 
 use super::model::{
-    Answer, Attempt, DiffTarget, Feature, InFlight, Night, Overview, Patch, Place, Request, SessionDetail,
+    Answer, Attempt, DiffTarget, Feature, InFlight, Night, Overview, Place, Request, SessionDetail,
     Unfinished,
 };
 use super::page::{Page, Section};
@@ -93,21 +93,6 @@ impl Cache {
         }
     }
 
-    fn diff(&self, target: DiffTarget) -> Option<Result<&Patch, &str>> {
-        match self.get(Request::Diff(target))? {
-            Ok(Answer::Diff(patch)) => Some(Ok(patch)),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-
-    pub fn unfinished(&self, target: DiffTarget) -> Option<&Unfinished> {
-        match self.get(Request::Unfinished(target))? {
-            Ok(Answer::Unfinished(unfinished)) => Some(unfinished),
-            _ => None,
-        }
-    }
-
     pub fn take(&mut self, request: Request, answer: Result<Answer, String>) {
         if self.known.len() >= MAX_KNOWN {
             self.known.retain(|request, _| request.is_volatile());
@@ -130,9 +115,6 @@ impl Cache {
         self.wanted.borrow().iter().filter(|request| self.is_needed(request)).cloned().collect()
     }
 }
-
-/// Says of an attempt whether it is looked at.
-type IsWanted<'a> = Box<dyn Fn(&Attempt) -> bool + 'a>;
 
 /// All that a page is made of.
 #[derive(Clone, Copy)]
@@ -197,44 +179,46 @@ impl<'a> Scene<'a> {
 
     /// Returns the attempts whose changes a diff of this shows: of a task all that came after its last success.
     pub fn diff_target(&self, subject: &Subject) -> Option<DiffTarget> {
-        let (night, is_wanted): (_, IsWanted<'_>) = match subject {
-            Subject::Night | Subject::Running => (self.night, Box::new(|_| true)),
+        // Those with these numbers, of one task or of all.
+        let (night, numbers, task) = match subject {
+            Subject::Night | Subject::Running => (self.night, 0..=u32::MAX, None),
             Subject::Attempt(_) | Subject::Need(_) => {
                 let (night, one) = self.attempt(subject)?;
-                let number = one.number();
-                (night, Box::new(move |other| other.number() == number))
+                (night, one.number()..=one.number(), None)
             }
             Subject::Task(task) => {
                 let (night, last) = self.attempt(subject)?;
                 let mut before = night.attempts.iter().filter(|one| one.number() < last.number());
                 let done = before.rfind(|one| one.is_of(task) && one.outcome() == Outcome::Success);
-                let after = done.map_or(0, Attempt::number);
-                let is_success = last.outcome() == Outcome::Success;
-                let number = last.number();
-                (
-                    night,
-                    Box::new(move |one| {
-                        if is_success {
-                            one.number() == number
-                        } else {
-                            one.is_of(task) && one.number() > after
-                        }
-                    }),
-                )
+                let numbers = if last.outcome() == Outcome::Success {
+                    last.number()..=last.number()
+                } else {
+                    done.map_or(0, |done| done.number() + 1)..=u32::MAX
+                };
+                (night, numbers, Some(task))
             }
         };
         let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
         let mut is_open = false;
         for one in &night.attempts {
             let Some(snapshot) = &one.entry.snapshot else { continue };
-            match (is_wanted(one), runs.last_mut().filter(|_| is_open)) {
+            let is_wanted = numbers.contains(&one.number()) && task.is_none_or(|task| one.is_of(task));
+            match (is_wanted, runs.last_mut().filter(|_| is_open)) {
                 (true, Some((_, last))) => *last = snapshot.clone(),
                 (true, None) => runs.push((snapshot.clone(), snapshot.clone())),
                 (false, _) => {}
             }
-            is_open = is_wanted(one);
+            is_open = is_wanted;
         }
         (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
+    }
+
+    /// Returns what attempts at a task left unfinished in the work tree, if they left any.
+    pub fn unfinished(&self, subject: &Subject) -> Option<&'a Unfinished> {
+        match self.cache.get(Request::Unfinished(self.diff_target(subject)?))? {
+            Ok(Answer::Unfinished(found)) => Some(found).filter(|found| !found.files.is_empty()),
+            _ => None,
+        }
     }
 
     /// Returns the name of the subject for commands: `SESSION:5`, or the session.
@@ -310,9 +294,9 @@ pub fn page(scene: &Scene<'_>, subject: &Subject, view: View) -> Page {
         View::Diff => match scene.diff_target(subject) {
             None if running.is_some() => nothing("what it changes is known when it is recorded"),
             None => nothing("no snapshot was taken: nothing to compare"),
-            Some(target) => match scene.cache.diff(target) {
-                None => Page::default(),
-                Some(Ok(patch)) => Page::new(diff::sections(patch)),
+            Some(target) => match scene.cache.get(Request::Diff(target)) {
+                Some(Ok(Answer::Diff(patch))) => Page::new(diff::sections(patch)),
+                None | Some(Ok(_)) => Page::default(),
                 Some(Err(error)) => {
                     let mut rows = Row::lines(error, Look::Plain);
                     if let Some(first) = rows.first_mut() {

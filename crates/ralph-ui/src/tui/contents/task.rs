@@ -227,12 +227,10 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &
 
 /// What attempts left in the work tree, with the keys that look at it and take it back.
 fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
-    let subject = Subject::Task(task.to_owned());
-    let target = scene.diff_target(&subject).filter(|_| scene.running_task() != Some(task));
-    let Some(found) = target.and_then(|target| scene.cache.unfinished(target)) else { return Vec::new() };
-    if found.files.is_empty() {
+    if scene.running_task() == Some(task) {
         return Vec::new();
     }
+    let Some(found) = scene.unfinished(&Subject::Task(task.to_owned())) else { return Vec::new() };
     let keys = [("d", " diff"), ("R", " take it back")]
         .map(|(key, does)| Row::of(Look::Accent, key).and(Look::Dim, does));
     if scene.is_compact {

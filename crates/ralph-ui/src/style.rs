@@ -383,6 +383,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_look_has_a_code_and_ends() {
+        for (look, code) in [
+            (Look::Dim, "2"),
+            (Look::Bold, "1"),
+            (Look::Good, "32"),
+            (Look::Bad, "31"),
+            (Look::Warn, "33"),
+            (Look::Accent, "36"),
+            (Look::Claim, "35"),
+        ] {
+            assert_eq!(Paint::Colour.paint(look, "x"), format!("\x1b[{code}mx\x1b[0m"));
+            assert_eq!(Paint::Plain.paint(look, "x"), "x");
+        }
+        assert_eq!(Paint::Colour.paint(Look::Plain, "x"), "x");
+    }
+
+    #[test]
     fn parts_wrap_between_each_other() {
         let parts = ["18 of 35 done", "running 3 h", "$41.29 of $80"].map(str::to_owned);
         assert_eq!(wrapped_parts("x  ", &parts, 80), ["x  18 of 35 done · running 3 h · $41.29 of $80"]);

@@ -23,9 +23,8 @@ pub fn rows(width: usize) -> Vec<Row> {
     let half = (width / 2).min(48);
     (0..acts.len().max(moving.len()))
         .map(|place| {
-            let left = acts.get(place).map(key).unwrap_or_default();
-            let blank = " ".repeat(half.saturating_sub(left.width()));
-            left.and(Look::Plain, blank).then(moving.get(place).map(key).unwrap_or_default())
+            let [left, right] = [acts, moving].map(|keys| keys.get(place).map(key).unwrap_or_default());
+            left.padded(half).then(right)
         })
         .collect()
 }

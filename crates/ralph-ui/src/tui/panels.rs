@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
 use crate::local_time::clock;
-use crate::style::{bar, brief_duration, columns, cut, duration, grouped, minutes};
+use crate::style::{Count, bar, brief_duration, columns, cut, duration, grouped, minutes};
 use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
 
 use super::app::App;
@@ -178,7 +178,7 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
             let name = if phase.name.is_empty() { "(no heading)" } else { &phase.name };
             let look = if is_open { Look::Bold } else { Look::Plain };
             let row = Row::of(Look::Dim, fold).and(look, name);
-            row.with_right(phase_cells(scene, phase, CELLS))
+            row.with_right(phase_cells(scene, phase))
         }
         Line::Task(place) => {
             let item = &feature.list.items[place];
@@ -220,24 +220,22 @@ fn sign_of(state: TaskState<'_>) -> (Look, &'static str) {
 }
 
 /// `▪▪✘·▪▪·   4/7`: a cell for each task where there are few.
-fn phase_cells(scene: &Scene<'_>, phase: &Phase, cells: usize) -> Row {
+fn phase_cells(scene: &Scene<'_>, phase: &Phase) -> Row {
     let feature = scene.feature;
     let items: Vec<_> = phase.tasks.iter().map(|place| &feature.list.items[*place]).collect();
     let finished = items.iter().filter(|item| item.done).count();
-    let row = if items.len() > cells {
-        let [full, rest] = bar(finished, items.len(), cells);
+    let row = if items.len() > CELLS {
+        let [full, rest] = bar(finished, items.len(), CELLS);
         Row::of(Look::Good, full).and(Look::Dim, rest)
     } else {
-        let row =
-            items.iter().fold(Row::new(), |row, item| match feature.state(item, scene.running_task()) {
-                TaskState::Done => row.and(Look::Good, "▪"),
-                state => {
-                    let (look, sign) = sign_of(state);
-                    row.and(look, sign)
-                }
-            });
-        let blank = " ".repeat(cells.saturating_sub(items.len()));
-        row.and(Look::Plain, blank)
+        let row = items.iter().fold(Row::new(), |row, item| {
+            let (look, sign) = match feature.state(item, scene.running_task()) {
+                TaskState::Done => (Look::Good, "▪"),
+                state => sign_of(state),
+            };
+            row.and(look, sign)
+        });
+        row.padded(CELLS)
     };
     let counts = format!("{finished}/{}", items.len());
     row.and(Look::Plain, format!(" {counts:>4}"))
@@ -252,28 +250,18 @@ pub fn summary(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let night = lines_of_night(&scene, width, app, true);
     let half = width / 2;
     let is_double = width >= 64;
-    let phases: Vec<Row> = app
-        .tree
-        .phases
-        .iter()
-        .map(|phase| {
-            let cells = phase_cells(&scene, phase, CELLS);
-            let room = if is_double { half.saturating_sub(2) } else { width };
-            Row::of(Look::Plain, phase.name.clone()).with_right(cells).fitted(0, room)
-        })
-        .collect();
-    let mut rows: Vec<Row> = if is_double {
-        phases
+    let room = if is_double { half.saturating_sub(2) } else { width };
+    let phases = app.tree.phases.iter().map(|phase| {
+        let name = Row::of(Look::Plain, phase.name.clone());
+        name.with_right(phase_cells(&scene, phase)).fitted(0, room)
+    });
+    let mut rows: Vec<Row> = phases.collect();
+    if is_double {
+        let pairs = rows
             .chunks(2)
-            .map(|pair| {
-                let gap = " ".repeat(half.saturating_sub(pair[0].width()));
-                let left = pair[0].clone().and(Look::Plain, gap);
-                pair.get(1).map_or(left.clone(), |right| left.then(right.clone()))
-            })
-            .collect()
-    } else {
-        phases
-    };
+            .map(|pair| pair[0].clone().padded(half).then(pair.get(1).cloned().unwrap_or_default()));
+        rows = pairs.collect();
+    }
     let room = height.saturating_sub(night.len());
     // Of many phases, those that are not done are worth the room.
     if rows.len() > room {
@@ -322,10 +310,7 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
         clock(night.started_at),
         now.map_or_else(|| clock(night.last_at), |_| "now".to_owned())
     );
-    let attempts = match (totals.attempts, totals.failed) {
-        (1, _) => "1 attempt".to_owned(),
-        (all, _) => format!("{} attempts", grouped(all as u64)),
-    };
+    let attempts = Count(totals.attempts as u64, "attempt").to_string();
     let failed = match totals.failed {
         0 => String::new(),
         failed if solved == 0 => format!(", {} failed", grouped(failed as u64)),

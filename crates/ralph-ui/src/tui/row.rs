@@ -210,11 +210,16 @@ impl Row {
         if columns_of_right == 0 || room < MIN_LEFT {
             return Self { link, ..self.cut(left, width) };
         }
-        let mut row = self.cut(left, room);
-        let gap = width.saturating_sub(row.width() + columns_of_right);
-        row = row.and(Look::Plain, " ".repeat(gap));
+        let mut row = self.cut(left, room).padded(width - columns_of_right);
         row.spans.extend(right);
         Self { link, ..row }
+    }
+
+    /// The row with blanks behind it, up to `width` columns.
+    #[must_use]
+    pub fn padded(self, width: usize) -> Self {
+        let blank = " ".repeat(width.saturating_sub(self.width()));
+        self.and(Look::Plain, blank)
     }
 
     /// What is left of it from column `left` on, in `width` columns, with a sign if there is more.

@@ -23,16 +23,12 @@ fn entity(c: char) -> Option<&'static str> {
     }
 }
 
-/// `text` with everything visible that would be obeyed. Line ends of Windows become plain ones.
-pub fn visible(text: &str) -> String {
-    written(text, |_| None)
-}
-
 /// `text` as it may stand in an element, or in an attribute with quotes around it.
 pub fn escape(text: &str) -> String {
     written(text, entity)
 }
 
+/// `text` with everything visible that would be obeyed. Line ends of Windows become plain ones.
 fn written(text: &str, entity: impl Fn(char) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut rest = text.chars().peekable();
@@ -68,7 +64,7 @@ pub fn escaped_len(text: &str) -> usize {
 
 /// On one line.
 pub fn one_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    written(&text.split_whitespace().collect::<Vec<_>>().join(" "), |_| None)
 }
 
 #[cfg(test)]

@@ -221,6 +221,11 @@ impl Page {
         self.placed().position(|(lines, _)| line < lines.end)
     }
 
+    /// The section that the cursor is in.
+    pub fn section(&self) -> Option<&Section> {
+        self.sections.get(self.section_at(self.cursor)?)
+    }
+
     /// Moves the cursor by a number of lines.
     pub fn move_by(&mut self, lines: isize) {
         let last = self.len().saturating_sub(1);

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
 use crate::local_time::clock;
+use crate::needs::need_sign;
 use crate::style::{Count, bar, brief_duration, columns, cut, duration, grouped, minutes};
 use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
 
@@ -102,17 +103,18 @@ fn nothing_needed(scene: &Scene<'_>) -> String {
 fn need_rows(scene: &Scene<'_>, need: &Need, shape: Shape) -> Vec<Row> {
     let feature = scene.feature;
     let cause = brief(need.cause.as_deref().unwrap_or_default());
+    let (look, sign) = need_sign(need.why);
+    let row = Row::of(look, format!("{sign} "));
     let task = need.task.as_deref().filter(|_| matches!(need.why, NeedKind::Asks | NeedKind::Fails));
     let Some(task) = task else {
-        let row = Row::of(Look::Bad, "! ").and(Look::Bold, brief(&need.subject()));
+        let row = row.and(Look::Bold, brief(&need.subject()));
         return vec![row.and(Look::Plain, format!("  {cause}"))];
     };
     let is_asking = need.why == NeedKind::Asks;
-    let (look, sign) = if is_asking { (Look::Warn, "? ") } else { (Look::Bad, "✘ ") };
     let failures = feature.failures_of(task);
     let cost = usd(feature.summary.totals.task_costs.get(task).copied());
     let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
-    let row = Row::of(look, sign).and(Look::Bold, format!("{} ", brief(task)));
+    let row = row.and(Look::Bold, format!("{} ", brief(task)));
     let waiting: Vec<String> = feature.waiting_for(task).map(|name| brief(name)).collect();
     let wait = if waiting.len() == 1 { "waits" } else { "wait" };
     let crosses = "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) });

@@ -261,15 +261,13 @@ impl App {
                 None => {}
             },
             (Panel::Detail, View::Log) => {
-                let place = self.page.section_at(self.page.cursor);
-                if let Some(number) = place.and_then(|place| attempt_of(&self.page.sections[place])) {
+                if let Some(number) = self.page.section().and_then(attempt_of) {
                     (self.subject, self.view, self.left) =
                         (Subject::Attempt(number), View::Detail, Panel::Night);
                 }
             }
             (Panel::Detail, View::Nights) => {
-                let place = self.page.section_at(self.page.cursor);
-                let id = place.and_then(|place| self.page.sections[place].key.parse::<SessionId>().ok());
+                let id = self.page.section().and_then(|section| section.key.parse::<SessionId>().ok());
                 if let Some(id) = id {
                     self.session = Some(id);
                     self.follows = self.live().is_some();
@@ -392,7 +390,7 @@ impl App {
 
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.
     fn opened(&self, program: Program) -> Opened {
-        let section = self.page.section_at(self.page.cursor).map(|place| &self.page.sections[place]);
+        let section = self.page.section();
         let mut windows = self.page.sections.iter().filter_map(Section::window);
         let first = windows.find(|window| window.total != Some(0));
         if let Some(window) = section.and_then(Section::window).or(first) {

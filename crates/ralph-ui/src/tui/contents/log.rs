@@ -5,7 +5,7 @@ use crate::style::{Count, brief_duration, cut};
 use crate::tui::model::Attempt;
 use crate::tui::page::{Body, Section, reading};
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{FailureClass, Outcome};
+use ralph_core::record::{FailureClass, Iteration, Outcome};
 
 use super::Scene;
 use super::attempt::tool_calls;
@@ -23,23 +23,17 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let all = scene.night.attempts.iter().rev();
     let passed: Vec<&Attempt> =
         all.filter(|one| one.outcome() != Outcome::Skipped && is_match(one, scene.filter)).collect();
-    let running = scene.in_flight().filter(|_| scene.filter.is_empty());
-    let mut sections: Vec<Section> = running
-        .map(|running| {
-            let row =
-                Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
-            let row = row.and(Look::Plain, brief(&running.task.text));
-            let row = row.with_right(Row::of(Look::Accent, "runs now"));
-            Section::folded(key(running.number), row, Vec::new())
-        })
-        .into_iter()
-        .collect();
+    let mut sections = Vec::new();
+    if let Some(running) = scene.in_flight().filter(|_| scene.filter.is_empty()) {
+        let row = Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
+        let row = row.and(Look::Plain, brief(&running.task.text));
+        let row = row.with_right(Row::of(Look::Accent, "runs now"));
+        sections.push(Section::folded(key(running.number), row, Vec::new()));
+    }
     let command =
         scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
     for (place, attempt) in passed.iter().enumerate() {
         let record = if place < READ_AHEAD { scene.cache.iteration(&attempt.entry.commit) } else { None };
-        let files = record.map(|record| Count(record.files_changed.len() as u64, "file").to_string());
-        let calls = record.map(|record| Count(record.tool_calls.len() as u64, "call").to_string());
         let mut rows = Vec::new();
         match record {
             None => rows.push(reading()),
@@ -53,7 +47,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
                 }
             }
         }
-        let title = line(scene, attempt, command.as_deref(), files.as_deref(), calls.as_deref());
+        let title = line(scene, attempt, command.as_deref(), record);
         sections.push(Section::folded(key(attempt.number()), title, rows));
     }
     if sections.is_empty() {
@@ -70,13 +64,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     sections
 }
 
-fn line(
-    scene: &Scene<'_>,
-    attempt: &Attempt,
-    command: Option<&str>,
-    files: Option<&str>,
-    calls: Option<&str>,
-) -> Row {
+fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Option<&Iteration>) -> Row {
     let entry = &attempt.entry;
     let (look, mark, words) = outcome_of(attempt);
     let exit = entry.exit.validation.or(entry.exit.agent);
@@ -99,10 +87,14 @@ fn line(
         Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
     } else {
         let command = command.filter(|_| entry.exit.validation.is_some()).unwrap_or_default();
+        let counts = record.map(|record| (record.files_changed.len() as u64, record.tool_calls.len() as u64));
+        let (files, calls) = counts.map_or_else(Default::default, |(files, calls)| {
+            (Count(files, "file").to_string(), Count(calls, "call").to_string())
+        });
         Row::of(Look::Dim, format!("{command}  "))
             .and(exit_look, format!("{exit_words:>3}"))
             .and(Look::Plain, format!("  {time:>5}  "))
-            .and(Look::Dim, format!("{:>8} {:>8}", files.unwrap_or_default(), calls.unwrap_or_default()))
+            .and(Look::Dim, format!("{files:>8} {calls:>8}"))
             .and(Look::Plain, format!("  {cost:>6}  "))
             .and(Look::Dim, clock(entry.ended_at))
     };

@@ -5,18 +5,13 @@ use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName};
 /// What is needed to take the changes of failed attempts back.
 #[derive(Debug, Default)]
 pub(crate) struct LastGreen {
-    /// `None` if the validation did not pass in this start, or if no snapshot shows what came of an attempt since.
-    passed: Option<Passed>,
+    /// False if the validation did not pass in this start, or if no snapshot shows what came of an attempt since.
+    has_passed: bool,
+    /// The branch that was checked out when it last passed; `None` for a detached HEAD.
+    branch: Option<String>,
     attempts: Vec<Attempt>,
     /// What the work tree held, as a tree, when the validation last passed in this start.
     pub last_passing: Option<ObjectId>,
-}
-
-/// The last time that the validation passed.
-#[derive(Debug)]
-struct Passed {
-    /// The branch that was checked out; `None` for a detached HEAD.
-    branch: Option<String>,
 }
 
 #[derive(Debug)]
@@ -49,8 +44,8 @@ pub(crate) struct FailedAttempts {
 impl LastGreen {
     /// Returns the state before the first iteration of a start. `last_passing` is the tree of a green baseline.
     pub fn starting(last_passing: Option<ObjectId>, branch: Option<&String>) -> Self {
-        let passed = last_passing.is_some().then(|| Passed { branch: branch.cloned() });
-        Self { passed, attempts: Vec::new(), last_passing }
+        let has_passed = last_passing.is_some();
+        Self { has_passed, branch: branch.cloned(), attempts: Vec::new(), last_passing }
     }
 
     /// Notes that the validation passed on `tree`. `None` if no snapshot shows what it passed on.
@@ -62,17 +57,16 @@ impl LastGreen {
 
     /// Takes in an iteration that began with the snapshot `before`.
     pub fn ended(&mut self, iteration: &Iteration, before: Option<&ObjectId>) {
-        let (Some(before), Some(after)) = (before, &iteration.snapshot) else {
-            return self.begin_again(None);
-        };
-        if before == after {
-            // No snapshot could be taken: what it changed is not known.
-            return self.begin_again(None);
-        }
-        if iteration.outcome == Outcome::Success && iteration.exit.validation.is_some() {
+        // Where no snapshot could be taken, what it changed is not known.
+        let snapshots = before.zip(iteration.snapshot.as_ref()).filter(|(before, after)| before != after);
+        let has_passed = iteration.outcome == Outcome::Success && iteration.exit.validation.is_some();
+        let Some((before, after)) = snapshots.filter(|_| !has_passed) else {
             // What was changed before stays.
-            return self.begin_again(Some(Passed { branch: iteration.branch.clone() }));
-        }
+            self.attempts.clear();
+            self.has_passed = has_passed && snapshots.is_some();
+            self.branch.clone_from(&iteration.branch);
+            return;
+        };
         self.attempts.push(Attempt {
             task: iteration.task.clone(),
             iteration: iteration.iteration,
@@ -82,14 +76,9 @@ impl LastGreen {
         });
     }
 
-    fn begin_again(&mut self, passed: Option<Passed>) {
-        self.passed = passed;
-        self.attempts.clear();
-    }
-
     /// Returns the attempts at `task` whose changes can be taken back on `branch`; `None` if there are none.
     pub fn failed_attempts(&self, task: &str, branch: Option<&str>) -> Option<FailedAttempts> {
-        if self.passed.as_ref()?.branch.as_deref() != branch {
+        if !self.has_passed || self.branch.as_deref() != branch {
             return None;
         }
         let attempts: Vec<&Attempt> =

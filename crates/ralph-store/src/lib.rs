@@ -63,12 +63,12 @@ pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
 pub use retention::{Expired, Extent, Plan, Retained, Rules};
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
-pub use share::notes::{Lines, Notes};
+pub use share::notes;
 pub use share::purge::PurgeReport;
 pub use share::remote::{Connection, Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots};
 pub use share::sync_state::cleaned_refs;
-pub use share::tombstones::Tombstones;
+pub use share::tombstones;
 pub use trailer_value::escape as escape_trailer;
 pub use verify::{Finding, Repair, VerifyReport};
 // For fuzzing alone.

@@ -17,6 +17,7 @@ use super::local::scratch::Scratch;
 use super::local::spool::Spool;
 use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
+use super::share::notes;
 use super::share::sync_state::write_cleaned;
 use super::{LoopLock, SessionLog, Store, cleaned_refs};
 
@@ -160,7 +161,7 @@ impl Store {
             return Err(error);
         }
         if going.extent == Some(Extent::All) {
-            self.notes().forget(&going.session, at)?;
+            notes::forget(self, &going.session, at)?;
             self.forget_listing()?;
             Control::of(self.repository(), &going.session).clear()?;
             kept_settings::remove(self.repository(), &going.session)?;

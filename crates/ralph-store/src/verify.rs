@@ -18,7 +18,7 @@ use super::reading::chain::Chain;
 use super::refs::database::RefUpdate;
 use super::refs::naming::{INCOMING_PREFIX, LOG_PREFIX, SNAPSHOT_PREFIX, SessionRefs};
 use super::share::incoming::{self, Inspection};
-use super::share::sync_state;
+use super::share::{notes, sync_state, tombstones};
 use super::{RecordReader, SessionLog, SessionQuery, Store, VERIFY_PACK_CACHE, cleaned_refs, snapshots};
 
 /// Where `git replace` keeps what it shows in place of an object.
@@ -162,13 +162,13 @@ impl Store {
                 self.refs().change(&[change])?;
             }
         }
-        let wanted = self.notes().by_records(logs)?;
-        let missing = self.notes().missing(&wanted)?;
+        let wanted = notes::by_records(self, logs)?;
+        let missing = notes::missing(self, &wanted)?;
         if missing > 0 {
             let what = format!("the notes of {missing} commits do not say in which iteration they were made");
             verified.ref_problem(Some(super::refs::naming::NOTES.to_owned()), what, status);
             if let Some(at) = repair {
-                self.notes().add(&wanted, at)?;
+                notes::add(self, &wanted, at)?;
             }
         }
         Ok(())
@@ -176,7 +176,7 @@ impl Store {
 
     /// Logs that a remote had at the last sync, that are not here by name, and whose commits are.
     fn lost_here(&self) -> Result<Vec<RefUpdate>> {
-        let (tombstones, cleaned) = (self.tombstones().all()?, cleaned_refs(self.repository())?);
+        let (tombstones, cleaned) = (tombstones::all(self)?, cleaned_refs(self.repository())?);
         let here: BTreeSet<String> =
             self.refs().below(LOG_PREFIX)?.into_iter().map(|(name, _)| name).collect();
         let git = self.open_git()?;

@@ -168,7 +168,7 @@ impl Running<'_> {
             return;
         }
         let noted = redacted(self.recorder.redactor(), iteration)
-            .and_then(|iteration| self.plan.store.notes().add_commits_of(&iteration));
+            .and_then(|iteration| ralph_store::notes::add_commits_of(self.plan.store, &iteration));
         if let Err(error) = noted {
             self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} fsck --repair` writes it"));
         }

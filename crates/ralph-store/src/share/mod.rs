@@ -3,7 +3,7 @@
 
 pub(super) mod elsewhere;
 pub(super) mod incoming;
-pub(super) mod notes;
+pub mod notes;
 mod partial_clone;
 mod progress_reset;
 pub(super) mod purge;
@@ -11,4 +11,4 @@ pub(super) mod remote;
 mod shared_ref;
 pub(super) mod sync;
 pub(super) mod sync_state;
-pub(super) mod tombstones;
+pub mod tombstones;

@@ -15,6 +15,7 @@ use ralph_core::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 
 use super::remote::{Connection, PushOutcome, Remote, Strictness};
 use super::sync::KeptRef;
+use super::{notes, tombstones};
 
 /// What was taken away.
 #[derive(Debug, Default, Serialize)]
@@ -64,12 +65,12 @@ impl Store {
         let tips = self.tips_of(session)?;
         let purged: Vec<SessionRefs> =
             tips.iter().filter_map(|(name, _)| SessionRefs::from_name(name)).collect();
-        self.tombstones().add(&purged, at)?;
+        tombstones::add(self, &purged, at)?;
         if !tips.is_empty() {
             self.refs().delete(&tips)?;
         }
         self.forget_listing()?;
-        let notes = self.notes().forget(session, at)?;
+        let notes = notes::forget(self, session, at)?;
         Control::of(self.repository(), session).clear()?;
         kept_settings::remove(self.repository(), session)?;
         if let Some(spool) = Spool::of(self.repository(), session)? {
@@ -139,8 +140,8 @@ impl Store {
                 }
             }
         }
-        self.tombstones().add(&with_tombstone, at)?;
-        if self.tombstones().all()?.is_empty() {
+        tombstones::add(self, &with_tombstone, at)?;
+        if tombstones::all(self)?.is_empty() {
             bail!("session {session} is neither here nor at {}", remote.place());
         }
         purged.left.extend(self.sync_shared(remote, at)?);

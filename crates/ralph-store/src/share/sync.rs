@@ -23,8 +23,8 @@ use super::remote::{
     BATCH, Connection, MAX_REMOTE_LINES, PushOutcome, PushOutcomes, PushReport, Remote, Strictness,
     Unreachable,
 };
-use super::shared_ref::MergeResult;
 use super::sync_state::{SyncState, cleaned_refs, want_again};
+use super::{notes, tombstones};
 
 /// Number of batches that may fail before a sync gives up: each is halved to find the ref that fails.
 const MAX_FAILED_BATCHES: usize = 60;
@@ -146,8 +146,8 @@ impl Store {
     pub(super) fn sync_shared(&self, remote: &Remote, at: Timestamp) -> Result<Vec<KeptRef>> {
         let mut sync = Sync::new(self, remote, at);
         let listed = sync.connection.list()?;
-        let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
-        let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), merge_notes));
+        let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), tombstones::merge);
+        let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), notes::merge));
         self.clear_incoming()?;
         done.map(|()| sync.exchange.left_out)
     }
@@ -165,24 +165,6 @@ impl Store {
         let ended = git.args(["merge-base", "--is-ancestor", lower.as_str(), upper.as_str()]).run()?;
         Ok(ended.is_success())
     }
-}
-
-fn merge_notes(
-    store: &Store,
-    ours: Option<&ObjectId>,
-    theirs: &ObjectId,
-    at: Timestamp,
-) -> Result<MergeResult> {
-    store.notes().merge(ours, theirs, at)
-}
-
-fn merge_tombstones(
-    store: &Store,
-    ours: Option<&ObjectId>,
-    theirs: &ObjectId,
-    at: Timestamp,
-) -> Result<MergeResult> {
-    store.tombstones().merge(ours, theirs, at)
 }
 
 impl<'a> Sync<'a> {
@@ -206,8 +188,8 @@ impl Sync<'_> {
         let listed = self.connection.list().with_context(|| format!("reach {}", remote.place()))?;
         let before = SyncState::read(store.repository(), remote)?;
         // First of all: they say what must not come back.
-        let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), merge_tombstones);
-        let tombstones = store.tombstones().all()?;
+        let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), tombstones::merge);
+        let tombstones = tombstones::all(store)?;
         let ours = self.ours()?;
         self.notice_losses(&before, &listed, &tombstones)?;
         self.note_purged(&listed, &ours, &tombstones);
@@ -232,7 +214,7 @@ impl Sync<'_> {
             let ahead: Vec<_> = ahead.map(|(name, id)| (name.clone(), id.clone())).collect();
             done = done.and_then(|()| self.push_all(&ahead));
         }
-        done = done.and_then(|()| self.share(NOTES, listed.get(NOTES), merge_notes));
+        done = done.and_then(|()| self.share(NOTES, listed.get(NOTES), notes::merge));
         now.extend(self.exchange.pushed.iter().map(|one| (one.name.clone(), one.commit.clone())));
         for name in &self.exchange.lost {
             // As long as it is here and not there, it is worth a word.

@@ -19,91 +19,74 @@ const FILE: &str = "tombstones";
 /// Names of log refs, and when they were purged as the line says it.
 pub(super) type TombstoneLines = BTreeMap<String, String>;
 
-/// The tombstones of one repository.
-pub struct Tombstones<'a> {
-    store: &'a Store,
+/// Returns the purged sessions that are known here.
+pub(crate) fn all(store: &Store) -> Result<TombstoneLines> {
+    Ok(store.refs().tip(TOMBSTONES)?.map(|tip| lines_of(store, &tip)).transpose()?.unwrap_or_default())
 }
 
-impl Store {
-    pub fn tombstones(&self) -> Tombstones<'_> {
-        Tombstones { store: self }
+fn lines_of(store: &Store, commit: &ObjectId) -> Result<TombstoneLines> {
+    let message = store.message(commit)?;
+    if !message::is_of(&message, "tombstones") {
+        bail!("{TOMBSTONES} is not ours: its tip {commit} has no trailer `Ralph-Record: tombstones`");
     }
+    let bytes = store.file(commit, FILE)?.unwrap_or_default();
+    Ok(read(&String::from_utf8_lossy(&bytes)))
 }
 
-impl Tombstones<'_> {
-    /// Returns the purged sessions that are known here.
-    pub(crate) fn all(&self) -> Result<TombstoneLines> {
-        Ok(self.store.refs().tip(TOMBSTONES)?.map(|tip| self.of(&tip)).transpose()?.unwrap_or_default())
-    }
-
-    fn of(&self, commit: &ObjectId) -> Result<TombstoneLines> {
-        let message = self.store.message(commit)?;
-        if !message::is_of(&message, "tombstones") {
-            bail!("{TOMBSTONES} is not ours: its tip {commit} has no trailer `Ralph-Record: tombstones`");
+/// Adds sessions to those that were purged.
+pub(super) fn add(store: &Store, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
+    let added = store.change_shared(TOMBSTONES, |here| {
+        let mut all = here.map(|here| lines_of(store, here)).transpose()?.unwrap_or_default();
+        let before = all.len();
+        for refs in sessions {
+            all.entry(refs.log()).or_insert_with(|| at.to_string());
         }
-        let bytes = self.store.file(commit, FILE)?.unwrap_or_default();
-        Ok(read(&String::from_utf8_lossy(&bytes)))
-    }
-
-    /// Adds sessions to those that were purged.
-    pub(super) fn add(&self, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-        let added = self.store.change_shared(TOMBSTONES, |here| {
-            let mut all = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
-            let before = all.len();
-            for refs in sessions {
-                all.entry(refs.log()).or_insert_with(|| at.to_string());
-            }
-            if all.len() == before {
-                return Ok(None);
-            }
-            let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-            Ok(Some((self.write(&all, &parents, at)?, ())))
-        });
-        added.map(drop)
-    }
-
-    /// Brings the tombstones of another repository together with ours. Returns the commit that has both.
-    pub(super) fn merge(
-        &self,
-        here: Option<&ObjectId>,
-        theirs: &ObjectId,
-        at: Timestamp,
-    ) -> Result<MergeResult> {
-        let their_lines = self.of(theirs)?;
-        let our_lines = here.map(|here| self.of(here)).transpose()?.unwrap_or_default();
-        let mut all = their_lines.clone();
-        for (name, when) in &our_lines {
-            // The earlier date of two, so that all come to the same lines.
-            let kept = all.entry(name.clone()).or_insert_with(|| when.clone());
-            if when < kept {
-                kept.clone_from(when);
-            }
+        if all.len() == before {
+            return Ok(None);
         }
-        if let Some(kept) = self.store.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
-            return Ok(MergeResult::same(kept));
+        let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
+        Ok(Some((write(store, &all, &parents, at)?, ())))
+    });
+    added.map(drop)
+}
+
+/// Brings the tombstones of another repository together with ours. Returns the commit that has both.
+pub(super) fn merge(
+    store: &Store,
+    here: Option<&ObjectId>,
+    theirs: &ObjectId,
+    at: Timestamp,
+) -> Result<MergeResult> {
+    let their_lines = lines_of(store, theirs)?;
+    let our_lines = here.map(|here| lines_of(store, here)).transpose()?.unwrap_or_default();
+    let mut all = their_lines.clone();
+    for (name, when) in &our_lines {
+        // The earlier date of two, so that all come to the same lines.
+        let kept = all.entry(name.clone()).or_insert_with(|| when.clone());
+        if when < kept {
+            kept.clone_from(when);
         }
-        let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-        self.write(&all, &parents, at).map(MergeResult::same)
     }
+    if let Some(kept) = store.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
+        return Ok(MergeResult::same(kept));
+    }
+    let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
+    write(store, &all, &parents, at).map(MergeResult::same)
+}
 
-    fn write(&self, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
-        let (_scratch, quarantine) = self.store.new_objects()?;
-        let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
-        let blob = quarantine.write_blob(text.as_bytes())?;
-        let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
-        let message = message::signed("Purged sessions", "tombstones");
-        self.store.commit_version(&quarantine, &tree, parents, &message, at)
-    }
+fn write(store: &Store, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
+    let (_scratch, quarantine) = store.new_objects()?;
+    let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
+    let blob = quarantine.write_blob(text.as_bytes())?;
+    let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
+    let message = message::signed("Purged sessions", "tombstones");
+    store.commit_version(&quarantine, &tree, parents, &message, at)
+}
 
-    /// Returns the ids of the sessions that were purged.
-    pub fn sessions(&self) -> Result<Vec<SessionId>> {
-        let tombstones = self.all()?;
-        Ok(tombstones
-            .keys()
-            .filter_map(|name| SessionRefs::from_log(name))
-            .map(|refs| refs.session)
-            .collect())
-    }
+/// Returns the ids of the sessions that were purged.
+pub fn sessions(store: &Store) -> Result<Vec<SessionId>> {
+    let tombstones = all(store)?;
+    Ok(tombstones.keys().filter_map(|name| SessionRefs::from_log(name)).map(|refs| refs.session).collect())
 }
 
 /// Lines that are not ours are left out.

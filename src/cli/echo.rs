@@ -13,7 +13,7 @@ use redact_stream::Redactor;
 use ralph_core::record::{Hint, TaskName, join_truncated};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
-use ralph_os::terminal::give_back;
+use ralph_os::terminal::{give_back, give_back_on_panic};
 use ralph_project::feature::Feature;
 use ralph_store::{Control, Hints, LoopLock, Stop, Store};
 use ralph_ui::live::{KeyCommand, Keys, Moving};
@@ -36,6 +36,9 @@ pub struct Echo {
 impl Echo {
     /// If no thread can be started, requests are seen in what the loop does about them.
     pub fn start(listener: Listener) -> Self {
+        if listener.keys.is_some() {
+            give_back_on_panic();
+        }
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
         let thread = thread::Builder::new().name("echo".to_owned()).spawn(move || {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::stdin;
+use std::panic;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
@@ -41,7 +42,18 @@ pub fn give_back() {
     give_back_while(|| ());
 }
 
-/// The same, and keeps it as it was while `stopped` runs.
+/// The same also where a thread panics: what is published ends then, and drops nothing.
+pub fn give_back_on_panic() {
+    let Ok(modes) = tcgetattr(stdin()) else { return };
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        // Without the lock of `BEFORE`, which the thread that panics may hold.
+        let _gone = is_in_foreground() && tcsetattr(stdin(), OptionalActions::Now, &modes).is_err();
+        hook(info);
+    }));
+}
+
+/// Gives the terminal back, and keeps it as it was while `stopped` runs.
 pub(crate) fn give_back_while(stopped: impl FnOnce()) {
     let mut before = before();
     if let Some(modes) = before.take().filter(|_| is_in_foreground()) {

@@ -20,6 +20,8 @@ pub fn with_single_keys<T>(_read: impl FnOnce() -> T) -> Option<T> {
 /// Does nothing: the console is as it was.
 pub fn give_back() {}
 
+pub fn give_back_on_panic() {}
+
 pub(crate) fn give_back_while(stopped: impl FnOnce()) {
     stopped();
 }

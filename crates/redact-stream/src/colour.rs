@@ -37,15 +37,8 @@ pub(super) enum End {
 /// The escapes that were taken out of a text and are still to be put back.
 #[derive(Debug, Default)]
 pub(super) struct Colours {
-    runs: VecDeque<Run>,
-}
-
-/// Escapes that follow each other.
-#[derive(Debug)]
-pub(super) struct Run {
-    /// Before which byte of the text without escapes they stand.
-    pub(super) at: usize,
-    pub(super) bytes: Vec<u8>,
+    /// Escapes that follow each other, with the byte of the text without escapes before which they stand.
+    runs: VecDeque<(usize, Vec<u8>)>,
 }
 
 impl Colours {
@@ -95,42 +88,42 @@ impl Colours {
 
     /// Keeps an escape. Returns false if there are too many here.
     fn add(&mut self, at: usize, escape: &[u8]) -> bool {
-        match self.runs.back_mut().filter(|run| run.at == at) {
-            Some(run) if run.bytes.len() + escape.len() > MAX_RUN => return false,
-            Some(run) => run.bytes.extend_from_slice(escape),
-            None => self.runs.push_back(Run { at, bytes: escape.to_vec() }),
+        match self.runs.back_mut().filter(|(place, _)| *place == at) {
+            Some((_, run)) if run.len() + escape.len() > MAX_RUN => return false,
+            Some((_, run)) => run.extend_from_slice(escape),
+            None => self.runs.push_back((at, escape.to_vec())),
         }
         true
     }
 
     /// Returns true if an escape stands before the byte `at`.
     pub(super) fn is_at(&self, at: usize) -> bool {
-        !self.runs.is_empty() && self.runs.binary_search_by_key(&at, |run| run.at).is_ok()
+        !self.runs.is_empty() && self.runs.binary_search_by_key(&at, |(place, _)| *place).is_ok()
     }
 
     /// Returns the first place from `at` on where an escape stands.
     pub(super) fn next_place(&self, at: usize) -> Option<usize> {
-        let next = self.runs.partition_point(|run| run.at < at);
-        self.runs.get(next).map(|run| run.at)
+        let next = self.runs.partition_point(|(place, _)| *place < at);
+        self.runs.get(next).map(|(place, _)| *place)
     }
 
     /// Removes the first run, if it stands at `until` or before.
-    pub(super) fn pop(&mut self, until: usize) -> Option<Run> {
-        let is_due = self.runs.front().is_some_and(|run| run.at <= until);
+    pub(super) fn pop(&mut self, until: usize) -> Option<(usize, Vec<u8>)> {
+        let is_due = self.runs.front().is_some_and(|(place, _)| *place <= until);
         if is_due { self.runs.pop_front() } else { None }
     }
 
     /// Removes what stands within a secret that ends at `end`. The last run stays: what follows has its colour.
     pub(super) fn skip(&mut self, end: usize) {
-        while self.runs.get(1).is_some_and(|next| next.at <= end) {
+        while self.runs.get(1).is_some_and(|(next, _)| *next <= end) {
             self.runs.pop_front();
         }
     }
 
     /// The first `length` bytes of the text are forgotten.
     pub(super) fn forget(&mut self, length: usize) {
-        for run in &mut self.runs {
-            run.at = run.at.saturating_sub(length);
+        for (place, _) in &mut self.runs {
+            *place = place.saturating_sub(length);
         }
     }
 }

@@ -77,23 +77,20 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
         .collect()
 }
 
-/// The next match of each rule, so that no text is searched twice. `None` if it is not known, or if there is none any more.
-pub(super) struct CustomRules<'r>(Vec<(&'r Regex, Option<Option<Secret>>)>);
-
-impl<'r> CustomRules<'r> {
-    pub(super) fn new(rules: &'r [Regex]) -> Self {
-        Self(rules.iter().map(|rule| (rule, None)).collect())
-    }
-
-    /// Returns the first finding at or after `at`, and before `barrier` as a whole.
-    pub(super) fn next(&mut self, bytes: &[u8], at: usize, barrier: Option<usize>) -> Option<Secret> {
-        let found = self.0.iter_mut().filter_map(|(rule, next)| match (barrier, &next) {
-            (Some(barrier), _) => find(rule, &bytes[..barrier], at),
-            (None, Some(found)) if found.as_ref().is_none_or(|found| found.start >= at) => found.clone(),
-            (None, _) => next.insert(find(rule, bytes, at)).clone(),
-        });
-        found.min_by_key(|found| found.start)
-    }
+/// Returns the first finding at or after `at`, and before `barrier` as a whole. With each rule stands its next match, so that
+/// no text is searched twice: `None` if it is not known, or if there is none any more.
+pub(super) fn next(
+    rules: &mut [(&Regex, Option<Option<Secret>>)],
+    bytes: &[u8],
+    at: usize,
+    barrier: Option<usize>,
+) -> Option<Secret> {
+    let found = rules.iter_mut().filter_map(|(rule, next)| match (barrier, &next) {
+        (Some(barrier), _) => find(rule, &bytes[..barrier], at),
+        (None, Some(found)) if found.as_ref().is_none_or(|found| found.start >= at) => found.clone(),
+        (None, _) => next.insert(find(rule, bytes, at)).clone(),
+    });
+    found.min_by_key(|found| found.start)
 }
 
 /// Returns what `rule` finds in `bytes`, replacements left out.

@@ -44,12 +44,12 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         start = if step(view, at).is_none() { next } else { start };
         at = next;
     }
-    let plain = Plain::read(view, start);
-    if plain.bytes.len() < MIN_KEY || !plain.bytes.iter().any(u8::is_ascii_digit) {
+    let (plain, places) = without_interruptions(view, start);
+    if plain.len() < MIN_KEY || !plain.iter().any(u8::is_ascii_digit) {
         return None;
     }
-    let found = first_key(&plain.bytes, plain.bytes.len())?;
-    let secret = plain.original(&found);
+    let found = first_key(&plain, plain.len())?;
+    let secret = original(&found, &places);
     (secret.end - secret.start > found.end - found.start).then_some(secret)
 }
 
@@ -95,39 +95,31 @@ pub(super) fn find_interrupted(
     if escape_at(view, end).is_none() && wrap_at(view, end).is_none() {
         return None;
     }
-    let plain = Plain::read(view, start);
-    Some(plain.original(&find(&View::new(&plain.bytes, 0))?))
+    let (plain, places) = without_interruptions(view, start);
+    Some(original(&find(&View::new(&plain, 0))?, &places))
 }
 
-/// A text without interruptions, and the original places of its bytes.
-struct Plain {
-    bytes: Vec<u8>,
-    places: Vec<(usize, usize)>,
-}
-
-impl Plain {
-    fn read(view: &View<'_>, start: usize) -> Self {
-        let mut plain = Self { bytes: Vec::new(), places: Vec::new() };
-        let mut at = start;
-        while plain.bytes.len() < MAX_KEY {
-            if let Some((next, letter)) = step(view, at) {
-                plain.bytes.push(letter);
-                plain.places.push((at, next));
-                at = next;
-            } else if let Some(width) = wrap_at(view, at) {
-                at += width;
-            } else {
-                break;
-            }
+/// Returns the text from `start` on without interruptions, and where each of its bytes begins and ends in the original.
+fn without_interruptions(view: &View<'_>, start: usize) -> (Vec<u8>, Vec<(usize, usize)>) {
+    let (mut plain, mut places) = (Vec::new(), Vec::new());
+    let mut at = start;
+    while plain.len() < MAX_KEY {
+        if let Some((next, letter)) = step(view, at) {
+            plain.push(letter);
+            places.push((at, next));
+            at = next;
+        } else if let Some(width) = wrap_at(view, at) {
+            at += width;
+        } else {
+            break;
         }
-        plain
     }
+    (plain, places)
+}
 
-    /// Returns where a key of this text stands in the original.
-    fn original(&self, key: &Secret) -> Secret {
-        let (start, end) = (self.places[key.start].0, self.places[key.end - 1].1);
-        Secret { rule: key.rule, start, end, belongs: None }
-    }
+/// Returns where a key of such a text stands in the original.
+fn original(key: &Secret, places: &[(usize, usize)]) -> Secret {
+    Secret { rule: key.rule, start: places[key.start].0, end: places[key.end - 1].1, belongs: None }
 }
 
 /// Returns the end of the letter of a key at `at`, and the letter.

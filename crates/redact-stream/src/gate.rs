@@ -4,32 +4,26 @@ use std::collections::{BTreeMap, HashMap};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-/// The same keywords by their first two bytes: made in a tenth of the time, to look through a few short texts.
-#[derive(Debug)]
-pub(super) struct KeywordIndex(HashMap<[u8; 2], Vec<&'static [u8]>>);
-
-impl KeywordIndex {
-    pub(super) fn new(keywords: impl Iterator<Item = &'static str>) -> Self {
-        let mut index: HashMap<[u8; 2], Vec<&[u8]>> = HashMap::new();
-        for keyword in keywords.map(str::as_bytes) {
-            let start: &[u8; 2] = keyword.first_chunk().expect("a keyword has two bytes at least");
-            index.entry(start.map(|byte| byte.to_ascii_lowercase())).or_default().push(keyword);
-        }
-        Self(index)
+/// Returns the keywords by their first two bytes: made in a tenth of the time of a [`Gate`], to look through a few short texts.
+pub(super) fn by_start(keywords: impl Iterator<Item = &'static str>) -> HashMap<[u8; 2], Vec<&'static [u8]>> {
+    let mut by_start: HashMap<[u8; 2], Vec<&[u8]>> = HashMap::new();
+    for keyword in keywords.map(str::as_bytes) {
+        let start: &[u8; 2] = keyword.first_chunk().expect("a keyword has two bytes at least");
+        by_start.entry(start.map(|byte| byte.to_ascii_lowercase())).or_default().push(keyword);
     }
+    by_start
+}
 
-    /// Returns true if a keyword is in `bytes`.
-    pub(super) fn is_match(&self, bytes: &[u8]) -> bool {
-        (0..bytes.len().saturating_sub(1)).any(|at| {
-            let start = [bytes[at], bytes[at + 1]].map(|byte| byte.to_ascii_lowercase());
-            let keywords = self.0.get(&start);
-            keywords.is_some_and(|keywords| {
-                keywords.iter().any(|keyword| {
-                    bytes[at..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
-                })
+/// Returns true if one of the keywords is in `bytes`.
+pub(super) fn has_keyword(by_start: &HashMap<[u8; 2], Vec<&[u8]>>, bytes: &[u8]) -> bool {
+    (0..bytes.len().saturating_sub(1)).any(|at| {
+        let start = [bytes[at], bytes[at + 1]].map(|byte| byte.to_ascii_lowercase());
+        by_start.get(&start).is_some_and(|keywords| {
+            keywords.iter().any(|keyword| {
+                bytes[at..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
             })
         })
-    }
+    })
 }
 
 /// The keywords of rules, letters in either case: the rules look again.

@@ -18,6 +18,7 @@ mod secret;
 mod url;
 mod view;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::sync::LazyLock;
@@ -30,8 +31,7 @@ pub use secret::{Counts, Redacted};
 
 use colour::{Colours, End};
 use context::Context;
-use custom::CustomRules;
-use gate::{Gate, KeywordIndex};
+use gate::Gate;
 use issuers::Issuer;
 use scan::{Scan, Windows};
 use secret::{AHEAD, BEHIND, MARKER, MAX_NAME_BYTES, Rest, Secret, marker_end};
@@ -73,8 +73,8 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 static GATE: LazyLock<Gate<Rule>> = LazyLock::new(|| Gate::new(keywords()));
 
 /// The same for texts of at most [`MAX_SHORT_BYTES`].
-static SHORT_GATE: LazyLock<KeywordIndex> =
-    LazyLock::new(|| KeywordIndex::new(keywords().map(|(keyword, _)| keyword)));
+static SHORT_GATE: LazyLock<HashMap<[u8; 2], Vec<&'static [u8]>>> =
+    LazyLock::new(|| gate::by_start(keywords().map(|(keyword, _)| keyword)));
 
 /// Returns the first key or token of an issuer in `text` that shows itself before `until`.
 fn first_key(text: &[u8], until: usize) -> Option<Secret> {
@@ -166,7 +166,7 @@ impl Redactor {
     /// As [`Redactor::redact_text`], for bytes in any encoding.
     pub fn redact_bytes(&self, bytes: &[u8]) -> (Vec<u8>, Counts) {
         let is_short = self.rules.is_empty() && bytes.len() <= MAX_SHORT_BYTES;
-        if is_short && !colour::may_hold_escape(bytes) && !SHORT_GATE.is_match(bytes) {
+        if is_short && !colour::may_hold_escape(bytes) && !gate::has_keyword(&SHORT_GATE, bytes) {
             return (bytes.to_owned(), Counts::default());
         }
         let mut scan = Scan::default();
@@ -228,14 +228,14 @@ impl Redactor {
             End::Final => bytes.len(),
             End::MoreToCome => bytes.len().saturating_sub(AHEAD),
         };
-        let mut customs = CustomRules::new(&self.rules);
+        let mut customs: Vec<_> = self.rules.iter().map(|rule| (rule, None)).collect();
         // Secrets that begin some way after the place where they showed themselves: others may be between,
         // and would be found there when the text is redacted again. The nearest one is the last.
         let mut waiting: Vec<Secret> = Vec::new();
         scan.finish_tail(bytes, end);
         while scan.tail.is_none() {
             let until = waiting.last().map_or(limit, |secret| secret.start);
-            let custom = customs.next(bytes, scan.at, (!waiting.is_empty()).then_some(until));
+            let custom = custom::next(&mut customs, bytes, scan.at, (!waiting.is_empty()).then_some(until));
             let custom = custom.filter(|found| found.start < until);
             let before = custom.as_ref().map_or(until, |found| found.start);
             let barrier = waiting.last().map_or(usize::MAX, |secret| secret.start);

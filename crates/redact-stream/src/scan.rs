@@ -57,11 +57,11 @@ impl Scan {
         until: usize,
         sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(run) = self.colours.pop(until) {
-            let at = run.at.max(self.given);
+        while let Some((place, escapes)) = self.colours.pop(until) {
+            let at = place.max(self.given);
             sink(self.after_mark(bytes, at))?;
             if at >= self.mark {
-                sink(&run.bytes)?;
+                sink(&escapes)?;
             }
             self.given = at;
         }

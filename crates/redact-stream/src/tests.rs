@@ -485,7 +485,7 @@ proptest! {
 
     #[test]
     fn both_gates_see_the_same_keywords(text in text(&[" ", "\n"])) {
-        prop_assert_eq!(SHORT_GATE.is_match(text.as_bytes()), GATE.is_match(text.as_bytes()), "{}", text);
+        prop_assert_eq!(gate::has_keyword(&SHORT_GATE, text.as_bytes()), GATE.is_match(text.as_bytes()), "{}", text);
     }
 
     #[test]

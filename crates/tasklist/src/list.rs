@@ -186,14 +186,14 @@ impl TaskList {
         let kinds = kinds(&outline.boxes, &labels);
         let is_template = is_template(&outline.headings, &labels);
         let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &outline.headings);
-        let mut names = Names::default();
+        let mut seen = HashMap::new();
         let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
         let mut waits = Vec::with_capacity(outline.boxes.len());
         for ((task_box, label), kind) in outline.boxes.into_iter().zip(labels).zip(kinds) {
             waits.push(written_dependencies(&task_box, &label));
             let parent = task_box.parent;
             let mut item = item(source, &task_box, label, kind);
-            item.name = names.name(item.id.as_deref(), items.len() + 1);
+            item.name = name(&mut seen, item.id.as_deref(), items.len() + 1);
             items.push(item);
             if let Some(parent) = parent {
                 items[parent].is_leaf = false;
@@ -317,18 +317,12 @@ fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
     }
 }
 
-#[derive(Debug, Default)]
-struct Names {
-    seen: HashMap<String, usize>,
-}
-
-impl Names {
-    fn name(&mut self, id: Option<&str>, position: usize) -> TaskName {
-        let Some(id) = id else { return format!("#{position}") };
-        let times = self.seen.entry(id.to_owned()).or_default();
-        *times += 1;
-        if *times == 1 { id.to_owned() } else { format!("{id}#{times}") }
-    }
+/// Returns the name of the task at `position`; `seen` is how often each id was met.
+fn name(seen: &mut HashMap<String, usize>, id: Option<&str>, position: usize) -> TaskName {
+    let Some(id) = id else { return format!("#{position}") };
+    let times = seen.entry(id.to_owned()).or_default();
+    *times += 1;
+    if *times == 1 { id.to_owned() } else { format!("{id}#{times}") }
 }
 
 /// Reads all labels, with the ids that this file as a whole bears out.

@@ -223,14 +223,13 @@ impl<'a> Pairing<'a> {
         if before.is_empty() || before.len().saturating_mul(after.len()) > MAX_COMPARISONS {
             return;
         }
-        let [older, newer] = [(self.before, &before), (self.after, &after)].map(|(list, places)| {
-            places.iter().map(|place| Words::of(&list.items[*place])).collect::<Vec<_>>()
-        });
+        let [older, newer] = [(self.before, &before), (self.after, &after)]
+            .map(|(list, places)| places.iter().map(|place| words(&list.items[*place])).collect::<Vec<_>>());
         let mut found = Vec::new();
         for (one, one_words) in before.iter().zip(&older) {
             for (other, other_words) in after.iter().zip(&newer) {
                 let (item, later) = (&self.before.items[*one], &self.after.items[*other]);
-                let likeness = one_words.likeness(other_words);
+                let likeness = Likeness::of(one_words, other_words);
                 if is_same(item, later, &likeness) {
                     let rank = (likeness.permille, item.done && later.done, item.headings == later.headings);
                     found.push((Reverse(rank), one.abs_diff(*other), *one, *other));
@@ -364,14 +363,6 @@ fn is_same_but_ticked(before: &TaskList, after: &TaskList) -> bool {
         })
 }
 
-/// The words of an item, its id among them.
-#[derive(Debug)]
-struct Words {
-    words: BTreeSet<String>,
-    /// All of it in a row.
-    text: String,
-}
-
 /// How much two texts have in common.
 #[derive(Debug)]
 struct Likeness {
@@ -383,27 +374,26 @@ struct Likeness {
     shorter: usize,
 }
 
-impl Words {
-    fn of(item: &Item) -> Self {
-        let text = format!("{} {}", item.id.as_deref().unwrap_or_default(), item.text).to_lowercase();
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let words: BTreeSet<String> = words.take(MAX_WORDS).map(str::to_owned).collect();
-        Self { words, text: text.trim().to_owned() }
-    }
+/// Returns the words of an item, its id among them, and all of it in a row.
+fn words(item: &Item) -> (BTreeSet<String>, String) {
+    let text = format!("{} {}", item.id.as_deref().unwrap_or_default(), item.text).to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words.take(MAX_WORDS).map(str::to_owned).collect();
+    (words, text.trim().to_owned())
+}
 
-    fn likeness(&self, other: &Self) -> Likeness {
-        let common = self.words.intersection(&other.words).count();
-        let shorter = self.words.len().min(other.words.len());
-        let begins = self.text.starts_with(&other.text) || other.text.starts_with(&self.text);
-        Likeness {
-            permille: 2000 * common / (self.words.len() + other.words.len()).max(1),
+impl Likeness {
+    fn of((words, text): &(BTreeSet<String>, String), (others, other): &(BTreeSet<String>, String)) -> Self {
+        let common = words.intersection(others).count();
+        let shorter = words.len().min(others.len());
+        let begins = text.starts_with(other) || other.starts_with(text);
+        Self {
+            permille: 2000 * common / (words.len() + others.len()).max(1),
             holds: shorter > 0 && (common == shorter || begins),
             shorter,
         }
     }
-}
 
-impl Likeness {
     fn is_close(&self) -> bool {
         self.permille > 500
     }

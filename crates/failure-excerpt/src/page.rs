@@ -55,9 +55,9 @@ impl Page {
         let short = truncate_middle(stream, MAX_STREAM_BYTES);
         self.is_partial |= short.is_some();
         let stream = short.as_deref().unwrap_or(stream);
-        let reports = reports::read(stream);
-        self.counted.extend(reports.counted);
-        let text = relativize_paths(&clean(reports.text.as_deref().unwrap_or(stream)), cwd);
+        let (for_people, counted) = reports::read(stream);
+        self.counted.extend(counted);
+        let text = relativize_paths(&clean(for_people.as_deref().unwrap_or(stream)), cwd);
         let mut lines: Vec<&str> = text.lines().collect();
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();

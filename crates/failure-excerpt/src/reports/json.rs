@@ -5,39 +5,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// State of a stream of events.
-#[derive(Debug, Default)]
-pub(super) struct Events {
-    /// The output of each Go package, as packages are tested in parallel and their output comes in pieces.
-    packages: BTreeMap<String, String>,
+/// Writes the tests that failed, except those of Go: `packages` gathers the output of each Go package, as packages are tested
+/// in parallel and their output comes in pieces. Returns false if `value` is no such report.
+pub(super) fn report(value: &Value, packages: &mut BTreeMap<String, String>, out: &mut String) -> bool {
+    let reports = [cargo, libtest, report_log, jest, mocha, rspec, pytest_json];
+    go(value, packages) || reports.iter().any(|report| report(value, out).is_some())
 }
 
-impl Events {
-    /// Writes the tests that failed. Returns false if `value` is no such report.
-    pub(super) fn take(&mut self, value: &Value, out: &mut String) -> bool {
-        let reports = [cargo, libtest, report_log, jest, mocha, rspec, pytest_json];
-        self.go(value) || reports.iter().any(|report| report(value, out).is_some())
+fn go(value: &Value, packages: &mut BTreeMap<String, String>) -> bool {
+    let package = [text_at(value, "Package"), text_at(value, "ImportPath")];
+    let package = package.iter().find(|package| !package.is_empty()).copied().unwrap_or_default();
+    let action = text_at(value, "Action");
+    if matches!(action, "output" | "build-output") && !package.is_empty() {
+        packages.entry(package.to_owned()).or_default().push_str(text_at(value, "Output"));
     }
-
-    /// Writes what is known only at the end of the stream.
-    pub(super) fn finish(&self, out: &mut String) {
-        for printed in self.packages.values() {
-            if !out.is_empty() && !out.ends_with('\n') {
-                out.push('\n');
-            }
-            out.push_str(printed);
-        }
-    }
-
-    fn go(&mut self, value: &Value) -> bool {
-        let package = [text_at(value, "Package"), text_at(value, "ImportPath")];
-        let package = package.iter().find(|package| !package.is_empty()).copied().unwrap_or_default();
-        let action = text_at(value, "Action");
-        if matches!(action, "output" | "build-output") && !package.is_empty() {
-            self.packages.entry(package.to_owned()).or_default().push_str(text_at(value, "Output"));
-        }
-        !action.is_empty() && !package.is_empty()
-    }
+    !action.is_empty() && !package.is_empty()
 }
 
 /// Returns the text at a pointer, or at a key; empty if there is none.

@@ -8,33 +8,26 @@ mod json;
 mod junit;
 mod linters;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Deserializer, Value};
 
 use counts::ReportCounts;
-use json::Events;
 
 pub(super) use counts::Counted;
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;
 
-/// A text with reports for programs.
-#[derive(Debug, Default)]
-pub(super) struct Reports {
-    /// The text with the reports as text for people, or `None` if it holds no such report.
-    pub(super) text: Option<String>,
-    /// The tests that the reports count, by runner.
-    pub(super) counted: Vec<(&'static str, Counted)>,
-}
-
-/// Reads the reports in a text.
-pub(super) fn read(text: &str) -> Reports {
+/// Reads the reports in a text. Returns it with the reports as text for people, or `None` if it holds no such report; and the
+/// tests that the reports count, by runner.
+pub(super) fn read(text: &str) -> (Option<String>, Vec<(&'static str, Counted)>) {
     if !text.lines().any(is_start) {
-        return Reports::default();
+        return (None, Vec::new());
     }
     let mut reader = Reader {
         out: String::with_capacity(text.len()),
-        events: Events::default(),
+        packages: BTreeMap::new(),
         counts: ReportCounts::default(),
         documents: 0,
         found: false,
@@ -49,8 +42,13 @@ pub(super) fn read(text: &str) -> Reports {
         });
         rest = &rest[taken..];
     }
-    reader.events.finish(&mut reader.out);
-    Reports { text: reader.found.then_some(reader.out), counted: reader.counts.finish() }
+    for printed in reader.packages.values() {
+        if !reader.out.is_empty() && !reader.out.ends_with('\n') {
+            reader.out.push('\n');
+        }
+        reader.out.push_str(printed);
+    }
+    (reader.found.then_some(reader.out), reader.counts.finish())
 }
 
 /// Returns true if a report may begin in a line.
@@ -61,7 +59,8 @@ fn is_start(line: &str) -> bool {
 
 struct Reader {
     out: String,
-    events: Events,
+    /// The output of each Go package.
+    packages: BTreeMap<String, String>,
     counts: ReportCounts,
     documents: usize,
     found: bool,
@@ -97,7 +96,8 @@ impl Reader {
     /// Writes what a value says. Returns false if it is no report.
     fn add_value(&mut self, value: &Value) -> bool {
         self.counts.add_value(value);
-        let is_known = self.events.take(value, &mut self.out) || linters::report(value, &mut self.out);
+        let is_known =
+            json::report(value, &mut self.packages, &mut self.out) || linters::report(value, &mut self.out);
         self.found |= is_known;
         is_known
     }

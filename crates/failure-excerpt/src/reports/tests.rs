@@ -62,6 +62,6 @@ const REPORTS: [(&str, Option<&str>); 16] = [
 #[test]
 fn reports_for_programs_are_read_as_what_they_say() {
     for (report, expected) in REPORTS {
-        assert_eq!(read(report).text.as_deref(), expected, "{report}");
+        assert_eq!(read(report).0.as_deref(), expected, "{report}");
     }
 }

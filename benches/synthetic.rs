@@ -10,7 +10,7 @@ use ralph_core::record::{
     Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
     SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
-use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::repository::Repository;
 use ralph_git::worktree::{PrivateIndex, WorkTree};
 use ralph_os::process::Tool;
 use ralph_store::{
@@ -74,13 +74,13 @@ pub fn project(dir: &Utf8Path, files: usize) -> Result<()> {
 
 /// The records of the project at `dir`.
 pub fn store(dir: &Utf8Path, syncing: Syncing) -> Result<Store> {
-    let (repository, _) = Repository::discover(dir, &AuthorVariables::default(), None)?;
+    let (repository, _) = Repository::discover(dir, &[None, None], None)?;
     Ok(Store::with_sync(repository, syncing))
 }
 
 /// The work tree of the project at `dir`.
 pub fn work_tree(dir: &Utf8Path) -> Result<WorkTree> {
-    Repository::discover(dir, &AuthorVariables::default(), None)?.1.context("a work tree")
+    Repository::discover(dir, &[None, None], None)?.1.context("a work tree")
 }
 
 /// One session that is being made up.

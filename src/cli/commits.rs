@@ -191,7 +191,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use ralph_git::repository::{AuthorVariables, Repository};
+    use ralph_git::repository::Repository;
 
     #[test]
     fn an_abbreviation_of_several_commits_is_an_error_that_lists_them() {
@@ -206,7 +206,7 @@ mod tests {
         let ids = String::from_utf8(ids).unwrap();
         let mut beginnings = HashSet::new();
         let shared = ids.lines().map(|id| &id[..4]).find(|id| !beginnings.insert(*id)).unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default(), None).unwrap().0);
+        let store = Store::new(Repository::discover(path, &[None, None], None).unwrap().0);
         let error = parse(&store, shared).unwrap_err().to_string();
         assert!(error.contains(&format!("`{shared}` is ambiguous, 2 commits begin with it: ")), "{error}");
         let whole = ids.lines().find(|id| id.starts_with(shared)).unwrap();

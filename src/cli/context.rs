@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ColorChoice};
 
 use ralph_core::record::{Refusal, Timestamp};
-use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::platform::canonicalize;
@@ -89,10 +89,7 @@ impl Context {
         if let Some(place) = self.place.get() {
             return Ok(place);
         }
-        let author = AuthorVariables {
-            name: self.environment.owned("GIT_AUTHOR_NAME"),
-            email: self.environment.owned("GIT_AUTHOR_EMAIL"),
-        };
+        let author = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"].map(|name| self.environment.owned(name));
         let (repository, work_tree) = Repository::discover(&self.start()?, &author, self.home())?;
         let store = Store::new(repository).warning_with(Some(warn));
         Ok(self.place.get_or_init(|| (store, work_tree)))

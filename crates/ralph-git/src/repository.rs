@@ -109,26 +109,12 @@ pub fn as_alternate(objects: &Utf8Path) -> String {
     }
 }
 
-/// One setting of git's, with the key as git spells it: section and name in lower case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
-    key: String,
-    value: String,
-}
-
-/// What the user's environment says of authorship; read by the command line.
-#[derive(Debug, Clone, Default)]
-pub struct AuthorVariables {
-    pub name: Option<String>,
-    pub email: Option<String>,
-}
-
 impl Repository {
     /// Finds the repository around `directory` the way git does, and the work tree, unless it is bare. Refuses what we cannot
-    /// work in. `home` is the user's home folder.
+    /// work in. `author` are the name and the email that the user's environment has for authors, `home` is the user's home folder.
     pub fn discover(
         directory: &Utf8Path,
-        author: &AuthorVariables,
+        author: &[Option<String>; 2],
         home: Option<String>,
     ) -> Result<(Self, Option<WorkTree>)> {
         let answer = Tool::git_as_called(directory)
@@ -220,7 +206,8 @@ fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
     }
 }
 
-fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
+/// Returns the settings of git's, each with its key as git spells it: section and name in lower case.
+fn read_settings(directory: &Utf8Path) -> Result<Vec<(String, String)>> {
     let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z"]).read()?;
     let text = String::from_utf8_lossy(&bytes);
     // A key without `=` has no newline and means true.
@@ -229,36 +216,35 @@ fn read_settings(directory: &Utf8Path) -> Result<Vec<Setting>> {
         .filter(|entry| !entry.is_empty())
         .map(|entry| {
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            Setting { key: key.to_owned(), value: value.to_owned() }
+            (key.to_owned(), value.to_owned())
         })
         .collect())
 }
 
 /// Returns the last value, which wins, as in git.
-fn last<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
-    settings.iter().rev().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
+fn last<'a>(settings: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    settings.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
 }
 
 /// Returns all values, in git's order.
-fn all(settings: &[Setting], key: &str) -> Vec<String> {
-    let values = settings.iter().filter(|setting| setting.key == key);
-    values.map(|setting| setting.value.clone()).collect()
+fn all(settings: &[(String, String)], key: &str) -> Vec<String> {
+    let values = settings.iter().filter(|(known, _)| known == key);
+    values.map(|(_, value)| value.clone()).collect()
 }
 
-fn known_author(settings: &[Setting], variables: &AuthorVariables) -> Option<Person> {
-    let [name, email] =
-        [(&variables.name, "author.name", "user.name"), (&variables.email, "author.email", "user.email")]
-            .map(|(variable, own, common)| {
-                let set =
-                    variable.as_deref().or_else(|| last(settings, own)).or_else(|| last(settings, common));
-                // These would break the header of a commit; git drops them as well.
-                Some(set?.replace(['<', '>', '\n', '\0'], "").trim().to_owned())
-            });
+fn known_author(settings: &[(String, String)], [name, email]: &[Option<String>; 2]) -> Option<Person> {
+    let [name, email] = [(name, "author.name", "user.name"), (email, "author.email", "user.email")].map(
+        |(variable, own, common)| {
+            let set = variable.as_deref().or_else(|| last(settings, own)).or_else(|| last(settings, common));
+            // These would break the header of a commit; git drops them as well.
+            Some(set?.replace(['<', '>', '\n', '\0'], "").trim().to_owned())
+        },
+    );
     let person = Person { name: name?, email: email? };
     (!person.name.is_empty()).then_some(person)
 }
 
-fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
+fn ref_format(settings: &[(String, String)]) -> Result<RefFormat> {
     match last(settings, "extensions.refstorage") {
         None => Ok(RefFormat::Files),
         Some(format) if format.eq_ignore_ascii_case("files") => Ok(RefFormat::Files),
@@ -271,11 +257,11 @@ fn ref_format(settings: &[Setting]) -> Result<RefFormat> {
     }
 }
 
-fn promisors(settings: &[Setting]) -> Vec<String> {
+fn promisors(settings: &[(String, String)]) -> Vec<String> {
     let is_false =
         |value: &str| ["", "false", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
     let mut found = Vec::new();
-    for Setting { key, value } in settings {
+    for (key, value) in settings {
         let name = match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".promisor")) {
             Some(name) if !is_false(value) => name,
             _ if key == "extensions.partialclone" => value,
@@ -292,8 +278,8 @@ fn promisors(settings: &[Setting]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn setting(key: &str, value: &str) -> Setting {
-        Setting { key: key.into(), value: value.into() }
+    fn setting(key: &str, value: &str) -> (String, String) {
+        (key.into(), value.into())
     }
 
     #[test]
@@ -340,11 +326,11 @@ mod tests {
 
     #[test]
     fn the_author_needs_a_name_and_an_address() {
-        let none = AuthorVariables::default();
+        let none = [None, None];
         assert_eq!(known_author(&[setting("user.name", "A")], &none), None);
         let both = [setting("user.name", "A"), setting("user.email", "a@b")];
         assert_eq!(known_author(&both, &none), Some(Person { name: "A".into(), email: "a@b".into() }));
-        let variables = AuthorVariables { name: Some("B <evil>\n".into()), email: None };
+        let variables = [Some("B <evil>\n".into()), None];
         assert_eq!(known_author(&both, &variables).unwrap().name, "B evil");
     }
 }

@@ -4,7 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 
 use ralph_core::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Timestamp};
-use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::Tool;
 
@@ -36,8 +36,7 @@ impl Scene {
             .arg(".")
             .read()
             .unwrap();
-        let (mut repository, work_tree) =
-            Repository::discover(path, &AuthorVariables::default(), None).unwrap();
+        let (mut repository, work_tree) = Repository::discover(path, &[None, None], None).unwrap();
         // The user who runs the tests may have a name.
         repository.author = None;
         Self { dir, work_tree: work_tree.unwrap(), store: Store::new(repository) }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use ralph_core::config::GitInput;
 use ralph_core::record::samples::session as sample;
-use ralph_git::repository::{AuthorVariables, Repository};
+use ralph_git::repository::Repository;
 use ralph_os::process::{Tool, is_without_git_of_the_user};
 
 use super::*;
@@ -176,7 +176,7 @@ fn a_record_gives_what_runs_only_where_this_clone_vouches_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(folder.path()).unwrap();
     Tool::git(root).args(["init", "--quiet"]).read().unwrap();
-    let repository = Repository::discover(root, &AuthorVariables::default(), None).unwrap().0;
+    let repository = Repository::discover(root, &[None, None], None).unwrap().0;
     let identity = Identity::find_or_create(&repository).unwrap();
     let mut begun = sample("failed", None, (0, 1));
     begun.configuration = json!({

@@ -22,13 +22,6 @@ pub(super) struct Budget {
     bytes: u64,
 }
 
-/// An untracked file and its size.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub path: RawPath,
-    pub size: u64,
-}
-
 impl Default for Budget {
     fn default() -> Self {
         Self { files: MAX_UNTRACKED_FILES, bytes: BYTES }
@@ -36,13 +29,13 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes what fits. What does not is reported by a line for each top-level folder.
-    pub fn choose(&mut self, candidates: Vec<Candidate>, left_out: &mut Vec<LeftOut>) -> Vec<RawPath> {
+    /// Takes what fits of untracked files, each with its size. What does not is reported by a line for each top-level folder.
+    pub fn choose(&mut self, candidates: Vec<(RawPath, u64)>, left_out: &mut Vec<LeftOut>) -> Vec<RawPath> {
         let mut taken = Vec::new();
         let mut left = Vec::new();
         self.take(candidates, 0, &mut taken, &mut left);
         let mut tops: BTreeMap<RawPath, (usize, u64)> = BTreeMap::new();
-        for Candidate { path, size } in left {
+        for (path, size) in left {
             let top = match path.iter().position(|byte| *byte == b'/') {
                 Some(end) => path[..=end].to_vec(),
                 None => b"./".to_vec(),
@@ -60,28 +53,28 @@ impl Budget {
     /// Takes the whole group if it fits; else looks at its sub-folders, the smallest first.
     fn take(
         &mut self,
-        group: Vec<Candidate>,
+        group: Vec<(RawPath, u64)>,
         depth: usize,
         taken: &mut Vec<RawPath>,
-        left: &mut Vec<Candidate>,
+        left: &mut Vec<(RawPath, u64)>,
     ) {
-        let bytes = group.iter().map(|candidate| candidate.size).sum::<u64>();
+        let bytes = group.iter().map(|(_, size)| size).sum::<u64>();
         if group.len() <= self.files && bytes <= self.bytes {
             self.files -= group.len();
             self.bytes -= bytes;
-            taken.extend(group.into_iter().map(|candidate| candidate.path));
+            taken.extend(group.into_iter().map(|(path, _)| path));
             return;
         }
         // The files of this very folder are one group, under no name.
-        let mut parts: BTreeMap<RawPath, Vec<Candidate>> = BTreeMap::new();
-        for candidate in group {
-            let rest = &candidate.path[depth..];
+        let mut parts: BTreeMap<RawPath, Vec<(RawPath, u64)>> = BTreeMap::new();
+        for (path, size) in group {
+            let rest = &path[depth..];
             let end = rest.iter().position(|byte| *byte == b'/').map_or(0, |end| end + 1);
-            parts.entry(rest[..end].to_vec()).or_default().push(candidate);
+            parts.entry(rest[..end].to_vec()).or_default().push((path, size));
         }
         let mut parts: Vec<_> = parts.into_iter().collect();
         parts.sort_by_key(|(name, part)| {
-            let bytes = part.iter().map(|candidate| candidate.size).sum::<u64>();
+            let bytes = part.iter().map(|(_, size)| size).sum::<u64>();
             (part.len() > self.files || bytes > self.bytes, part.len(), bytes, name.clone())
         });
         for (name, part) in parts {
@@ -94,15 +87,20 @@ impl Budget {
     }
 
     /// Files of one folder: the smallest that fit.
-    fn take_files(&mut self, mut files: Vec<Candidate>, taken: &mut Vec<RawPath>, left: &mut Vec<Candidate>) {
-        files.sort_by(|one, other| one.size.cmp(&other.size).then_with(|| one.path.cmp(&other.path)));
-        for file in files {
-            if self.files > 0 && file.size <= self.bytes {
+    fn take_files(
+        &mut self,
+        mut files: Vec<(RawPath, u64)>,
+        taken: &mut Vec<RawPath>,
+        left: &mut Vec<(RawPath, u64)>,
+    ) {
+        files.sort_by(|(one, size), (other, other_size)| size.cmp(other_size).then_with(|| one.cmp(other)));
+        for (path, size) in files {
+            if self.files > 0 && size <= self.bytes {
                 self.files -= 1;
-                self.bytes -= file.size;
-                taken.push(file.path);
+                self.bytes -= size;
+                taken.push(path);
             } else {
-                left.push(file);
+                left.push((path, size));
             }
         }
     }
@@ -114,8 +112,7 @@ mod tests {
 
     #[track_caller]
     fn case(files: usize, bytes: u64, all: &[(&str, u64)], expected: &[&str], lines: &[(&str, &str)]) {
-        let candidates =
-            all.iter().map(|(path, size)| Candidate { path: path.as_bytes().to_vec(), size: *size });
+        let candidates = all.iter().map(|(path, size)| (path.as_bytes().to_vec(), *size));
         let mut left_out = Vec::new();
         let mut budget = Budget { files, bytes };
         let mut taken = budget.choose(candidates.collect(), &mut left_out);

@@ -11,7 +11,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::budget::Budget;
 use super::filters::{filtered_paths, forget, with_settings};
 use super::raw_path::{RawPath, joined, leave, split};
-use super::snapshot::Skipped;
 use super::users_index::{self, Stamp};
 use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 use ralph_core::record::LeftOut;
@@ -124,7 +123,8 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
-        skipped: &mut Skipped,
+        left_out: &mut Vec<LeftOut>,
+        refused: &mut BTreeSet<RawPath>,
     ) -> Result<()> {
         if paths.is_empty() || self.run_update_index(private_index, options, paths)?.is_success() {
             return Ok(());
@@ -132,8 +132,8 @@ impl WorkTree {
         self.forget_filtered(private_index)?;
         let filtered = filtered_paths(self.git_private(private_index), paths.iter().map(Vec::as_slice))?;
         let (last, first): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| filtered.contains(path));
-        self.isolate_refused_paths(private_index, options, &first, skipped)?;
-        self.isolate_refused_paths(private_index, options, &last, skipped)
+        self.isolate_refused_paths(private_index, options, &first, left_out, refused)?;
+        self.isolate_refused_paths(private_index, options, &last, left_out, refused)
     }
 
     /// Leaves out each path that git refuses: a file that cannot be read costs that file, never the iteration.
@@ -142,7 +142,8 @@ impl WorkTree {
         private_index: PrivateIndex<'_>,
         options: &[&str],
         paths: &[RawPath],
-        skipped: &mut Skipped,
+        left_out: &mut Vec<LeftOut>,
+        refused: &mut BTreeSet<RawPath>,
     ) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
@@ -152,18 +153,18 @@ impl WorkTree {
             return Ok(());
         }
         if let [path] = paths {
-            skipped.left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
-            skipped.refused.insert(path.clone());
+            left_out.push(leave(path, &format!("{}{}", LeftOut::REFUSED, captured.complaint())));
+            refused.insert(path.clone());
             return Ok(());
         }
-        if skipped.left_out.len() > MAX_ISOLATED_REFUSALS {
-            skipped.left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
-            skipped.refused.extend(paths.iter().cloned());
+        if left_out.len() > MAX_ISOLATED_REFUSALS {
+            left_out.extend(paths.iter().map(|path| leave(path, LeftOut::UNREAD)));
+            refused.extend(paths.iter().cloned());
             return Ok(());
         }
         let (one, other) = paths.split_at(paths.len() / 2);
-        self.isolate_refused_paths(private_index, options, one, skipped)?;
-        self.isolate_refused_paths(private_index, options, other, skipped)
+        self.isolate_refused_paths(private_index, options, one, left_out, refused)?;
+        self.isolate_refused_paths(private_index, options, other, left_out, refused)
     }
 
     fn run_update_index(

@@ -5,7 +5,6 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::budget::Candidate;
 use super::credentials::is_credentials;
 use super::raw_path::{RawPath, leave, split};
 use super::{LISTING_TIMEOUT, PrivateIndex, SNAPSHOT_TIMEOUT, WorkTree};
@@ -20,14 +19,6 @@ pub struct Contents {
     pub tree: ObjectId,
     pub left_out: Vec<LeftOut>,
     /// Of those left out, the ones that git failed to take.
-    pub refused: BTreeSet<RawPath>,
-}
-
-/// Files that a snapshot lacks.
-#[derive(Debug, Default)]
-pub(super) struct Skipped {
-    pub left_out: Vec<LeftOut>,
-    /// Those of them that git refused.
     pub refused: BTreeSet<RawPath>,
 }
 
@@ -61,8 +52,8 @@ impl WorkTree {
 
     /// Brings the private index up to the work tree, and writes it as a tree.
     fn write_tree(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
-        let mut skipped = Skipped::default();
-        let listed = self.list(private_index, &mut skipped.left_out)?;
+        let (mut left_out, mut refused) = (Vec::new(), BTreeSet::new());
+        let listed = self.list(private_index, &mut left_out)?;
         let mut paths = BTreeSet::new();
         let mut candidates = Vec::new();
         let mut oversized = BTreeSet::new();
@@ -84,7 +75,7 @@ impl WorkTree {
                 self.tracked(path, private_index)
             } {
                 Verdict::Take(size) if is_untracked => {
-                    candidates.push(Candidate { path: path.to_vec(), size });
+                    candidates.push((path.to_vec(), size));
                 }
                 Verdict::Take(_) => drop(paths.insert(path.to_vec())),
                 Verdict::TakeLink(folder) => {
@@ -92,25 +83,30 @@ impl WorkTree {
                     paths.insert(folder);
                 }
                 Verdict::Oversized => drop(oversized.insert(path.to_vec())),
-                Verdict::Leave(reason) => skipped.left_out.push(leave(path, reason)),
+                Verdict::Leave(reason) => left_out.push(leave(path, reason)),
             }
         }
-        paths.extend(self.budget.choose(candidates, &mut skipped.left_out));
-        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut skipped.left_out)?);
+        paths.extend(self.budget.choose(candidates, &mut left_out));
+        removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
             removed.extend(self.newly_ignored(private_index)?);
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
-        self.update_index(private_index, &["--force-remove"], &removed, &mut skipped)?;
+        self.update_index(private_index, &["--force-remove"], &removed, &mut left_out, &mut refused)?;
         let paths: Vec<_> = paths.into_iter().collect();
-        self.update_index(private_index, &["--add", "--remove", "--replace"], &paths, &mut skipped)?;
+        self.update_index(
+            private_index,
+            &["--add", "--remove", "--replace"],
+            &paths,
+            &mut left_out,
+            &mut refused,
+        )?;
         if self.has_gitlinks {
             let dirty = self.dirty_submodules(private_index);
-            skipped.left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
+            left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
         let tree = self.tree_of_index(private_index)?;
-        let Skipped { mut left_out, refused } = skipped;
         left_out.sort();
         left_out.dedup();
         Ok(Contents { tree, left_out, refused })

@@ -88,14 +88,14 @@ pub fn remove_abandoned_lock(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_git::repository::{AuthorVariables, Repository};
+    use ralph_git::repository::Repository;
     use ralph_os::process::Tool;
 
     fn work_tree() -> (tempfile::TempDir, WorkTree) {
         let folder = tempfile::tempdir().unwrap();
         let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        let (_, work_tree) = Repository::discover(&top, &AuthorVariables::default(), None).unwrap();
+        let (_, work_tree) = Repository::discover(&top, &[None, None], None).unwrap();
         (folder, work_tree.unwrap())
     }
 

@@ -137,7 +137,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use ralph_git::repository::{AuthorVariables, Repository};
+    use ralph_git::repository::Repository;
     use ralph_os::process::Tool;
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         let file = git(&["mktree"], &chunks);
         let tree = git(&["mktree"], &format!("040000 tree {file}\tout\n100644 blob {}\tone\n", blob("x")));
         let commit: ObjectId = git(&["commit-tree", "-m", "m", &tree], "").parse().unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default(), None).unwrap().0);
+        let store = Store::new(Repository::discover(path, &[None, None], None).unwrap().0);
         let reader = store.reader().unwrap();
         for (name, ask, most, text, length) in [
             ("out", Ask::HEAD, 4, "abcd", 8),

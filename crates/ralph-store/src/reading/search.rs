@@ -128,7 +128,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use ralph_git::repository::{AuthorVariables, Repository};
+    use ralph_git::repository::Repository;
     use ralph_os::process::Tool;
 
     /// Returns what is found in an answer of these chunks, of which the prompt is `the prompt`.
@@ -136,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap();
         Tool::git(path).args(["init", "--quiet"]).read().unwrap();
-        let store = Store::new(Repository::discover(path, &AuthorVariables::default(), None).unwrap().0);
+        let store = Store::new(Repository::discover(path, &[None, None], None).unwrap().0);
         let blob = |bytes: &&[u8]| {
             let written = Tool::git(path).args(["hash-object", "-w", "--stdin"]).stdin(bytes.to_vec()).line();
             gix::ObjectId::from_hex(written.unwrap().as_bytes()).unwrap()

@@ -3,7 +3,7 @@
 use anyhow::{Error, Result, anyhow};
 
 use ralph_core::record::{LogEntry, Outcome, RALPH};
-use ralph_project::tasks::{Standing, Untried, standing};
+use ralph_project::tasks::{Standing, standing};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
 use ralph_ui::show::Afterwards;
@@ -97,7 +97,7 @@ pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<
     let logs = sessions::of_feature(store, feature)?;
     let Some(newest) = logs.last() else { return Ok(None) };
     let Some(list) = newest_list(&store.reader()?, newest)? else { return Ok(None) };
-    let Some(Untried { name, standing }) = standing(&list, task) else { return Ok(None) };
+    let Some((name, standing)) = standing(&list, task) else { return Ok(None) };
     let (why, hint) = match standing {
         Standing::Done => {
             ("its box was ticked, and by no recorded iteration".to_owned(), format!("{RALPH} status --tasks"))

@@ -39,16 +39,9 @@ pub const MAX_PROGRESS_BYTES: u64 = 256 << 20;
 /// How often an access is tried again when links change between resolving and opening.
 const MAX_ATTEMPTS: u32 = 8;
 
-/// The files of one work tree.
+/// The files of one work tree, and the path and bytes of one that is read as it is in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectFiles(Bounds, Option<Committed>);
-
-/// A file that is read as it is in a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Committed {
-    path: Utf8PathBuf,
-    bytes: Arc<[u8]>,
-}
+pub struct ProjectFiles(Bounds, Option<(Utf8PathBuf, Arc<[u8]>)>);
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +64,7 @@ impl ProjectFiles {
     /// The same files, but for one that is read as it is in a commit, and cannot be written.
     #[must_use]
     pub fn with_committed(self, path: &Utf8Path, bytes: Vec<u8>) -> Self {
-        Self(self.0, Some(Committed { path: path.to_owned(), bytes: bytes.into() }))
+        Self(self.0, Some((path.to_owned(), bytes.into())))
     }
 
     /// The same files, with links permitted to lead below `folders` as well.
@@ -88,15 +81,15 @@ impl ProjectFiles {
 
     /// Returns the bytes of a file of at most `max_bytes`.
     pub fn read(&self, path: &Utf8Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-        if let Some(committed) = self.1.as_ref().filter(|committed| committed.path == path) {
-            return Ok(committed.bytes.to_vec());
+        if let Some((_, bytes)) = self.1.as_ref().filter(|(committed, _)| committed == path) {
+            return Ok(bytes.to_vec());
         }
         read_at_most(&mut self.open(path, Access::Read)?, max_bytes)
     }
 
     /// Opens a file that exists, to read it and to write into it.
     pub fn open_to_edit(&self, path: &Utf8Path) -> io::Result<File> {
-        if self.1.as_ref().is_some_and(|committed| committed.path == path) {
+        if self.1.as_ref().is_some_and(|(committed, _)| committed == path) {
             return Err(io::Error::other("it is read from a branch that is not checked out"));
         }
         self.open(path, Access::Edit)

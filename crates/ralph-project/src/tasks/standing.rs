@@ -4,14 +4,7 @@ use tasklist::{Item, TaskList};
 
 use super::parse;
 
-/// A task, and what is between it and an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untried {
-    /// As the list has it.
-    pub name: String,
-    pub standing: Standing,
-}
-
+/// What is between a task and an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Done,
@@ -21,9 +14,9 @@ pub enum Standing {
     Ready,
 }
 
-/// Returns how a task of the list in a file stands, named as it is written or in another letter case; `None` if the list
-/// has no such task, or is none.
-pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
+/// Returns the name of a task as the list in a file has it, and how it stands; `task` may be in another letter case. `None`
+/// if the list has no such task, or is none.
+pub fn standing(file: &[u8], task: &str) -> Option<(String, Standing)> {
     let list = parse(file).ok()?;
     let item = list.find(task).or_else(|| list.tasks().find(|item| item.name.eq_ignore_ascii_case(task)))?;
     let standing = match waited_for(&list, item) {
@@ -31,7 +24,7 @@ pub fn standing(file: &[u8], task: &str) -> Option<Untried> {
         Some(other) => Standing::WaitsFor(other.name.clone()),
         None => Standing::Ready,
     };
-    Some(Untried { name: item.name.clone(), standing })
+    Some((item.name.clone(), standing))
 }
 
 /// Returns an open task that must be done before `item`: one below it, or one that it depends on.
@@ -60,7 +53,7 @@ mod tests {
             ("T008", Some(("T008", Standing::Ready))),
             ("T009", None),
         ] {
-            let expected = expected.map(|(name, standing)| Untried { name: name.to_owned(), standing });
+            let expected = expected.map(|(name, standing)| (name.to_owned(), standing));
             assert_eq!(standing(source.as_bytes(), task), expected, "{task}");
         }
     }
